@@ -1,0 +1,165 @@
+"""X as the solvers see it: products with vectors and blocks of rows, never a whole copy.
+
+Dense or sparse, float32 or float64, any memory order. Scores and gradients are float64
+whatever X is: float32 rows are widened a block at a time, inside the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from everypair.threads import one_blas_thread, over_rows
+
+Array = NDArray[np.float64]
+
+BLOCK_BYTES = 2**20
+"""A block of widened or centred rows: small enough to stay in a core's own cache."""
+
+CENTRE_ROWS = 1000
+"""Rows whose mean serves as the centre; any point near the data removes cancellation."""
+
+
+def _slices(start: int, stop: int, step: int) -> Iterator[slice]:
+    for begin in range(start, stop, step):
+        yield slice(begin, min(begin + step, stop))
+
+
+class DenseMatrix:
+    def __init__(self, X: NDArray[Any]):
+        self.X = X
+        self.shape: tuple[int, int] = X.shape
+        self.block_rows = max(64, BLOCK_BYTES // (8 * max(1, X.shape[1])))
+        plain = X.flags.c_contiguous or X.flags.f_contiguous
+        self._whole = X.dtype == np.float64 and plain
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Rows in float64, C order, with their place; views of X where X is that already."""
+        for rows in _slices(0, self.shape[0], self.block_rows):
+            yield rows, np.ascontiguousarray(self.X[rows], dtype=np.float64)
+
+    @cached_property
+    def centre(self) -> Array:
+        """A point near the columns' means. Pair sums do not see it; rounding does."""
+        step = max(1, self.shape[0] // CENTRE_ROWS)
+        return np.asarray(self.X[::step].mean(axis=0, dtype=np.float64))
+
+    def centred_sums(
+        self, shapes: Sequence[tuple[int, ...]], add: Callable[..., None]
+    ) -> list[Array]:
+        """Arrays of these shapes after ``add(rows, block, *arrays)`` on each block of rows.
+
+        ``block`` holds ``X[rows] - centre`` and may be written over. The rows are shared out
+        over threads, each with arrays of its own, which are added up at the end.
+        """
+
+        def part(start: int, stop: int) -> list[Array]:
+            sums = [np.zeros(shape) for shape in shapes]
+            buffer = np.empty((min(self.block_rows, stop - start), self.shape[1]))
+            for rows in _slices(start, stop, self.block_rows):
+                block = buffer[: rows.stop - rows.start]
+                np.subtract(self.X[rows], self.centre, out=block)
+                add(rows, block, *sums)
+            return sums
+
+        with one_blas_thread():
+            parts = over_rows(part, self.shape[0], self.shape[0] * self.shape[1] ** 2)
+        return [sum(arrays[1:], arrays[0]) for arrays in zip(*parts, strict=True)]
+
+    def dot(self, vector: Array) -> Array:
+        """``X @ vector``."""
+        if self._whole:
+            return np.asarray(self.X @ vector)
+        out = np.empty(self.shape[0])
+        for rows, block in self.blocks():
+            np.dot(block, vector, out=out[rows])
+        return out
+
+    def pull_back(self, weights: Array) -> Array:
+        """``X.T @ weights``: from a gradient in score space to one in the coefficients."""
+        if self._whole:
+            return np.asarray(self.X.T @ weights)
+        out = np.zeros(self.shape[1])
+        for rows, block in self.blocks():
+            out += weights[rows] @ block
+        return out
+
+    def pull_back_squares(self, weights: Array) -> Array:
+        """``(X * X).T @ weights``."""
+        out = np.zeros(self.shape[1])
+        for rows, block in self.blocks():
+            out += weights[rows] @ (block * block)
+        return out
+
+    def take(self, rows: NDArray[np.intp]) -> DenseMatrix:
+        return DenseMatrix(self.X[rows])
+
+
+class SparseMatrix:
+    """CSR or CSC as it came; a CSC matrix is the CSR form of its transpose."""
+
+    def __init__(self, X: Any):
+        self.X = X
+        self.shape: tuple[int, int] = X.shape
+        self._by_rows = X.format == "csr"
+
+    @property
+    def _arrays(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        return self.X.data, self.X.indices, self.X.indptr
+
+    def _gather(self, vector: Array, squared: bool = False) -> Array:
+        """One entry a compressed row: its (squared) values times the vector."""
+        from everypair import _kernels
+
+        n_rows = self.X.indptr.size - 1
+        kernel = _kernels.csr_dot_squares if squared else _kernels.csr_dot
+        out = np.empty(n_rows)
+        over_rows(
+            lambda start, stop: kernel(*self._arrays, vector, start, stop, out), n_rows, self.X.nnz
+        )
+        return out
+
+    def _scatter(self, weights: Array, size: int, squared: bool = False) -> Array:
+        """The sum of the compressed rows (squared), each times its weight."""
+        from everypair import _kernels
+
+        kernel = _kernels.csr_add_squares if squared else _kernels.csr_add_rows
+
+        def part(start: int, stop: int) -> Array:
+            out = np.zeros(size)
+            kernel(*self._arrays, weights, start, stop, out)
+            return out
+
+        parts = over_rows(part, self.X.indptr.size - 1, self.X.nnz)
+        return np.asarray(sum(parts[1:], parts[0]))
+
+    def dot(self, vector: Array) -> Array:
+        if self._by_rows:
+            return self._gather(vector)
+        return self._scatter(vector, self.shape[0])
+
+    def pull_back(self, weights: Array) -> Array:
+        if self._by_rows:
+            return self._scatter(weights, self.shape[1])
+        return self._gather(weights)
+
+    def pull_back_squares(self, weights: Array) -> Array:
+        if self._by_rows:
+            return self._scatter(weights, self.shape[1], squared=True)
+        return self._gather(weights, squared=True)
+
+    def take(self, rows: NDArray[np.intp]) -> SparseMatrix:
+        return SparseMatrix(self.X[rows])
+
+
+Matrix = DenseMatrix | SparseMatrix
+
+
+def as_matrix(X: Any) -> Matrix:
+    """Wrap a validated X: an array, or a CSR or CSC matrix."""
+    return SparseMatrix(X) if sparse.issparse(X) else DenseMatrix(X)

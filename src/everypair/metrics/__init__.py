@@ -1,0 +1,1 @@
+"""Areas, errors and thresholds of a ranking."""

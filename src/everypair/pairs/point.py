@@ -1,0 +1,64 @@
+"""What a solver may ask of a pair loss at one vector of scores."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everypair.matrix import DenseMatrix
+
+Array = NDArray[np.float64]
+
+EXACT = 1e-11
+"""Accuracy of the sums when nothing rougher is asked for, relative to their largest entry."""
+
+
+class PairPoint(Protocol):
+    """A pair loss at the scores s, ready to be summed over every pair.
+
+    ``dual_value`` is ``sum_ij a_i b_j (-phi*(-a_ij))`` at ``a_ij = -phi'(z_ij)``, the dual
+    objective's part that does not see the penalty; only convex losses have one.
+    """
+
+    def value(self) -> float: ...
+    def gradient(self) -> Array: ...
+    def curvature(self) -> Array:
+        """``d_i``: the part of ``(H v)_i`` that multiplies v_i itself."""
+        ...
+
+    def product(self, vector: Array) -> Array: ...
+    def hessian(self, X: DenseMatrix, accuracy: float = EXACT) -> Array:
+        """``X' H X``; a rougher ``accuracy`` may come cheaper."""
+        ...
+
+    def dual_value(self) -> float: ...
+
+
+def fenchel_dual(value: float, scores: Array, gradient: Array) -> float:
+    """``sum (phi(z) - z phi'(z)) = L(s) - s . dL/ds``, for losses with a slope everywhere.
+
+    The gradient sums to zero, so the scores may be centred first, which keeps a large
+    common offset out of the rounding.
+    """
+    return value - float((scores - scores.mean()) @ gradient)
+
+
+def add_weighted_gram(out: Array, rows: Array, weights: Array) -> None:
+    """``out += rows' diag(weights) rows``; the rows are used up."""
+    if weights.min() >= 0:
+        rows *= np.sqrt(weights)[:, None]
+        out += rows.T @ rows  # one operand twice: BLAS does half the work
+    else:
+        out += rows.T @ (rows * weights[:, None])
+
+
+def weighted_gram(X: DenseMatrix, weights: Array) -> Array:
+    """``(X - centre)' diag(weights) (X - centre)``."""
+    n_columns = X.shape[1]
+    (gram,) = X.centred_sums(
+        [(n_columns, n_columns)],
+        lambda rows, block, gram: add_weighted_gram(gram, block, weights[rows]),
+    )
+    return gram

@@ -1,0 +1,115 @@
+"""Losses whose pair sum splits into class sums: square and exponential, O(n).
+
+In both, the Hessian is a diagonal less two outer products of class vectors,
+``H = diag(d) - p q' - q p'`` with p on the positives and q on the negatives.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from everypair.matrix import DenseMatrix
+from everypair.pairs.point import EXACT, add_weighted_gram, fenchel_dual
+from everypair.pairs.structure import Pairs
+
+Array = NDArray[np.float64]
+
+
+class _SeparablePoint:
+    """The Hessian shared by both losses.
+
+    ``_scale c_i`` is the diagonal and ``_scale c_i c_j`` the weight of a pair in the
+    Hessian, where c sums to one over each class.
+    """
+
+    _scale: float
+    _class_weight: Array
+
+    def __init__(self, pairs: Pairs, scores: Array):
+        self.pairs, self.scores = pairs, scores
+
+    def value(self) -> float:
+        raise NotImplementedError
+
+    def gradient(self) -> Array:
+        raise NotImplementedError
+
+    def curvature(self) -> Array:
+        return self._scale * self._class_weight
+
+    def product(self, vector: Array) -> Array:
+        positive, c = self.pairs.positive, self._class_weight
+        vector = vector - vector.mean()
+        weighted = c * vector
+        of_positives = weighted[positive].sum()
+        of_negatives = weighted[~positive].sum()
+        return self._scale * (weighted - c * np.where(positive, of_negatives, of_positives))
+
+    def hessian(self, X: DenseMatrix, accuracy: float = EXACT) -> Array:
+        n_columns, c, positive = X.shape[1], self._class_weight, self.pairs.positive
+
+        def add(rows: slice, block: Array, gram: Array, of_positives: Array, all_: Array) -> None:
+            of_positives += np.where(positive[rows], c[rows], 0.0) @ block
+            all_ += c[rows] @ block
+            add_weighted_gram(gram, block, c[rows])
+
+        gram, of_positives, of_all = X.centred_sums(
+            [(n_columns, n_columns), (n_columns,), (n_columns,)], add
+        )
+        cross = np.outer(of_positives, of_all - of_positives)
+        return self._scale * (gram - cross - cross.T)
+
+    def dual_value(self) -> float:
+        return fenchel_dual(self.value(), self.scores, self.gradient())
+
+
+class SquarePoint(_SeparablePoint):
+    """``(1 - z)^2``: the class variances plus the squared shortfall of the means."""
+
+    def __init__(self, pairs: Pairs, scores: Array):
+        super().__init__(pairs, scores)
+        self._scale, self._class_weight = 2.0, pairs.weight
+        positive, weight = pairs.positive, pairs.weight
+        # Means about a point among the scores: exact to rounding of the spread, not the offset.
+        origin = scores[0]
+        weighted = weight * (scores - origin)
+        self._positive_mean = origin + weighted[positive].sum()
+        self._negative_mean = origin + weighted[~positive].sum()
+        self._shortfall = 1 - (self._positive_mean - self._negative_mean)
+
+    def value(self) -> float:
+        own_mean = np.where(self.pairs.positive, self._positive_mean, self._negative_mean)
+        variances = float(self.pairs.weight @ (self.scores - own_mean) ** 2)
+        return variances + self._shortfall**2
+
+    def gradient(self) -> Array:
+        # Pairs of row i: 1 - (s_i - mean of the others), and the mirror for negatives.
+        positive, s = self.pairs.positive, self.scores
+        residual = np.where(positive, 1 - (s - self._negative_mean), 1 - (self._positive_mean - s))
+        return 2 * self.pairs.weight * np.where(positive, -residual, residual)
+
+
+class ExponentialPoint(_SeparablePoint):
+    """``exp(-z)``: a product of two class sums, kept as logarithms until the end.
+
+    Overflows to infinity, never to NaN; a line search steps back from there.
+    """
+
+    def __init__(self, pairs: Pairs, scores: Array):
+        super().__init__(pairs, scores)
+        signed = np.where(pairs.positive, -scores, scores)
+        with np.errstate(divide="ignore"):
+            logs = signed + np.log(pairs.weight)
+        log_positive = logsumexp(logs[pairs.positive])
+        log_negative = logsumexp(logs[~pairs.positive])
+        with np.errstate(over="ignore"):
+            self._scale = float(np.exp(log_positive + log_negative))
+        self._class_weight = np.exp(logs - np.where(pairs.positive, log_positive, log_negative))
+
+    def value(self) -> float:
+        return self._scale
+
+    def gradient(self) -> Array:
+        return self._scale * np.where(self.pairs.positive, -self._class_weight, self._class_weight)

@@ -1,0 +1,184 @@
+"""Smooth losses, logistic and sigmoid, over every pair through Chebyshev boxes, O(n).
+
+Three steps, kept apart so that blocks of rows can live on different threads or machines:
+box moments per block, which add up; a small box-to-box product; evaluation per block.
+(Raykar, Duraiswami & Krishnapuram 2008 did erfc in this spirit.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from everypair._kernels import (
+    COEFFICIENTS,
+    box_evaluate,
+    box_moments,
+    box_row_moments,
+    box_slots,
+)
+from everypair.matrix import DenseMatrix
+from everypair.pairs.boxes import PER_UNIT, BoxKernel
+from everypair.pairs.point import EXACT, add_weighted_gram, fenchel_dual
+from everypair.pairs.structure import Pairs
+from everypair.threads import over_rows
+
+Array = NDArray[np.float64]
+
+ROUGH_COEFFICIENTS, ROUGH_ACCURACY = 3, 1e-4
+"""Enough of each box for the matrix of a Newton step: it costs no step more."""
+
+GRID_BOXES_PER_ROW = 1 / 16
+"""A grid with more boxes than this is kept sparse: only boxes that hold points."""
+
+
+@dataclass(frozen=True)
+class SmoothKernels:
+    """phi, phi' and phi'' as kernels of ``u = s_i - s_j``, targets positive."""
+
+    value: BoxKernel
+    slope: BoxKernel
+    curvature: BoxKernel
+
+    @cached_property
+    def slope_from_negatives(self) -> BoxKernel:
+        return self.slope.reflected()
+
+    @cached_property
+    def curvature_from_negatives(self) -> BoxKernel:
+        return self.curvature.reflected()
+
+
+def _bell(u: NDArray[np.longdouble]) -> NDArray[np.longdouble]:
+    return expit(u) * expit(-u)
+
+
+LOGISTIC_KERNELS = SmoothKernels(
+    value=BoxKernel(
+        lambda u: np.logaddexp(0, -u), above=(0, 0, 1, -1 / 2), below=(0, -1, 1, -1 / 2)
+    ),
+    slope=BoxKernel(lambda u: -expit(-u), above=(0, 0, -1, 1), below=(-1, 0, 1, -1)),
+    curvature=BoxKernel(_bell, above=(0, 0, 1, -2), below=(0, 0, 1, -2)),
+)
+SIGMOID_KERNELS = SmoothKernels(
+    value=BoxKernel(lambda u: expit(-u), above=(0, 0, 1, -1), below=(1, 0, -1, 1)),
+    slope=BoxKernel(lambda u: -_bell(u), above=(0, 0, -1, 2), below=(0, 0, -1, 2)),
+    curvature=BoxKernel(
+        lambda u: _bell(u) * np.tanh(u / 2), above=(0, 0, 1, -4), below=(0, 0, -1, 4)
+    ),
+)
+
+
+class BoxedScores:
+    """Scores laid into boxes: ``ids`` of the boxes, ascending, and each row's slot in them."""
+
+    def __init__(self, pairs: Pairs, scores: Array):
+        self.pairs, self.scores = pairs, scores
+        first = np.floor(scores.min() * PER_UNIT)
+        last = np.floor(scores.max() * PER_UNIT)
+        if last - first < max(4096, scores.size * GRID_BOXES_PER_ROW):
+            self.ids = np.arange(first, last + 1)
+            self.slots = np.empty(scores.size, dtype=np.int32)
+            self._over_rows(lambda lo, hi: box_slots(scores, PER_UNIT, first, lo, hi, self.slots))
+        else:
+            self.ids, slots = np.unique(np.floor(scores * PER_UNIT), return_inverse=True)
+            self.slots = slots.astype(np.int32)
+
+    def _over_rows(self, work) -> list:  # type: ignore[no-untyped-def, type-arg]
+        return over_rows(work, self.scores.size, 10 * self.scores.size)
+
+    def moments(self, weights: Array) -> Array:
+        """``[class, box, k]``, class 1 positive."""
+
+        def part(start: int, stop: int) -> Array:
+            out = np.zeros((2, self.ids.size, COEFFICIENTS))
+            box_moments(
+                self.scores, weights, self.pairs.positive, self.slots, PER_UNIT, start, stop, out
+            )
+            return out
+
+        parts = self._over_rows(part)
+        return np.asarray(sum(parts[1:], parts[0]))
+
+    def evaluate(self, on_negatives: Array, on_positives: Array) -> Array:
+        """The fields of each row's own class at the row, times its weight."""
+        fields = np.stack([on_negatives, on_positives])
+        out = np.empty(self.scores.size)
+        weight, positive = self.pairs.weight, self.pairs.positive
+        self._over_rows(
+            lambda start, stop: box_evaluate(
+                self.scores, weight, positive, self.slots, PER_UNIT, fields, start, stop, out
+            )
+        )
+        return out
+
+
+class SmoothPoint:
+    """A smooth pair loss at one vector of scores."""
+
+    def __init__(self, kernels: SmoothKernels, pairs: Pairs, scores: Array):
+        self.kernels, self.pairs, self.scores = kernels, pairs, scores
+        self.boxes = BoxedScores(pairs, scores)
+        self.moments = self.boxes.moments(pairs.weight)
+
+    def value(self) -> float:
+        """``sum_AB M_P[A]' C[A - B] M_N[B]``: nothing is evaluated at the rows."""
+        of_negatives, of_positives = self.moments
+        return float(np.vdot(of_positives, self.kernels.value.fields(self.boxes.ids, of_negatives)))
+
+    def gradient(self) -> Array:
+        of_negatives, of_positives = self.moments
+        ids = self.boxes.ids
+        return self.boxes.evaluate(
+            on_negatives=-self.kernels.slope_from_negatives.fields(ids, of_positives),
+            on_positives=self.kernels.slope.fields(ids, of_negatives),
+        )
+
+    def _curvature_sums(self, moments: Array) -> Array:
+        of_negatives, of_positives = moments
+        ids = self.boxes.ids
+        return self.boxes.evaluate(
+            on_negatives=self.kernels.curvature_from_negatives.fields(ids, of_positives),
+            on_positives=self.kernels.curvature.fields(ids, of_negatives),
+        )
+
+    @cached_property
+    def _curvature(self) -> Array:
+        return self._curvature_sums(self.moments)
+
+    def curvature(self) -> Array:
+        return self._curvature
+
+    def product(self, vector: Array) -> Array:
+        vector = vector - vector.mean()
+        others = self._curvature_sums(self.boxes.moments(self.pairs.weight * vector))
+        return self._curvature * vector - others
+
+    def hessian(self, X: DenseMatrix, accuracy: float = EXACT) -> Array:
+        """``X' diag(d) X - C - C'`` with ``C = Z_P' (table) Z_N``, Z the moments of rows."""
+        n_coef = ROUGH_COEFFICIENTS if accuracy >= ROUGH_ACCURACY else COEFFICIENTS
+        n_columns = X.shape[1]
+        curvature, boxes, pairs = self._curvature, self.boxes, self.pairs
+
+        def add(rows: slice, block: Array, gram: Array, moments: Array) -> None:
+            box_row_moments(
+                block, rows.start, self.scores, pairs.weight, pairs.positive,
+                boxes.slots, PER_UNIT, moments,
+            )  # fmt: skip
+            add_weighted_gram(gram, block, curvature[rows])
+
+        gram, (of_negatives, of_positives) = X.centred_sums(
+            [(n_columns, n_columns), (2, boxes.ids.size, n_coef, n_columns)], add
+        )
+        wanted = self.moments[1, :, 0] > 0
+        fields = self.kernels.curvature.row_fields(boxes.ids, wanted, of_negatives)
+        flat = (-1, n_columns)
+        cross = of_positives.reshape(flat).T @ fields.reshape(flat)
+        return gram - cross - cross.T
+
+    def dual_value(self) -> float:
+        return fenchel_dual(self.value(), self.scores, self.gradient())

@@ -1,0 +1,1 @@
+"""Solvers for the pair objectives; `choose` says which one runs."""

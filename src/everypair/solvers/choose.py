@@ -1,0 +1,167 @@
+"""Which solver runs, where it starts and how it is judged: decided here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everypair.matrix import DenseMatrix, Matrix
+from everypair.pairs import Pairs, pair_point
+from everypair.solvers.huber import hinge_by_continuation
+from everypair.solvers.newton import NewtonMatrix, newton
+from everypair.solvers.newton_cg import newton_cg
+from everypair.solvers.objective import Iterate, Judgement, Objective, Progress
+
+Array = NDArray[np.float64]
+
+SOLVERS: dict[str, Callable[..., Iterate]] = {"newton": newton, "newton-cg": newton_cg}
+
+NARROW = 1000
+"""Columns up to which a dense Hessian is cheaper than its products."""
+
+RADII = 2.0 ** np.arange(-2, 9)
+"""Lengths tried for the sigmoid, in lengths of the logistic solution."""
+
+SAMPLE_ROWS = 20_000
+SAMPLE_SHARE = 0.4
+SAMPLE_TOL = 1e-4
+"""A first solve on so many rows, where they are at most this share of all, saves most of the
+steps on the whole; past this gap the sample's own noise is larger than what is left."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A solution and how close it came."""
+
+    coef: Array
+    scores: Array
+    objective: float
+    distance: float
+    """Relative duality gap; for the non-convex sigmoid the relative gradient norm."""
+    n_iter: int
+    history: list[tuple[float, float, float]]
+
+
+def choose_solver(X: Matrix, loss: str, solver: str) -> str:
+    """The solver that "auto" means; a request for one that cannot run is refused."""
+    whole_hessian = isinstance(X, DenseMatrix) and loss != "sigmoid"
+    if solver == "auto":
+        return "newton" if whole_hessian and X.shape[1] <= NARROW else "newton-cg"
+    if solver == "newton" and not whole_hessian:
+        why = "the sigmoid loss is not convex" if loss == "sigmoid" else "X is sparse"
+        raise ValueError(
+            f"solver='newton' cannot be used because {why}: use 'newton-cg' or 'auto'."
+        )
+    return solver
+
+
+def minimise(
+    X: Matrix,
+    pairs: Pairs,
+    loss: str,
+    alpha: float,
+    *,
+    solver: str = "auto",
+    tol: float = 1e-6,
+    max_iter: int = 100,
+    start: Array | None = None,
+    verbose: int = 0,
+) -> Fit:
+    """Minimise ``L(Xw) + alpha / 2 |w|^2`` over w."""
+    # Overflow is looked for and named where it matters (`Iterate`, `NewtonMatrix`).
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _minimise(X, pairs, loss, alpha, solver, tol, max_iter, start, verbose)
+
+
+def _minimise(
+    X: Matrix,
+    pairs: Pairs,
+    loss: str,
+    alpha: float,
+    solver: str,
+    tol: float,
+    max_iter: int,
+    start: Array | None,
+    verbose: int,
+) -> Fit:
+    progress = Progress(max_iter, verbose)
+    if loss == "sigmoid":
+        choose_solver(X, loss, solver)
+        if start is None:
+            start = minimise(X, pairs, "logistic", alpha, max_iter=max_iter).coef
+        now = _descend_sigmoid(X, pairs, alpha, start, tol, progress)
+    else:
+        solver = choose_solver(X, loss, solver)
+        run = SOLVERS[solver]
+        if start is None:
+            start = np.zeros(X.shape[1])
+            if loss != "square" and pairs.n_rows * SAMPLE_SHARE >= SAMPLE_ROWS:
+                rows = sample_rows(pairs, SAMPLE_ROWS)
+                part = Pairs.of(pairs.positive[rows], pairs.weight[rows])
+                rough = _descend(
+                    X.take(rows), part, loss, alpha, start, SAMPLE_TOL, Progress(max_iter), run
+                )
+                start = rough.w
+                if solver == "newton" and loss != "hinge":
+                    run = partial(newton, matrix=NewtonMatrix(rough))
+        now = _descend(X, pairs, loss, alpha, start, tol, progress, run)
+    return Fit(now.w, now.scores, *now.judged, progress.n_iter, progress.history)
+
+
+def _descend(
+    X: Matrix,
+    pairs: Pairs,
+    loss: str,
+    alpha: float,
+    start: Array,
+    tol: float,
+    progress: Progress,
+    run: Callable[..., Iterate],
+) -> Iterate:
+    if loss == "hinge":
+        return hinge_by_continuation(X, pairs, alpha, start, tol, progress, run)
+    problem = Objective(X, partial(pair_point, loss, pairs), alpha)
+    return run(problem, start, lambda now: now.judged.distance <= tol, progress)
+
+
+def _descend_sigmoid(
+    X: Matrix, pairs: Pairs, alpha: float, start: Array, tol: float, progress: Progress
+) -> Iterate:
+    """A local minimum of the sigmoid objective in the basin of the starting direction.
+
+    First the radius: along the start's direction the objective is tried at growing lengths,
+    a pair sum each. Then descent from the best of them.
+    """
+    problem = Objective(
+        X,
+        partial(pair_point, "sigmoid", pairs),
+        alpha,
+        judge=lambda now: Judgement(now.value, now.relative_gradient),
+    )
+    scores = X.dot(start)
+    radius = min(RADII, key=lambda r: problem.at(r * start, r * scores).value)
+    return newton_cg(problem, radius * start, lambda now: now.judged.distance <= tol, progress)
+
+
+def sample_rows(pairs: Pairs, n_rows: int) -> NDArray[np.intp]:
+    """About ``n_rows`` rows with weight, half of them from each class where there are enough.
+
+    Each class is sampled on its own and its weights sum to one again, so the sample's pair
+    loss estimates the whole's however rare the positives are. The choice is fixed: the same
+    data give the same start.
+    """
+    rng = np.random.default_rng(0)
+    positives, negatives = (
+        rows[pairs.weight[rows] > 0] for rows in (pairs.positives, pairs.negatives)
+    )
+    n_positive = min(positives.size, max(n_rows // 2, n_rows - negatives.size))
+    n_negative = min(negatives.size, n_rows - n_positive)
+    chosen = [
+        rng.choice(positives, n_positive, replace=False),
+        rng.choice(negatives, n_negative, replace=False),
+    ]
+    return np.sort(np.concatenate(chosen))

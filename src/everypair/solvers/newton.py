@@ -1,0 +1,108 @@
+"""Newton's method with the whole Hessian X'HX: for dense X with few columns."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from everypair.matrix import DenseMatrix
+from everypair.pairs.smooth import ROUGH_ACCURACY
+from everypair.solvers.objective import Iterate, Objective, Progress, Stop
+
+Array = NDArray[np.float64]
+
+GAIN_TO_KEEP = 10.0
+"""A step must shrink the gap by this factor for its matrix to serve once more."""
+
+LEAST_DECREASE = 1e-4
+LEAST_SHRINKING = 0.5
+VALUE_ROUNDING = 1e-14
+SHORTEST_STEP = 2.0**-60
+
+
+class NewtonMatrix:
+    """The factored Hessian ``X'HX + alpha I`` at one point, scaled to a unit diagonal.
+
+    The scaling makes the factorisation blind to the units of the features. A Hessian that
+    rounding has made indefinite is lifted along its diagonal until it factors.
+    """
+
+    def __init__(self, now: Iterate):
+        assert isinstance(now.objective.X, DenseMatrix)
+        hessian = now.loss.hessian(now.objective.X, accuracy=ROUGH_ACCURACY)
+        diagonal = np.einsum("jj->j", hessian)
+        diagonal += now.objective.alpha
+        if not np.all(np.isfinite(hessian)):
+            raise ValueError(
+                "The features are too large for float64: their squares overflow. "
+                "Rescale X, for example with StandardScaler."
+            )
+        self._scale = 1 / np.sqrt(np.maximum(diagonal, np.finfo(float).tiny))
+        hessian *= self._scale
+        hessian *= self._scale[:, None]
+        lift = 0.0
+        while True:
+            try:
+                self._factor = cho_factor(hessian, lower=True)
+                return
+            except LinAlgError:
+                diagonal -= lift
+                lift = max(1e-12, 10 * lift)
+                diagonal += lift
+
+    def step(self, gradient: Array) -> Array:
+        return -self._scale * cho_solve(self._factor, self._scale * gradient)
+
+
+def newton(
+    objective: Objective,
+    start: Array,
+    stop: Stop,
+    progress: Progress,
+    matrix: NewtonMatrix | None = None,
+) -> Iterate:
+    """Solve ``(X'HX + alpha I) d = -grad``, search along d, until ``stop`` or no way down.
+
+    A matrix is kept for the next step while its steps gain enough: the Hessian costs several
+    gradients. ``matrix`` may come from a sample of the rows.
+    """
+    now = objective.at(start)
+    while not stop(now) and not progress.exhausted:
+        fresh = matrix is None
+        if matrix is None:
+            matrix = NewtonMatrix(now)
+        after = search_line(now, matrix.step(now.gradient))
+        if after is None:
+            if fresh:
+                break
+            matrix = None
+            continue
+        if after.gap > now.gap / GAIN_TO_KEEP:
+            matrix = None
+        now = after
+        progress.step(now)
+    return now
+
+
+def search_line(now: Iterate, direction: Array, score_step: Array | None = None) -> Iterate | None:
+    """Backtrack until the objective falls enough; None when rounding leaves no way down.
+
+    Trial points cost a pair sum each, no product with X. Near the minimum the objective's
+    last digits say nothing more; there a step counts as down when the objective stays within
+    rounding and the gradient shrinks (as in Hager & Zhang 2005).
+    """
+    slope = float(now.gradient @ direction)
+    if not slope < 0:
+        return None
+    score_step = now.objective.X.dot(direction) if score_step is None else score_step
+    rounding = VALUE_ROUNDING * abs(now.value)
+    length = 1.0
+    while length >= SHORTEST_STEP:
+        trial = now.moved(now.w + length * direction, now.scores + length * score_step)
+        if trial.value < now.value and trial.value <= now.value + LEAST_DECREASE * length * slope:
+            return trial
+        if abs(trial.value - now.value) <= rounding and trial.gap <= LEAST_SHRINKING * now.gap:
+            return trial
+        length /= 2
+    return None

@@ -1,0 +1,115 @@
+"""Trust-region Newton-CG: Hessian products only, for sparse or wide X and non-convex losses.
+
+Each step minimises the quadratic model inside a trust region by preconditioned conjugate
+gradients (Steihaug 1983), which stop at its edge or where the curvature turns negative. A step
+that does not pay is shortened along itself before the region is asked again (Nocedal & Yuan
+1998): the scores along it are known, so a trial costs one pair sum.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everypair.solvers.newton import search_line
+from everypair.solvers.objective import Iterate, Objective, Progress, Stop
+
+Array = NDArray[np.float64]
+
+FORCING = 0.1
+MAX_CG_STEPS = 500
+
+
+def newton_cg(
+    objective: Objective,
+    start: Array,
+    stop: Stop,
+    progress: Progress,
+) -> Iterate:
+    now = objective.at(start)
+    radius: float | None = None
+    first_norm: float | None = None
+    while not stop(now) and not progress.exhausted:
+        preconditioner = _diagonal(now)
+        residual_norm = _norm(now.gradient, 1 / preconditioner)
+        first_norm = first_norm or residual_norm
+        if residual_norm == 0:
+            break
+        # Quadratic convergence near the end, no more work than that needs before it.
+        forcing = min(FORCING, np.sqrt(residual_norm / first_norm))
+        step, score_step, predicted = _steihaug(
+            now, preconditioner, np.inf if radius is None else radius, forcing * residual_norm
+        )
+        length = _norm(step, preconditioner)
+        after = search_line(now, step, score_step)
+        if after is None:
+            break
+        ratio = (now.value - after.value) / predicted if predicted > 0 else 0.0
+        if ratio > 0.75:
+            radius = None if radius is None else max(radius, 3 * length)
+        elif ratio < 0.25:
+            radius = length / 4
+        now = after
+        progress.step(now)
+    return now
+
+
+def _diagonal(now: Iterate) -> Array:
+    """Jacobi preconditioner: the Hessian's diagonal without the cross terms of the pairs."""
+    curvature = np.abs(now.loss.curvature())
+    diagonal = now.objective.X.pull_back_squares(curvature) + now.objective.alpha
+    if not np.all(np.isfinite(diagonal)):
+        raise ValueError(
+            "The features are too large for float64: their squares overflow. "
+            "Rescale X, for example with MaxAbsScaler."
+        )
+    return diagonal
+
+
+def _norm(vector: Array, weights: Array) -> float:
+    return float(np.sqrt(vector @ (weights * vector)))
+
+
+def _steihaug(
+    now: Iterate, preconditioner: Array, radius: float, tolerance: float
+) -> tuple[Array, Array, float]:
+    """``(step, X @ step, predicted decrease)`` of the quadratic model at ``now``."""
+    X, alpha = now.objective.X, now.objective.alpha
+    step, score_step = np.zeros_like(now.w), np.zeros_like(now.scores)
+    residual = -now.gradient
+    conditioned = residual / preconditioner
+    direction = conditioned.copy()
+    reduction = float(residual @ conditioned)
+    decrease = 0.0
+    for _ in range(MAX_CG_STEPS):
+        along = X.dot(direction)
+        curved = X.pull_back(now.loss.product(along)) + alpha * direction
+        curvature = float(direction @ curved)
+        length = reduction / curvature if curvature > 0 else np.inf
+        to_edge = _distance_to_edge(step, direction, preconditioner, radius)
+        outside = length >= to_edge
+        if outside:
+            # Without a region yet, negative curvature gives a direction but no length.
+            length = to_edge if np.isfinite(to_edge) else 1.0
+        step += length * direction
+        score_step += length * along
+        decrease += length * (float(residual @ direction) - length / 2 * curvature)
+        if outside:
+            break
+        residual -= length * curved
+        conditioned = residual / preconditioner
+        before, reduction = reduction, float(residual @ conditioned)
+        if np.sqrt(reduction) <= tolerance:
+            break
+        direction = conditioned + (reduction / before) * direction
+    return step, score_step, decrease
+
+
+def _distance_to_edge(step: Array, direction: Array, weights: Array, radius: float) -> float:
+    """How far along ``direction`` the step may go before its norm reaches ``radius``."""
+    if not np.isfinite(radius):
+        return np.inf
+    a = float(direction @ (weights * direction))
+    b = float(step @ (weights * direction))
+    c = max(0.0, radius**2 - float(step @ (weights * step)))
+    return c / (b + np.sqrt(b * b + a * c)) if b > 0 else (np.sqrt(b * b + a * c) - b) / a

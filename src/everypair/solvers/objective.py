@@ -1,0 +1,127 @@
+"""The smooth objective P(w) = L(Xw) + alpha / 2 |w|^2 and how far a point is from its minimum.
+
+For a convex pair loss with a slope everywhere, the multipliers ``-phi'(z_ij)`` at w are dual
+feasible, and Fenchel's equality turns the duality gap at w into
+
+    P(w) - D(w) = |grad P(w)|^2 / (2 alpha) :
+
+a certificate that costs nothing beyond the gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everypair.matrix import Matrix
+from everypair.pairs import PairPoint
+
+Array = NDArray[np.float64]
+
+
+class Judgement(NamedTuple):
+    objective: float
+    distance: float
+    """Relative duality gap; for a non-convex loss the relative gradient norm."""
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Mean loss over every pair plus the penalty.
+
+    ``loss_at`` maps scores to a `PairPoint`. ``judge`` says what a point is worth: the
+    objective that counts (the hinge's, where a rounded hinge is being solved) and the
+    relative distance to its minimum; a solver is judged by it and never judges itself.
+    """
+
+    X: Matrix
+    loss_at: Callable[[Array], PairPoint]
+    alpha: float
+    judge: Callable[[Iterate], Judgement] = lambda now: Judgement(now.value, now.gap / now.value)
+
+    def at(self, w: Array, scores: Array | None = None) -> Iterate:
+        return Iterate(self, w, self.X.dot(w) if scores is None else scores)
+
+
+class Iterate:
+    """The objective at one w; what is asked for is computed once."""
+
+    def __init__(self, objective: Objective, w: Array, scores: Array):
+        self.objective, self.w, self.scores = objective, w, scores
+        self.loss = objective.loss_at(scores)
+
+    @cached_property
+    def value(self) -> float:
+        return self.loss.value() + self.objective.alpha / 2 * float(self.w @ self.w)
+
+    @cached_property
+    def score_gradient(self) -> Array:
+        return self.loss.gradient()
+
+    @cached_property
+    def loss_gradient(self) -> Array:
+        """Of the loss alone, in the coefficients."""
+        pulled = self.objective.X.pull_back(self.score_gradient)
+        if not np.all(np.isfinite(pulled)):
+            raise ValueError(
+                "The features are too large for float64: a gradient overflowed. "
+                "Rescale X, for example with StandardScaler."
+            )
+        return pulled
+
+    @cached_property
+    def gradient(self) -> Array:
+        return self.loss_gradient + self.objective.alpha * self.w
+
+    @cached_property
+    def gap(self) -> float:
+        """Absolute duality gap; infinite where its square overflows."""
+        return float(self.gradient @ self.gradient) / (2 * self.objective.alpha)
+
+    @cached_property
+    def judged(self) -> Judgement:
+        return self.objective.judge(self)
+
+    @property
+    def relative_gradient(self) -> float:
+        """``|grad P|`` beside the two parts that cancel in it at a stationary point."""
+        parts = np.linalg.norm(self.loss_gradient)
+        parts += self.objective.alpha * np.linalg.norm(self.w)
+        return float(np.linalg.norm(self.gradient) / parts) if parts > 0 else 0.0
+
+    def moved(self, w: Array, scores: Array) -> Iterate:
+        return Iterate(self.objective, w, scores)
+
+
+@dataclass
+class Progress:
+    """Steps taken and what they reached; one row a step: (seconds, objective, distance)."""
+
+    max_iter: int
+    verbose: int = 0
+    n_iter: int = 0
+    history: list[tuple[float, float, float]] = field(default_factory=list)
+    _began: float = field(default_factory=perf_counter)
+
+    @property
+    def exhausted(self) -> bool:
+        return self.n_iter >= self.max_iter
+
+    def step(self, now: Iterate) -> None:
+        self.n_iter += 1
+        self.history.append((perf_counter() - self._began, *now.judged))
+        if self.verbose:
+            objective, distance = now.judged
+            print(
+                f"[everypair] step {self.n_iter}: objective {objective:.9g}, "
+                f"relative distance {distance:.1e}"
+            )
+
+
+Stop = Callable[[Iterate], bool]

@@ -1,0 +1,74 @@
+"""Rows split over threads: the compiled kernels release the GIL, so plain threads do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import TypeVar
+
+import joblib
+from threadpoolctl import ThreadpoolController
+
+Result = TypeVar("Result")
+
+OPERATIONS_PER_THREAD = 200_000
+"""Below this much work (about 0.1 ms) another thread costs more to wake than it saves."""
+
+_limit: ContextVar[int | None] = ContextVar("everypair_threads", default=None)
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")
+
+
+def available_threads() -> int:
+    """Threads that BLAS is allowed just now, and never more than joblib counts cores.
+
+    So `threadpoolctl.threadpool_limits`, OMP_NUM_THREADS and joblib's workers, which
+    limit BLAS, limit this library as well.
+    """
+    libraries = _blas().info()
+    return max(1, min([joblib.cpu_count(), *(lib["num_threads"] for lib in libraries)]))
+
+
+@contextmanager
+def thread_limit(n_threads: int | None = None) -> Iterator[None]:
+    """Fix the number of threads of the sums inside; read from BLAS once when None."""
+    token = _limit.set(available_threads() if n_threads is None else n_threads)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+@cache
+def _pool(n_threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="everypair")
+
+
+def over_rows(work: Callable[[int, int], Result], n_rows: int, operations: int) -> list[Result]:
+    """``[work(start, stop), ...]`` over contiguous blocks of rows, one a thread.
+
+    ``operations``: a rough count of the work in all rows together.
+    """
+    limit = _limit.get()
+    n_threads = available_threads() if limit is None else limit
+    n_blocks = max(1, min(n_threads, n_rows, operations // OPERATIONS_PER_THREAD))
+    if n_blocks == 1:
+        return [work(0, n_rows)]
+    edges = [n_rows * k // n_blocks for k in range(n_blocks + 1)]
+    pool = _pool(n_blocks - 1)
+    others = [pool.submit(work, edges[k], edges[k + 1]) for k in range(1, n_blocks)]
+    # The calling thread takes the first block itself: one wake-up less.
+    return [work(0, edges[1]), *(other.result() for other in others)]
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """BLAS on one thread inside: the rows are split over ours, each calling it on its own."""
+    with _blas().limit(limits=1):
+        yield
