@@ -299,9 +299,14 @@ def window_rows(X, centre, rows, weights, low, high, begin, running, state, out)
 
 @compiled
 def auc_pairs(positives, negatives, positive_weights, negative_weights):
-    """Weighted share of pairs won plus half of those tied; scores descend, weights sum to 1."""
-    won, tied = 0.0, 0.0
-    below = 0.0
+    """Weighted share of pairs won plus half of those tied; scores descend.
+
+    Lost pairs are summed as well, from the top, so that a perfect ranking gives exactly 1.
+    """
+    higher = np.zeros(negatives.size + 1)
+    for j in range(negatives.size):
+        higher[j + 1] = higher[j] + negative_weights[j]
+    won, tied, lost, below = 0.0, 0.0, 0.0, 0.0
     i = positives.size - 1
     j = negatives.size - 1
     while i >= 0:
@@ -317,8 +322,9 @@ def auc_pairs(positives, negatives, positive_weights, negative_weights):
         while i >= 0 and positives[i] == x:
             won += positive_weights[i] * below
             tied += positive_weights[i] * level
+            lost += positive_weights[i] * higher[k + 1]
             i -= 1
-    return won + 0.5 * tied
+    return (won + 0.5 * tied) / (won + tied + lost)
 
 
 # --- rows of X ------------------------------------------------------------------------

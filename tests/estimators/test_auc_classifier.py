@@ -1,0 +1,355 @@
+"""AUCClassifier as a scikit-learn user meets it."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import textwrap
+import time
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from everypair import AUCClassifier
+from everypair.estimators.auc import LOSS_NAMES
+from everypair.pairs import LOSSES
+
+# scikit-learn compares weighted with repeated rows to 1e-7. The hinge pins its minimiser
+# only to the root of the gap over alpha, so it is asked with a strong penalty.
+CHECKED = [
+    AUCClassifier(),
+    *(
+        AUCClassifier(loss=loss, tol=1e-14, max_iter=500)
+        for loss in LOSS_NAMES
+        if loss not in ("logistic", "hinge")
+    ),
+    AUCClassifier(loss="hinge", alpha=10.0, tol=1e-14, max_iter=500),
+    AUCClassifier(solver="newton-cg", tol=1e-14),
+]
+
+
+@parametrize_with_checks(CHECKED)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def test_every_loss_of_the_pairs_is_offered():
+    assert set(LOSS_NAMES) == set(LOSSES)
+
+
+FORMATS = {
+    "F": np.asfortranarray,
+    "float32": lambda X: X.astype(np.float32),
+    "CSR": sparse.csr_matrix,
+    "CSC": sparse.csc_matrix,
+    "CSR float32": lambda X: sparse.csr_matrix(X.astype(np.float32)),
+    "CSC array": sparse.csc_array,
+    "pandas": lambda X: pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])]),
+    "polars": lambda X: pl.DataFrame({f"c{j}": X[:, j] for j in range(X.shape[1])}),
+    "list": lambda X: X.tolist(),
+}
+
+
+@pytest.mark.parametrize("loss", LOSS_NAMES)
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_gives_the_same_model(imbalanced, name, loss):
+    X, y = imbalanced
+    X = X.astype(np.float32).astype(np.float64)  # the same numbers in every format
+    # Another format may mean another solver: both must be driven to the last digits.
+    settings = {"loss": loss, "alpha": 0.1, "tol": 1e-12 if loss == "hinge" else 1e-15}
+    plain = AUCClassifier(**settings).fit(X, y)
+    other = AUCClassifier(**settings).fit(FORMATS[name](X), y)
+    np.testing.assert_allclose(other.coef_, plain.coef_, atol=1e-5 if loss == "hinge" else 1e-7)
+    np.testing.assert_allclose(
+        other.decision_function(FORMATS[name](X)), other.decision_function(X), atol=1e-12
+    )
+
+
+def test_feature_names_are_kept_and_checked(imbalanced):
+    X, y = imbalanced
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    model = AUCClassifier().fit(frame, y)
+    assert list(model.feature_names_in_) == list("abcdef")
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[list("fedcba")])
+
+
+@pytest.mark.parametrize("name", ["C", "F", "float32", "CSR", "CSC"])
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_fit_holds_no_second_x(name, loss):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30_000, 120)).astype(np.float32).astype(np.float64)
+    y = X[:, 0] + rng.standard_normal(30_000) > 1
+    X = {"C": np.asarray, **FORMATS}[name](X)
+    size = X.data.nbytes if sparse.issparse(X) else X.nbytes
+    AUCClassifier(loss=loss, alpha=1.0).fit(X[:500], y[:500])  # compile first
+    tracemalloc.start()
+    AUCClassifier(loss=loss, alpha=1.0).fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < (0.8 if name == "float32" else 0.5) * size
+
+
+@pytest.mark.parametrize("loss", LOSS_NAMES)
+def test_integer_weights_equal_repeated_rows(imbalanced, loss):
+    X, y = imbalanced
+    counts = np.random.default_rng(0).integers(0, 4, y.size)
+    settings = {"loss": loss, "alpha": 0.1, "tol": 1e-15 if loss == "hinge" else 1e-13}
+    weighted = AUCClassifier(**settings).fit(X, y, sample_weight=counts)
+    repeated = AUCClassifier(**settings).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-10)
+    assert weighted.train_auc_ == pytest.approx(repeated.train_auc_, abs=1e-12)
+    # The hinge is flat to second order only: its minimiser is known to the root of the gap.
+    np.testing.assert_allclose(
+        weighted.coef_, repeated.coef_, atol=1e-7 if loss == "hinge" else 1e-8
+    )
+
+
+def test_scaled_weights_change_nothing(imbalanced):
+    X, y = imbalanced
+    weight = np.random.default_rng(0).random(y.size)
+    one = AUCClassifier(tol=1e-12).fit(X, y, sample_weight=weight)
+    million = AUCClassifier(tol=1e-12).fit(X, y, sample_weight=1e6 * weight)
+    np.testing.assert_allclose(one.coef_, million.coef_, atol=1e-10)
+
+
+@pytest.mark.parametrize("loss", LOSS_NAMES)
+def test_fit_reports_how_close_it_got(imbalanced, loss):
+    X, y = imbalanced
+    model = AUCClassifier(loss=loss).fit(X, y)
+    assert hasattr(model, "dual_gap_") != hasattr(model, "gradient_norm_")
+    assert 0 <= getattr(model, "dual_gap_", getattr(model, "gradient_norm_", -1)) <= model.tol
+    assert hasattr(model, "gradient_norm_") == (loss == "sigmoid")
+    assert model.train_auc_ == pytest.approx(
+        roc_auc_score(y, model.decision_function(X)), abs=1e-12
+    )
+
+
+def test_refitting_with_another_loss_leaves_no_stale_certificate(imbalanced):
+    X, y = imbalanced
+    model = AUCClassifier(loss="sigmoid").fit(X, y)
+    model.set_params(loss="logistic").fit(X, y)
+    assert hasattr(model, "dual_gap_")
+    assert not hasattr(model, "gradient_norm_")
+
+
+@pytest.mark.parametrize("loss", LOSS_NAMES)
+def test_too_few_iterations_warn_and_say_how_far(imbalanced, loss):
+    X, y = imbalanced
+    if loss == "square":
+        pytest.skip("one Newton step is exact")
+    with pytest.warns(ConvergenceWarning, match=r"after 1 iterations, above tol=1e-12"):
+        model = AUCClassifier(loss=loss, max_iter=1, tol=1e-12).fit(X, y)
+    assert np.all(np.isfinite(model.coef_))
+
+
+def test_warm_start_begins_at_the_last_solution(imbalanced):
+    X, y = imbalanced
+    model = AUCClassifier(warm_start=True).fit(X, y)
+    assert model.n_iter_ > 0
+    assert model.fit(X, y).n_iter_ == 0
+    cold = AUCClassifier(alpha=0.5, tol=1e-15).fit(X, y)
+    model.set_params(alpha=0.5, tol=1e-15).fit(X, y)
+    np.testing.assert_allclose(model.coef_, cold.coef_, atol=1e-7)
+    narrower = model.fit(X[:, :3], y)  # another width: a start of its own
+    assert narrower.coef_.shape == (1, 3)
+
+
+@pytest.mark.parametrize("labels", [("no", "yes"), (0, 1), (-1, 1), (False, True), (2.0, 5.0)])
+def test_any_two_labels_serve(imbalanced, labels):
+    X, y = imbalanced
+    named = np.where(y, labels[1], labels[0])
+    model = AUCClassifier().fit(X, named)
+    assert list(model.classes_) == list(labels)
+    assert set(model.predict(X)) == set(labels)
+    np.testing.assert_array_equal(model.predict(X) == labels[1], model.decision_function(X) > 0)
+
+
+def test_three_classes_point_to_one_vs_rest_which_works(imbalanced):
+    X, _ = imbalanced
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    with pytest.raises(ValueError, match=r"y has 3 classes.*OneVsRestClassifier"):
+        AUCClassifier().fit(X, y)
+    assert OneVsRestClassifier(AUCClassifier()).fit(X, y).score(X, y) > 0.7
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"y": np.ones(400)}, "only one class"),
+        ({"X": np.full((400, 6), np.nan)}, "NaN"),
+        ({"X": np.full((400, 6), np.inf)}, "infinity"),
+        ({"y": np.arange(10) % 2}, "inconsistent numbers of samples"),
+        ({"w": np.ones(10)}, "sample_weight"),
+        ({"w": -np.ones(400)}, "(?i)negative"),
+        ({"w": np.full(400, np.nan)}, "NaN"),
+        ({"w": "zero positives"}, "every positive row is zero"),
+        ({"alpha": -1.0}, "'alpha' parameter.*-1.0"),
+        ({"alpha": 0.0}, "'alpha' parameter"),
+        ({"loss": "nonsense"}, "'loss' parameter.*nonsense"),
+        ({"penalty": "l0"}, "'penalty' parameter.*l0"),
+        ({"solver": "sgd"}, "'solver' parameter.*sgd"),
+        ({"tol": 0}, "'tol' parameter"),
+        ({"max_iter": 0}, "'max_iter' parameter"),
+        ({"threshold": "best"}, "'threshold' parameter.*best"),
+        ({"threshold": {"fpr": 2.0}}, r"threshold=\{'fpr': 2.0\} is not a rule"),
+        ({"threshold": float("nan")}, "not finite"),
+        ({"loss": "sigmoid", "solver": "newton"}, "not convex: use 'newton-cg'"),
+    ],
+)
+def test_bad_input_is_named(imbalanced, change, message):
+    X, y = imbalanced
+    change = dict(change)
+    X, y = change.pop("X", X), change.pop("y", y)
+    weight = change.pop("w", None)
+    if isinstance(weight, str):
+        weight = np.where(y, 0.0, 1.0)
+    with pytest.raises(ValueError, match=message):
+        AUCClassifier(**change).fit(X, y, sample_weight=weight)
+
+
+def test_newton_on_sparse_x_is_refused_with_the_remedy(imbalanced):
+    X, y = imbalanced
+    with pytest.raises(ValueError, match="X is sparse: use 'newton-cg' or 'auto'"):
+        AUCClassifier(solver="newton").fit(sparse.csr_matrix(X), y)
+
+
+ODD = {
+    "constant column": lambda X, y: np.column_stack([X, np.full(len(y), 5.0)]),
+    "duplicated columns": lambda X, y: np.column_stack([X, X]),
+    "separable": lambda X, y: np.column_stack([X, 10.0 * y]),
+    "all zero": lambda X, y: 0 * X,
+    "scale 1e150": lambda X, y: 1e150 * X,
+    "scale 1e200": lambda X, y: 1e200 * X,
+    "scale 1e-200": lambda X, y: 1e-200 * X,
+    "scales mixed": lambda X, y: X * 10.0 ** np.array([150, 0, -150, -300, 8, -8]),
+    "offset 1e6": lambda X, y: X + 1e6,
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("solver", ["auto", "newton-cg"])
+@pytest.mark.parametrize("alpha", [1e-3, 1e-12])
+@pytest.mark.parametrize("loss", LOSS_NAMES)
+@pytest.mark.parametrize("name", ODD)
+def test_odd_data_give_a_finite_model_or_a_clear_error_in_seconds(
+    imbalanced, name, loss, alpha, solver
+):
+    X, y = imbalanced
+    X = ODD[name](X, y)
+    began = time.perf_counter()
+    model = AUCClassifier(loss=loss, alpha=alpha, solver=solver)
+    if name == "scale 1e200":
+        with pytest.raises(ValueError, match="too large for float64"):
+            model.fit(X, y)
+    else:
+        model.fit(X, y)
+        for values in (model.coef_, model.intercept_, model.decision_function(X)):
+            assert np.all(np.isfinite(values))
+        assert np.isfinite(model.objective_)
+        assert getattr(model, "dual_gap_", 0) >= -1e-12
+    assert time.perf_counter() - began < 20
+
+
+def test_separable_data_are_ranked_perfectly(imbalanced):
+    X, y = imbalanced
+    model = AUCClassifier(alpha=1e-6).fit(np.column_stack([X, y]), y)
+    assert model.train_auc_ == 1.0
+    np.testing.assert_array_equal(model.predict(np.column_stack([X, y])), y)
+
+
+def test_threshold_sets_the_intercept(imbalanced):
+    X, y = imbalanced
+    at_5_percent = AUCClassifier(threshold={"fpr": 0.05}).fit(X, y)
+    assert np.mean(at_5_percent.predict(X)[~y]) <= 0.05
+    assert AUCClassifier(threshold=0.25).fit(X, y).intercept_[0] == -0.25
+    everyone = AUCClassifier(threshold={"tpr": 1.0}).fit(X, y)
+    assert np.all(everyone.predict(X)[y])
+
+
+def test_lives_with_scikit_learn(imbalanced):
+    X, y = imbalanced
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), AUCClassifier()),
+        {"aucclassifier__alpha": [1e-4, 1e-2, 1.0]},
+        scoring="roc_auc",
+        cv=3,
+    ).fit(X, y)
+    assert search.best_score_ > 0.7
+    copy = pickle.loads(pickle.dumps(search.best_estimator_))
+    np.testing.assert_array_equal(copy.predict(X), search.predict(X))
+    assert clone(AUCClassifier(alpha=2.0)).alpha == 2.0
+    calibrated = CalibratedClassifierCV(AUCClassifier(), cv=3).fit(X, y)
+    assert calibrated.predict_proba(X).shape == (400, 2)
+
+
+def test_sample_weight_is_routed(imbalanced):
+    X, y = imbalanced
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = AUCClassifier().set_fit_request(sample_weight=True)
+        model.set_score_request(sample_weight=True)
+        scores = cross_val_score(model, X, y, cv=3, params={"sample_weight": np.ones(y.size)})
+    assert np.all(np.isfinite(scores))
+
+
+def test_verbose_prints_a_line_a_step(imbalanced, capsys):
+    X, y = imbalanced
+    model = AUCClassifier(verbose=1).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == model.n_iter_
+    assert lines[0].startswith("[everypair] step 1: objective")
+
+
+def run_python(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_import_is_light():
+    run_python(
+        """
+        import sys, everypair
+        for heavy in ("numba", "matplotlib", "pandas", "sklearn"):
+            assert heavy not in sys.modules, heavy
+        everypair.AUCClassifier  # brings scikit-learn, which may bring pandas
+        for heavy in ("numba", "matplotlib"):
+            assert heavy not in sys.modules, heavy
+        """
+    )
+
+
+def test_prediction_loads_neither_numba_nor_matplotlib(imbalanced, tmp_path):
+    X, y = imbalanced
+    model = AUCClassifier().fit(X, y)
+    (tmp_path / "model.pickle").write_bytes(pickle.dumps(model))
+    np.save(tmp_path / "X.npy", X)
+    run_python(
+        f"""
+        import pickle, sys, numpy as np
+        from scipy import sparse
+        model = pickle.load(open({str(tmp_path / "model.pickle")!r}, "rb"))
+        X = np.load({str(tmp_path / "X.npy")!r})
+        for Z in (X, X.astype(np.float32), sparse.csr_matrix(X), sparse.csc_matrix(X),
+                  sparse.csr_matrix(X.astype(np.float32)), sparse.csc_matrix(X.astype(np.float32))):
+            assert model.predict(Z).shape == (400,)
+        assert "numba" not in sys.modules and "matplotlib" not in sys.modules
+        """
+    )

@@ -1,0 +1,51 @@
+"""The Chebyshev tables pair by pair, before any summing hides their error."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.polynomial.chebyshev import chebvander
+
+from everypair._kernels import COEFFICIENTS
+from everypair.pairs.boxes import PER_UNIT, REACH, REACH_BOXES, WIDTH
+from everypair.pairs.smooth import LOGISTIC_KERNELS, SIGMOID_KERNELS
+
+KERNELS = {
+    f"{name} {part}": getattr(kernels, part)
+    for name, kernels in (("logistic", LOGISTIC_KERNELS), ("sigmoid", SIGMOID_KERNELS))
+    for part in ("value", "slope", "curvature")
+}
+
+
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
+def test_the_worst_pair_of_any_two_boxes_is_met_to_1e_11(kernel):
+    t = np.linspace(-1, 1, 33)
+    basis = chebvander(t, COEFFICIENTS - 1)
+    for distance in range(-REACH_BOXES, REACH_BOXES + 1):
+        u = np.longdouble(WIDTH) * (distance + (t[:, None] - t[None, :]) / 2)
+        exact = kernel.function(u)
+        table = kernel.near[distance + REACH_BOXES]
+        error = np.max(np.abs(basis @ table.T @ basis.T - exact))
+        assert error <= 1e-11 * np.max(np.abs(exact))
+
+
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
+def test_past_the_reach_the_ends_are_the_kernel(kernel):
+    for u in (REACH, REACH + 3.7, REACH + 40):
+        for (constant, linear, e1, e2), sign in ((kernel.above, 1), (kernel.below, -1)):
+            end = constant + linear * sign * u + e1 * np.exp(-u) + e2 * np.exp(-2 * u)
+            exact = float(kernel.function(np.longdouble(sign * u)))
+            assert end == pytest.approx(exact, rel=1e-13, abs=0)
+
+
+def test_reflected_is_the_kernel_of_minus_u():
+    slope = LOGISTIC_KERNELS.slope
+    mirror = LOGISTIC_KERNELS.slope_from_negatives
+    u = np.linspace(-30, 30, 13).astype(np.longdouble)
+    np.testing.assert_array_equal(mirror.function(u), slope.function(-u))
+    for end, opposite in ((mirror.above, slope.below), (mirror.below, slope.above)):
+        assert end == (opposite[0], -opposite[1], *opposite[2:])
+
+
+def test_width_is_a_power_of_two_so_that_positions_in_a_box_are_exact():
+    assert np.log2(PER_UNIT) == round(np.log2(PER_UNIT))

@@ -1,0 +1,141 @@
+"""Every fast pair sum against the sum written out over pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import ranked_data
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from everypair.matrix import DenseMatrix
+from everypair.pairs import LOSSES, Pairs, auc, pair_point
+from everypair.pairs import brute as definition
+from everypair.pairs.brute import BrutePoint
+from everypair.pairs.losses import LOGISTIC, huber_hinge
+from everypair.pairs.smooth import ROUGH_ACCURACY
+from everypair.pairs.sorted import HuberHingePoint, SortedScores
+
+CASES = [*LOSSES, "huber_hinge 1", "huber_hinge 1e-3"]
+
+
+def both(case, pairs, scores):
+    """The fast point and the definition's."""
+    if case.startswith("huber_hinge"):
+        width = float(case.split()[1])
+        fast = HuberHingePoint(SortedScores(pairs, scores), width)
+        return fast, BrutePoint(huber_hinge(width), pairs, scores)
+    return pair_point(case, pairs, scores), BrutePoint(LOSSES[case], pairs, scores)
+
+
+def scales_of(case):
+    """exp(-z) leaves the range of float64 at margins of 700."""
+    return (1e-8, 1e-3, 1.0, 30.0) if case == "exponential" else (1e-8, 1e-3, 1, 30.0, 1e3, 1e8)
+
+
+def value_tolerance(slow):
+    """1e-12 (1 + mean |margin|); losses that grow faster than z are held relative to themselves."""
+    mean_margin = np.sum(slow.weights * np.abs(slow.margins))
+    return 1e-12 * (1 + mean_margin + abs(slow.value()))
+
+
+def curvature_scale(case, slow, pairs, scores, vector):
+    """The largest entry of ``H v``.
+
+    The sigmoid's second derivative changes sign and vanishes at ties; its sums are held
+    relative to the same sums of its envelope ``sigma(z) sigma(-z)`` instead.
+    """
+    if case != "sigmoid":
+        return np.max(np.abs(slow.product(vector)))
+    envelope = BrutePoint(LOGISTIC, pairs, scores)
+    differences = vector[pairs.positives][:, None] - vector[pairs.negatives][None, :]
+    per_pair = envelope.weights * LOGISTIC.curvature(envelope.margins) * np.abs(differences)
+    return max(per_pair.sum(axis=0).max(), per_pair.sum(axis=1).max())
+
+
+def assert_close(actual, expected, largest):
+    """To 1e-10 of the largest entry; numbers below 1e-300 are as good as zero."""
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-10 * largest + 1e-300)
+
+
+def check(case, pairs, scores, rng):
+    fast, slow = both(case, pairs, scores)
+    assert abs(fast.value() - slow.value()) <= value_tolerance(slow)
+    expected = slow.gradient()
+    assert_close(fast.gradient(), expected, np.max(np.abs(expected)))
+    vector = rng.standard_normal(pairs.n_rows)
+    scale = curvature_scale(case, slow, pairs, scores, vector)
+    assert_close(fast.product(vector), slow.product(vector), scale)
+    X = rng.standard_normal((pairs.n_rows, 3)) + 2
+    expected = slow.hessian(X)
+    largest = np.max(np.abs(expected))
+    if case == "sigmoid":
+        columns = [curvature_scale(case, slow, pairs, scores, x) for x in X.T]
+        largest = max(largest, pairs.n_rows * max(columns))
+    assert_close(fast.hessian(DenseMatrix(X)), expected, largest)
+    if case != "sigmoid":
+        assert abs(fast.dual_value() - slow.dual_value()) <= 10 * value_tolerance(slow)
+
+
+@pytest.mark.parametrize("case", CASES)
+@settings(max_examples=200)
+@given(data=st.data())
+def test_fast_sums_equal_the_definition(case, data):
+    check(case, *data.draw(ranked_data(scales=scales_of(case))))
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 30.0, 1e8])
+def test_fast_sums_equal_the_definition_at_three_thousand_rows(case, scale):
+    if scale not in scales_of(case):
+        pytest.skip("exp(-z) overflows at this scale")
+    rng = np.random.default_rng(0)
+    positive = rng.random(3000) < 0.1
+    scores = scale * (rng.standard_normal(3000) + positive)
+    check(case, Pairs.of(positive, rng.integers(0, 4, 3000).astype(float)), scores, rng)
+
+
+@pytest.mark.parametrize("case", ["logistic", "sigmoid"])
+@settings(max_examples=40)
+@given(data=st.data())
+def test_tails_keep_relative_accuracy(case, data):
+    """Perfectly ranked scores: every gradient entry is tiny, and still right to ten digits."""
+    pairs, scores, _ = data.draw(ranked_data(max_rows=40, scales=(1.0, 10.0, 30.0)))
+    scores = scores - scores.mean() + 200.0 * pairs.positive
+    fast, slow = both(case, pairs, scores)
+    expected = slow.gradient()
+    assert_close(fast.gradient(), expected, np.max(np.abs(expected)))
+
+
+@settings(max_examples=100)
+@given(data=st.data())
+def test_auc_equals_the_definition(data):
+    pairs, scores, _ = data.draw(ranked_data())
+    assert auc(pairs, scores) == pytest.approx(definition.auc(pairs, scores), abs=1e-13)
+
+
+def test_exponential_overflows_to_infinity_not_nan():
+    pairs = Pairs.of(np.array([True, False, True]))
+    assert pair_point("exponential", pairs, np.array([0.0, 2000.0, 1.0])).value() == np.inf
+
+
+def test_rough_hessian_is_within_its_promise():
+    rng = np.random.default_rng(1)
+    positive = rng.random(2000) < 0.2
+    X = DenseMatrix(rng.standard_normal((2000, 5)))
+    point = pair_point("logistic", Pairs.of(positive), 3 * X.dot(np.ones(5)))
+    exact, rough = point.hessian(X), point.hessian(X, accuracy=ROUGH_ACCURACY)
+    assert 0 < np.max(np.abs(rough - exact)) <= ROUGH_ACCURACY * np.max(np.abs(exact))
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c not in ("sigmoid", "hinge")])
+def test_gradient_is_the_slope_of_the_value(case):
+    rng = np.random.default_rng(2)
+    positive = rng.random(40) < 0.3
+    pairs, scores, step = Pairs.of(positive), rng.standard_normal(40), 1e-6
+    direction = rng.standard_normal(40)
+    up, _ = both(case, pairs, scores + step * direction)
+    down, _ = both(case, pairs, scores - step * direction)
+    here, _ = both(case, pairs, scores)
+    slope = (up.value() - down.value()) / (2 * step)
+    assert slope == pytest.approx(here.gradient() @ direction, rel=1e-6)

@@ -1,0 +1,173 @@
+"""The solvers against scipy on the objective written out over pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import minimize
+
+from everypair.matrix import as_matrix
+from everypair.pairs import LOSSES, Pairs, auc
+from everypair.pairs.brute import BrutePoint
+from everypair.solvers import choose
+from everypair.solvers.choose import minimise, sample_rows
+from everypair.solvers.huber import judge_as_hinge
+from everypair.solvers.objective import Objective
+
+SMOOTH_CONVEX = [name for name, loss in LOSSES.items() if loss.convex and name != "hinge"]
+
+
+@pytest.fixture
+def problem():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4))
+    positive = X @ np.array([1.0, -1.0, 0.5, 0.0]) + rng.logistic(size=60) > 1
+    return X, Pairs.of(positive, rng.random(60) + 0.1)
+
+
+def written_out(loss, pairs, X, alpha):
+    def objective(w):
+        point = BrutePoint(LOSSES[loss], pairs, X @ w)
+        return point.value() + alpha / 2 * w @ w, X.T @ point.gradient() + alpha * w
+
+    return objective
+
+
+@pytest.mark.parametrize("solver", ["newton", "newton-cg"])
+@pytest.mark.parametrize("alpha", [1.0, 1e-3])
+@pytest.mark.parametrize("loss", SMOOTH_CONVEX)
+def test_minimiser_is_what_scipy_finds(problem, loss, alpha, solver):
+    X, pairs = problem
+    fit = minimise(as_matrix(X), pairs, loss, alpha, solver=solver, tol=1e-13)
+    settings = {"gtol": 1e-12, "ftol": 1e-16, "maxiter": 10_000}
+    scipy = minimize(
+        written_out(loss, pairs, X, alpha),
+        np.zeros(4),
+        jac=True,
+        method="L-BFGS-B",
+        options=settings,
+    )
+    np.testing.assert_allclose(fit.coef, scipy.x, atol=1e-6)
+    assert fit.objective == pytest.approx(scipy.fun, rel=1e-10)
+    assert 0 <= fit.distance <= 1e-13
+
+
+@pytest.mark.parametrize("alpha", [1e-1, 1e-3])
+def test_sigmoid_minimum_is_where_scipy_stays(problem, alpha):
+    X, pairs = problem
+    fit = minimise(as_matrix(X), pairs, "sigmoid", alpha, tol=1e-10)
+    objective = written_out("sigmoid", pairs, X, alpha)
+    settings = {"gtol": 1e-12, "ftol": 1e-16}
+    scipy = minimize(objective, fit.coef, jac=True, method="L-BFGS-B", options=settings)
+    np.testing.assert_allclose(fit.coef, scipy.x, atol=1e-6)
+    logistic = minimise(as_matrix(X), pairs, "logistic", alpha).coef
+    assert fit.objective <= objective(logistic)[0]
+
+
+@pytest.mark.parametrize("solver", ["newton", "newton-cg"])
+@pytest.mark.parametrize("alpha", [1.0, 1e-2])
+def test_hinge_minimiser_is_what_the_dual_quadratic_program_gives(problem, alpha, solver):
+    """max sum w a - |sum w a (x_i - x_j)|^2 / (2 alpha) over 0 <= a <= 1, one a for every pair."""
+    X, pairs = problem
+    p, n = pairs.positives, pairs.negatives
+    differences = (X[p][:, None, :] - X[n][None, :, :]).reshape(-1, 4)
+    weights = np.outer(pairs.weight[p], pairs.weight[n]).ravel()
+
+    def negative_dual(a):
+        pull = (weights * a) @ differences
+        slope = weights * (1 - differences @ pull / alpha)
+        return pull @ pull / (2 * alpha) - weights @ a, -slope
+
+    settings = {"gtol": 1e-14, "ftol": 1e-17, "maxiter": 100_000, "maxfun": 10**6}
+    dual = minimize(
+        negative_dual, np.full(weights.size, 0.5), jac=True, method="L-BFGS-B",
+        bounds=[(0, 1)] * weights.size, options=settings,
+    )  # fmt: skip
+    fit = minimise(as_matrix(X), pairs, "hinge", alpha, solver=solver, tol=1e-10, max_iter=500)
+    assert fit.objective == pytest.approx(-dual.fun, rel=1e-6)
+    assert -1e-12 <= fit.distance <= 1e-10
+    np.testing.assert_allclose(fit.coef, (weights * dual.x) @ differences / alpha, atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", SMOOTH_CONVEX)
+def test_gap_bounds_the_distance_to_the_minimum_anywhere(problem, loss):
+    X, pairs = problem
+    from functools import partial
+
+    from everypair.pairs import pair_point
+
+    alpha = 0.05
+    best = minimise(as_matrix(X), pairs, loss, alpha, tol=1e-14).objective
+    objective = Objective(as_matrix(X), partial(pair_point, loss, pairs), alpha)
+    rng = np.random.default_rng(4)
+    for scale in (0.1, 1.0, 5.0):
+        now = objective.at(scale * rng.standard_normal(4))
+        assert now.value - now.gap <= best * (1 + 1e-12)
+        written = now.value - (now.loss.dual_value() - now.loss_gradient @ now.loss_gradient / 0.1)
+        assert now.gap == pytest.approx(written, rel=1e-9)
+
+
+def test_hinge_gap_bounds_the_distance_to_the_minimum_anywhere(problem):
+    from everypair.pairs.sorted import HuberHingePoint, SortedScores
+
+    X, pairs = problem
+    best = minimise(as_matrix(X), pairs, "hinge", 0.05, tol=1e-10).objective
+    rng = np.random.default_rng(4)
+    for width in (1.0, 0.1):
+        objective = Objective(
+            as_matrix(X),
+            lambda s, width=width: HuberHingePoint(SortedScores(pairs, s), width),
+            0.05,
+        )
+        for scale in (0.1, 1.0, 5.0):
+            value, distance = judge_as_hinge(objective.at(scale * rng.standard_normal(4)))
+            assert value * (1 - distance) <= best * (1 + 1e-10)
+
+
+def test_square_needs_one_newton_step(problem):
+    X, pairs = problem
+    assert minimise(as_matrix(X), pairs, "square", 1e-2, solver="newton", tol=1e-12).n_iter == 1
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "hinge", "exponential"])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
+def test_starting_from_a_sample_does_not_change_the_solution(loss, make, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 5)) * (rng.random((3000, 5)) < 0.7)
+    positive = X.sum(axis=1) + rng.logistic(size=3000) > 3
+    pairs = Pairs.of(positive, rng.integers(0, 3, 3000).astype(float))
+    plain = minimise(as_matrix(make(X)), pairs, loss, 1e-2, tol=1e-9)
+    monkeypatch.setattr(choose, "SAMPLE_ROWS", 300)
+    sampled = minimise(as_matrix(make(X)), pairs, loss, 1e-2, tol=1e-9)
+    assert sampled.distance <= 1e-9
+    assert sampled.objective == pytest.approx(plain.objective, rel=2e-9)
+    np.testing.assert_allclose(sampled.coef, plain.coef, atol=1e-3)
+
+
+def test_sample_takes_rows_with_weight_from_both_classes():
+    positive = np.zeros(1000, dtype=bool)
+    positive[:7] = True
+    weight = np.ones(1000)
+    weight[500:] = 0
+    rows = sample_rows(Pairs.of(positive, weight), 100)
+    assert positive[rows].sum() == 7
+    assert rows.size == 100
+    assert np.all(weight[rows] > 0)
+    assert np.unique(rows).size == rows.size
+
+
+def test_history_ends_at_what_was_reached(problem):
+    X, pairs = problem
+    fit = minimise(as_matrix(X), pairs, "logistic", 1e-3)
+    seconds, objective, distance = fit.history[-1]
+    assert len(fit.history) == fit.n_iter
+    assert (objective, distance) == (fit.objective, fit.distance)
+    assert seconds > 0
+
+
+def test_scores_are_those_of_the_coefficients(problem):
+    X, pairs = problem
+    fit = minimise(as_matrix(X), pairs, "logistic", 1e-3)
+    np.testing.assert_allclose(fit.scores, X @ fit.coef, atol=1e-12)
+    assert auc(pairs, fit.scores) > 0.5
