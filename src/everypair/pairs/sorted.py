@@ -20,6 +20,7 @@ from everypair._kernels import auc_pairs, count_short, growing_sums, window_rows
 from everypair.matrix import DenseMatrix
 from everypair.pairs.point import EXACT, fenchel_dual, weighted_gram
 from everypair.pairs.structure import Pairs
+from everypair.threads import one_blas_thread
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -144,7 +145,8 @@ class _SortedPoint:
             )  # fmt: skip
             targets = np.subtract(X.X[rows], X.centre, dtype=np.float64)
             targets *= self.pairs.weight[rows, None]
-            cross += targets.T @ sums
+            with one_blas_thread():  # blocks this small are not worth waking another
+                cross += targets.T @ sums
         return weighted_gram(X, self._curvature) - self._height * (cross + cross.T)
 
     def dual_value(self) -> float:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from everypair.matrix import DenseMatrix, Matrix
 from everypair.pairs import Pairs, pair_point
-from everypair.solvers.huber import hinge_by_continuation
+from everypair.pairs.sorted import HuberHingePoint
+from everypair.solvers.huber import FIRST_WIDTH, hinge_by_continuation
 from everypair.solvers.newton import NewtonMatrix, newton
 from everypair.solvers.newton_cg import newton_cg
 from everypair.solvers.objective import Iterate, Judgement, Objective, Progress
@@ -96,7 +97,7 @@ def _minimise(
         now = _descend_sigmoid(X, pairs, alpha, start, tol, progress)
     else:
         solver = choose_solver(X, loss, solver)
-        run = SOLVERS[solver]
+        run, width = SOLVERS[solver], FIRST_WIDTH
         if start is None:
             start = np.zeros(X.shape[1])
             if loss != "square" and pairs.n_rows * SAMPLE_SHARE >= SAMPLE_ROWS:
@@ -106,9 +107,11 @@ def _minimise(
                     X.take(rows), part, loss, alpha, start, SAMPLE_TOL, Progress(max_iter), run
                 )
                 start = rough.w
-                if solver == "newton" and loss != "hinge":
+                if isinstance(rough.loss, HuberHingePoint):
+                    width = rough.loss.width
+                elif solver == "newton":
                     run = partial(newton, matrix=NewtonMatrix(rough))
-        now = _descend(X, pairs, loss, alpha, start, tol, progress, run)
+        now = _descend(X, pairs, loss, alpha, start, tol, progress, run, width)
     return Fit(now.w, now.scores, *now.judged, progress.n_iter, progress.history)
 
 
@@ -121,9 +124,10 @@ def _descend(
     tol: float,
     progress: Progress,
     run: Callable[..., Iterate],
+    width: float = FIRST_WIDTH,
 ) -> Iterate:
     if loss == "hinge":
-        return hinge_by_continuation(X, pairs, alpha, start, tol, progress, run)
+        return hinge_by_continuation(X, pairs, alpha, start, tol, progress, run, width)
     problem = Objective(X, partial(pair_point, loss, pairs), alpha)
     return run(problem, start, lambda now: now.judged.distance <= tol, progress)
 

@@ -50,15 +50,16 @@ def hinge_by_continuation(
     tol: float,
     progress: Progress,
     inner: Inner,
+    width: float = FIRST_WIDTH,
 ) -> Iterate:
-    """The best iterate of a series of narrower and narrower roundings."""
+    """The best iterate of a series of narrower and narrower roundings, from ``width`` on."""
 
     def stop(now: Iterate) -> bool:
         value, distance = now.judged
         rounding = max(distance * value - now.gap, tol * value)
         return distance <= tol or now.gap <= INNER_SHARE * rounding
 
-    width, best = FIRST_WIDTH, None
+    best = None
     while True:
         rounded = partial(_rounded, pairs, width)
         now = inner(Objective(X, rounded, alpha, judge_as_hinge), start, stop, progress)
