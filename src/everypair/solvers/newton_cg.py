@@ -27,7 +27,7 @@ def newton_cg(
     progress: Progress,
 ) -> Iterate:
     now = objective.at(start)
-    radius: float | None = None
+    radius = np.inf
     first_norm: float | None = None
     while not stop(now) and not progress.exhausted:
         preconditioner = _diagonal(now)
@@ -37,16 +37,16 @@ def newton_cg(
             break
         # Quadratic convergence near the end, no more work than that needs before it.
         forcing = min(FORCING, np.sqrt(residual_norm / first_norm))
-        step, score_step, predicted = _steihaug(
-            now, preconditioner, np.inf if radius is None else radius, forcing * residual_norm
+        step, score_step, predicted, at_edge = _steihaug(
+            now, preconditioner, radius, forcing * residual_norm
         )
-        length = _norm(step, preconditioner)
         after = search_line(now, step, score_step)
         if after is None:
             break
+        length = _norm(after.w - now.w, preconditioner)
         ratio = (now.value - after.value) / predicted if predicted > 0 else 0.0
-        if ratio > 0.75:
-            radius = None if radius is None else max(radius, 3 * length)
+        if ratio > 0.75 and at_edge:
+            radius = 3 * length
         elif ratio < 0.25:
             radius = length / 4
         now = after
@@ -55,9 +55,17 @@ def newton_cg(
 
 
 def _diagonal(now: Iterate) -> Array:
-    """Jacobi preconditioner: the Hessian's diagonal without the cross terms of the pairs."""
-    curvature = np.abs(now.loss.curvature())
-    diagonal = now.objective.X.pull_back_squares(curvature) + now.objective.alpha
+    """Jacobi preconditioner: the Hessian's diagonal without the cross terms of the pairs.
+
+    Pairs do not see a shift of a column, so neither may its scale: the squares are taken
+    about the column's mean, ``sum d x^2 - (sum d x)^2 / sum d``.
+    """
+    X, curvature = now.objective.X, np.abs(now.loss.curvature())
+    total = curvature.sum()
+    spread = X.pull_back_squares(curvature)
+    if total > 0:
+        spread = np.maximum(spread - X.pull_back(curvature) ** 2 / total, 1e-12 * spread)
+    diagonal = spread + now.objective.alpha
     if not np.all(np.isfinite(diagonal)):
         raise ValueError(
             "The features are too large for float64: their squares overflow. "
@@ -72,15 +80,15 @@ def _norm(vector: Array, weights: Array) -> float:
 
 def _steihaug(
     now: Iterate, preconditioner: Array, radius: float, tolerance: float
-) -> tuple[Array, Array, float]:
-    """``(step, X @ step, predicted decrease)`` of the quadratic model at ``now``."""
+) -> tuple[Array, Array, float, bool]:
+    """``(step, X @ step, predicted decrease, at the edge)`` of the quadratic model."""
     X, alpha = now.objective.X, now.objective.alpha
     step, score_step = np.zeros_like(now.w), np.zeros_like(now.scores)
     residual = -now.gradient
     conditioned = residual / preconditioner
     direction = conditioned.copy()
     reduction = float(residual @ conditioned)
-    decrease = 0.0
+    decrease, outside = 0.0, False
     for _ in range(MAX_CG_STEPS):
         along = X.dot(direction)
         curved = X.pull_back(now.loss.product(along)) + alpha * direction
@@ -102,7 +110,7 @@ def _steihaug(
         if np.sqrt(reduction) <= tolerance:
             break
         direction = conditioned + (reduction / before) * direction
-    return step, score_step, decrease
+    return step, score_step, decrease, outside
 
 
 def _distance_to_edge(step: Array, direction: Array, weights: Array, radius: float) -> float:
