@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 import tracemalloc
 from itertools import pairwise
 
@@ -71,3 +74,27 @@ def test_rows_are_covered_once_by_however_many_threads():
         assert blocks[-1][1] == 1001
         assert len(blocks) == n_threads
         assert all(a[1] == b[0] for a, b in pairwise(blocks))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_threads_live_on_in_a_forked_child():
+    def rows():
+        with thread_limit(3):
+            return over_rows(lambda start, stop: stop - start, 999, 10**9)
+
+    expected = rows()
+    time.sleep(0.1)  # the workers are idle again, and the pool knows it
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if rows() == expected else 1)
+    for _ in range(200):
+        finished, status = os.waitpid(child, os.WNOHANG)
+        if finished:
+            break
+        time.sleep(0.05)
+    else:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        pytest.fail("the forked child hangs")
+    assert status == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -48,6 +49,11 @@ def thread_limit(n_threads: int | None = None) -> Iterator[None]:
 @cache
 def _pool(n_threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_threads, thread_name_prefix="everypair")
+
+
+if hasattr(os, "register_at_fork"):
+    # A forked child inherits the pool but not its threads, and would wait for them for ever.
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def over_rows(work: Callable[[int, int], Result], n_rows: int, operations: int) -> list[Result]:
