@@ -80,7 +80,7 @@ def test_rows_are_covered_once_by_however_many_threads():
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_threads_live_on_in_a_forked_child():
     def rows():
-        with thread_limit(3):
+        with thread_limit(2):
             return over_rows(lambda start, stop: stop - start, 999, 10**9)
 
     expected = rows()
