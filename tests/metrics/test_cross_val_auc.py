@@ -125,3 +125,18 @@ def test_folds_too_small_or_without_order_say_so():
         cross_val_auc(GaussianNB(), X, y, cv=LeaveOneOut())
     with pytest.raises(ValueError, match="test fold 0 has the single value"):
         cross_val_auc(DummyClassifier(), X, y, cv=3)
+
+
+def test_one_fold_with_mixed_groups_is_about_obuchowskis_variance():
+    """Groups that hold both classes: their positives' and negatives' influences partly cancel."""
+    rng = np.random.default_rng(7)
+    X, y = data(rng, 900, shift=0.3)
+    groups = np.arange(900) // 6
+    X += rng.standard_normal((150, 1))[groups]
+    train, test = np.arange(300), np.arange(300, 900)
+    result = cross_val_auc(MeanDifference(), X, y, cv=[(train, test)], groups=groups)
+    scores = MeanDifference().fit(X[train], y[train]).decision_function(X[test])
+    grouped = auc_confidence_interval(y[test], scores, groups=groups[test])
+    plain = auc_confidence_interval(y[test], scores)
+    assert result.se == pytest.approx(grouped.se, rel=0.01)
+    assert abs(grouped.se / plain.se - 1) > 0.05

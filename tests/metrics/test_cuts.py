@@ -6,9 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
-from definitions import rankings
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ranking_definitions import rankings
 from sklearn.metrics import accuracy_score, fbeta_score, precision_score
 
 from everypair import AUCClassifier
@@ -138,6 +138,16 @@ def test_estimators_cut_where_threshold_for_does(parameter, call):
     scores = model.decision_function(X) - model.intercept_[0]
     t = threshold_for(y, scores, **call)
     assert np.array_equal(model.predict(X) == "yes", scores > t)
+
+
+def test_an_estimators_cut_leaves_out_rows_of_weight_zero():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((80, 3))
+    y = X[:, 0] + rng.standard_normal(80) > 0
+    weight = np.repeat([1.0, 0.0], 40)
+    with_zeros = AUCClassifier(threshold="accuracy").fit(X, y, weight)
+    without = AUCClassifier(threshold="accuracy").fit(X[:40], y[:40])
+    assert with_zeros.intercept_ == pytest.approx(without.intercept_, abs=1e-4)
 
 
 @settings(deadline=None, derandomize=True)

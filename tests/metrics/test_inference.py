@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from definitions import pair_values, rankings, wfns
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ranking_definitions import pair_values, rankings, wfns
 from scipy.special import ndtri
 
 from everypair.metrics import auc_confidence_interval, auc_score

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from definitions import pair_values, rankings, wfns
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ranking_definitions import pair_values, rankings, wfns
 from sklearn.metrics import roc_auc_score
 
 from everypair.metrics import auc_score, gini, swapped_pairs

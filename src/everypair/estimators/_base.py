@@ -69,7 +69,8 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _choose_threshold(
         self, positive: NDArray[np.bool_], scores: Array, sample_weight: Array | None
     ) -> float:
-        return cut_by(self.threshold, Rows.of(positive, sample_weight), scores)
+        rows = Rows.of(positive, sample_weight)
+        return cut_by(self.threshold, rows, rows.scores(scores))
 
     def _validate_predict(self, X: Any) -> Any:
         check_is_fitted(self)

@@ -34,8 +34,9 @@ class Resampled:
         weight = self.rows.weight
         done = 0
         while done < n_bootstrap:
-            times = [self._within(random, m) for m in self.members]
-            if self.groups is not None:
+            if self.groups is None:
+                times = [self._within(random, m) for m in self.members]
+            else:
                 n_groups = int(self.groups.max()) + 1
                 drawn = np.bincount(random.randint(n_groups, size=n_groups), minlength=n_groups)
                 times = [drawn[self.groups[m]].astype(float) for m in self.members]

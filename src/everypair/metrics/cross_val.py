@@ -98,7 +98,7 @@ def cross_val_auc(
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> result = cross_val_auc(make_pipeline(StandardScaler(), LogisticRegression()), X, y, cv=5)
     >>> print(result)
-    0.995 [0.986, 0.998] over 5 folds; pooled 0.994 [0.986, 0.998]
+    0.995 [0.985, 0.998] over 5 folds; pooled 0.994 [0.985, 0.998]
     """
     from sklearn.model_selection import cross_validate
     from sklearn.utils import _safe_indexing

@@ -95,7 +95,7 @@ def auc_confidence_interval(
     >>> from everypair.metrics import auc_confidence_interval
     >>> y = [0] * 6 + [1] * 4
     >>> print(auc_confidence_interval(y, [1, 2, 3, 4, 5, 6, 4, 5.5, 7, 8]))
-    0.854 [0.439, 0.978]
+    0.854 [0.418, 0.979]
     """
     level = check_level(level)
     if method not in ("delong", "bootstrap", "hanley-mcneil"):
@@ -151,7 +151,7 @@ def normal_interval(auc: float, se: float, level: float, on_logit: bool) -> tupl
     return max(0.0, auc - reach), min(1.0, auc + reach)
 
 
-UNSEEN = 0.1
+UNSEEN = 0.125
 """Rows of each class, placed at chance, that the logit interval supposes unseen."""
 
 
@@ -163,7 +163,7 @@ def delong_interval(
         se^2 + UNSEEN (1/2 - AUC)^2 (1/n+^2 + 1/n-^2) .
 
     Near 1 the variance rests on the few rows that are placed badly, and a sample without them
-    says that it is sure. A tenth of such a row in each class, placed at 1/2, is what brings the
+    says that it is sure. An eighth of such a row in each class, placed at 1/2, is what brings the
     coverage to its level there (docs/metrics.md has the table); it vanishes like 1/n^2 and is
     nothing at AUC 1/2.
     """
