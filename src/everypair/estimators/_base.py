@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from everypair.metrics.thresholds import threshold_for
+from everypair.metrics._rows import Rows
+from everypair.metrics.thresholds import cut_by
 
 Array = NDArray[np.float64]
 
@@ -68,7 +69,8 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _choose_threshold(
         self, positive: NDArray[np.bool_], scores: Array, sample_weight: Array | None
     ) -> float:
-        return threshold_for(positive, scores, self.threshold, sample_weight)
+        rows = Rows.of(positive, sample_weight)
+        return cut_by(self.threshold, rows, rows.scores(scores))
 
     def _validate_predict(self, X: Any) -> Any:
         check_is_fitted(self)

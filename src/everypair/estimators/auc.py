@@ -40,7 +40,7 @@ class AUCClassifier(LinearRanker):
     solver : {"auto", "newton", "newton-cg"}
         ``newton`` builds the whole p x p Hessian (dense X); ``newton-cg`` uses its products
         only (any X). ``auto`` takes ``newton`` for dense X of up to 1000 columns.
-    threshold : {"balanced", "accuracy", "f1"}, {"fpr": x}, {"tpr": x} or float
+    threshold : {"balanced", "accuracy", "f1"}, {"fpr": x}, {"tpr": x}, {"cost": (fp, fn)} or float
         Where `predict` cuts the training scores; sets ``intercept_``. See
         `everypair.metrics.threshold_for`.
     tol : float

@@ -1,1 +1,64 @@
-"""Areas, errors and thresholds of a ranking."""
+"""Areas, errors, tests and thresholds of a ranking, with their error bars.
+
+Labels are any two values; the second of the sorted ones is positive unless ``pos_label`` says
+otherwise. Scores rank: higher is more likely positive, and ties count half. Rows of weight
+zero are left out. Names are imported when first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from everypair.metrics.at_k import prbep as prbep
+    from everypair.metrics.at_k import precision_at_k as precision_at_k
+    from everypair.metrics.at_k import recall_at_k as recall_at_k
+    from everypair.metrics.bands import ROCBand as ROCBand
+    from everypair.metrics.bands import roc_band as roc_band
+    from everypair.metrics.comparison import AUCComparison as AUCComparison
+    from everypair.metrics.comparison import ModelComparison as ModelComparison
+    from everypair.metrics.comparison import compare_auc as compare_auc
+    from everypair.metrics.comparison import compare_models as compare_models
+    from everypair.metrics.comparison import holm as holm
+    from everypair.metrics.cross_val import CrossValAUC as CrossValAUC
+    from everypair.metrics.cross_val import cross_val_auc as cross_val_auc
+    from everypair.metrics.inference import AUCInterval as AUCInterval
+    from everypair.metrics.inference import auc_confidence_interval as auc_confidence_interval
+    from everypair.metrics.roc import auc_score as auc_score
+    from everypair.metrics.roc import gini as gini
+    from everypair.metrics.roc import swapped_pairs as swapped_pairs
+    from everypair.metrics.scorers import get_scorer as get_scorer
+    from everypair.metrics.scorers import scorer_names as scorer_names
+    from everypair.metrics.tables import accuracy_from_rates as accuracy_from_rates
+    from everypair.metrics.tables import f_from_rates as f_from_rates
+    from everypair.metrics.tables import precision_from_rates as precision_from_rates
+    from everypair.metrics.tables import wracc_from_rates as wracc_from_rates
+    from everypair.metrics.thresholds import FBetaMax as FBetaMax
+    from everypair.metrics.thresholds import fbeta_max as fbeta_max
+    from everypair.metrics.thresholds import threshold_for as threshold_for
+
+_HOME = {
+    "at_k": ["prbep", "precision_at_k", "recall_at_k"],
+    "bands": ["ROCBand", "roc_band"],
+    "comparison": ["AUCComparison", "ModelComparison", "compare_auc", "compare_models", "holm"],
+    "cross_val": ["CrossValAUC", "cross_val_auc"],
+    "inference": ["AUCInterval", "auc_confidence_interval"],
+    "roc": ["auc_score", "gini", "swapped_pairs"],
+    "scorers": ["get_scorer", "scorer_names"],
+    "tables": ["accuracy_from_rates", "f_from_rates", "precision_from_rates", "wracc_from_rates"],
+    "thresholds": ["FBetaMax", "fbeta_max", "threshold_for"],
+}
+_FILE = {name: file for file, names in _HOME.items() for name in names}
+
+__all__ = sorted(_FILE)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _FILE:
+        raise AttributeError(f"module 'everypair.metrics' has no attribute {name!r}")
+    return getattr(import_module(f"everypair.metrics.{_FILE[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

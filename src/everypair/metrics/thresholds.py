@@ -3,82 +3,156 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from everypair.metrics._rows import Array, Rows
+from everypair.metrics.curve import Curve
 
 RULES: dict[str, Callable[[Array, Array], Array]] = {
-    # tp and fp are weights of the rows above the cut; both classes are shares of the whole.
+    # What a cut is worth, from the weight of both classes above it.
     "accuracy": lambda tp, fp: tp - fp,
     "balanced": lambda tp, fp: tp / tp[-1] - fp / fp[-1],
     "f1": lambda tp, fp: 2 * tp / (tp[-1] + tp + fp),
 }
 
+SLACK = 1e-12
+"""A share such as 0.05 of 20 rows is met by one row whatever its last bit is."""
+
 
 def threshold_for(
-    positive: NDArray[np.bool_],
-    scores: Array,
-    rule: str | float | Mapping[str, float],
-    sample_weight: Array | None = None,
+    y: ArrayLike,
+    s: ArrayLike,
+    rule: str | None = None,
+    *,
+    fpr: float | None = None,
+    tpr: float | None = None,
+    cost: tuple[float, float] | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
 ) -> float:
     """The threshold t for predicting positive where ``score > t``.
 
+    Give exactly one of ``rule``, ``fpr``, ``tpr`` and ``cost``.
+
     Parameters
     ----------
-    positive : bool array
-        Which rows are positive; both classes must have weight.
-    scores : array of the same length
-    rule : {"accuracy", "balanced", "f1"}, {"fpr": x}, {"tpr": x} or a number
-        What the cut shall do on these rows: be right most often (`accuracy`), maximise
-        true less false positive rate (`balanced`) or F1; have a false positive rate of at
-        most x; have a true positive rate of at least x. A number is the threshold itself.
+    y, s : labels and scores
+    rule : {"accuracy", "balanced", "f1"}
+        Be right most often, maximise true less false positive rate, or maximise F1.
+    fpr, tpr : float
+        The lowest cut with a false positive rate of at most ``fpr``, or the highest with a true
+        positive rate of at least ``tpr``.
+    cost : (c_fp, c_fn)
+        Minimise ``c_fp FP + c_fn FN``.
     sample_weight : array, optional
+    pos_label : label, optional
 
-    Cuts lie halfway between neighbouring scores. Among equally good ones the highest is taken.
+    Cuts lie halfway between neighbouring scores. Of those that a rule or cost finds equally
+    good the highest is taken.
+
+    Examples
+    --------
+    >>> from everypair.metrics import threshold_for
+    >>> y, s = [0, 0, 1, 0, 1, 1], [1, 2, 3, 4, 5, 6]
+    >>> threshold_for(y, s, "accuracy"), threshold_for(y, s, tpr=1.0)
+    (4.5, 2.5)
+    >>> threshold_for(y, s, cost=(1, 10))
+    2.5
+    """
+    given: dict[str, Any] = {"fpr": fpr, "tpr": tpr, "cost": cost}
+    asked: list[Any] = [{name: value} for name, value in given.items() if value is not None]
+    if rule is not None:
+        asked.insert(0, rule)
+    if len(asked) != 1 or not (rule is None or isinstance(rule, str)):
+        raise ValueError(
+            f"threshold_for got {asked!r}: give exactly one of a rule ('accuracy', 'balanced', "
+            "'f1'), fpr=, tpr= and cost=(c_fp, c_fn)."
+        )
+    rows = Rows.of(y, sample_weight, pos_label)
+    return cut_by(asked[0], rows, rows.scores(s))
+
+
+def cut_by(rule: str | float | Mapping[str, Any], rows: Rows, scores: Array) -> float:
+    """`threshold_for` as one value, the ``threshold`` of the estimators.
+
+    A rule's name, ``{"fpr": x}``, ``{"tpr": x}``, ``{"cost": (c_fp, c_fn)}`` or the number itself.
     """
     if isinstance(rule, Real) and not isinstance(rule, bool):
         number = float(rule)
         if not np.isfinite(number):
             raise ValueError(f"threshold={rule!r} is not finite: give a finite number.")
         return number
-    cuts, tp, fp = _cuts(positive, scores, sample_weight)
+    curve = Curve.of(rows, scores)
+    chosen: Any = None
     if isinstance(rule, str) and rule in RULES:
-        return float(cuts[np.argmax(RULES[rule](tp, fp))])
-    if isinstance(rule, Mapping) and len(rule) == 1:
-        ((name, share),) = rule.items()
-        if name in ("fpr", "tpr") and isinstance(share, Real) and 0 <= share <= 1:
-            # A share such as 0.05 of 20 rows is met by one row whatever its last bit is.
-            slack = 1e-12
-            if name == "fpr":
-                return float(cuts[np.flatnonzero(fp / fp[-1] <= share + slack)[-1]])
-            return float(cuts[np.flatnonzero(tp / tp[-1] >= share - slack)[0]])
-    raise ValueError(
-        f"threshold={rule!r} is not a rule: use 'accuracy', 'balanced', 'f1', "
-        "{'fpr': x} or {'tpr': x} with 0 <= x <= 1, or a number."
-    )
+        chosen = np.argmax(RULES[rule](curve.tp, curve.fp))
+    elif isinstance(rule, Mapping) and len(rule) == 1:
+        ((name, wanted),) = rule.items()
+        if name == "fpr" and _is_share(wanted):
+            chosen = np.flatnonzero(curve.fpr <= wanted + SLACK)[-1]
+        elif name == "tpr" and _is_share(wanted):
+            chosen = np.flatnonzero(curve.tpr >= wanted - SLACK)[0]
+        elif name == "cost" and _are_costs(wanted):
+            chosen = np.argmax(wanted[1] * curve.tp - wanted[0] * curve.fp)
+    if chosen is None:
+        raise ValueError(
+            f"threshold={rule!r} is not a rule: use 'accuracy', 'balanced', 'f1', {{'fpr': x}} or "
+            "{'tpr': x} with 0 <= x <= 1, {'cost': (c_fp, c_fn)} with costs >= 0, or a number."
+        )
+    return float(curve.cuts()[chosen])
 
 
-def _cuts(
-    positive: NDArray[Any], scores: Array, sample_weight: Array | None
-) -> tuple[Array, Array, Array]:
-    """Every distinct cut, descending, with the weight of both classes above it."""
-    weight = np.ones(scores.size) if sample_weight is None else np.asarray(sample_weight, float)
-    kept = weight > 0
-    if not kept.all():
-        positive, scores, weight = positive[kept], scores[kept], weight[kept]
-    order = np.argsort(scores)[::-1]
-    ranked, weight = scores[order], weight[order] / weight.sum()
-    ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
-    levels = ranked[ends]
-    of_positives = np.where(positive[order], weight, 0.0)
-    tp = np.concatenate([[0.0], np.cumsum(of_positives)[ends]])
-    fp = np.concatenate([[0.0], np.cumsum(weight - of_positives)[ends]])
-    between = levels[1:] / 2 + levels[:-1] / 2
-    # Halfway may round up to the higher score, which would then fall below the cut.
-    between = np.where(between < levels[:-1], between, levels[1:])
-    lowest = np.nextafter(levels[-1], -np.inf)
-    return np.concatenate([[levels[0]], between, [lowest]]), tp, fp
+def _is_share(value: Any) -> bool:
+    return isinstance(value, Real) and 0 <= float(value) <= 1
+
+
+def _are_costs(value: Any) -> bool:
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        return False
+    costs = [float(c) if isinstance(c, Real) else np.nan for c in value]
+    return all(np.isfinite(c) and c >= 0 for c in costs) and max(costs) > 0
+
+
+@dataclass(frozen=True)
+class FBetaMax:
+    """The largest F-beta of a ranking and the threshold that reaches it."""
+
+    value: float
+    threshold: float
+
+
+def fbeta_max(
+    y: ArrayLike,
+    s: ArrayLike,
+    beta: float = 1.0,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> FBetaMax:
+    """The best F-beta over all cuts, ``max_t (1 + b^2) tp / (b^2 n+ + tp + fp)``.
+
+    Returns
+    -------
+    FBetaMax
+        ``value`` and ``threshold`` (positive where ``score > threshold``; of equally good cuts
+        the highest).
+
+    Examples
+    --------
+    >>> from everypair.metrics import fbeta_max
+    >>> fbeta_max([0, 0, 1, 0, 1, 1], [1, 2, 3, 4, 5, 6])
+    FBetaMax(value=0.8571428571428571, threshold=2.5)
+    """
+    if not isinstance(beta, Real) or not 0 < float(beta) < np.inf:
+        raise ValueError(f"beta={beta!r}: use a positive number.")
+    rows = Rows.of(y, sample_weight, pos_label)
+    curve = Curve.of(rows, rows.scores(s))
+    square = float(beta) ** 2
+    values = (1 + square) * curve.tp / (square * curve.tp[-1] + curve.tp + curve.fp)
+    best = int(np.argmax(values))
+    return FBetaMax(float(values[best]), float(curve.cuts()[best]))

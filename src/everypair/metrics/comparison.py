@@ -1,0 +1,306 @@
+"""Tests between the areas of models: two of them, or all pairs of several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import chdtrc, ndtr, ndtri
+from sklearn.utils import check_random_state
+
+from everypair.metrics._rows import Array, Rows, check_level
+from everypair.metrics.bootstrap import Resampled
+from everypair.metrics.curve import check_range
+from everypair.metrics.inference import check_not_tied, percentiles
+from everypair.metrics.placements import covariance, influence
+from everypair.metrics.roc import area
+
+
+@dataclass(frozen=True)
+class AUCComparison:
+    """``auc1 - auc2`` with its interval and the test that it is zero."""
+
+    auc1: float
+    auc2: float
+    difference: float
+    low: float
+    high: float
+    se: float
+    z: float
+    p: float
+    level: float = 0.95
+    method: str = "delong"
+
+    def __str__(self) -> str:
+        return (
+            f"{self.auc1:.3f} - {self.auc2:.3f} = {self.difference:+.3f} "
+            f"[{self.low:+.3f}, {self.high:+.3f}], p = {self.p:.3g}"
+        )
+
+
+@dataclass(frozen=True)
+class ModelComparison:
+    """Every pair of several models, with Holm's correction, and the test of all at once.
+
+    ``pairs[k]`` names the models of ``comparisons[k]``; ``p_holm[k]`` is its corrected p value.
+    ``chi2``, ``df``, ``p`` test that all areas are equal.
+    """
+
+    names: tuple[Any, ...]
+    auc: Array
+    covariance: Array
+    pairs: tuple[tuple[Any, Any], ...]
+    comparisons: tuple[AUCComparison, ...]
+    p_holm: Array
+    chi2: float
+    df: int
+    p: float
+
+    def __str__(self) -> str:
+        lines = [f"all equal: chi2({self.df}) = {self.chi2:.2f}, p = {self.p:.3g}"]
+        for (first, second), test, p in zip(self.pairs, self.comparisons, self.p_holm, strict=True):
+            lines.append(f"{first} / {second}: {test}, Holm p = {p:.3g}")
+        return "\n".join(lines)
+
+
+def compare_auc(
+    y: Any,
+    s1: ArrayLike,
+    s2: ArrayLike,
+    paired: bool = True,
+    *,
+    method: Literal["delong", "bootstrap"] = "delong",
+    level: float = 0.95,
+    sample_weight: Any = None,
+    groups: Any = None,
+    max_fpr: float | None = None,
+    min_fpr: float = 0.0,
+    standardize: bool = True,
+    n_bootstrap: int = 2000,
+    random_state: Any = None,
+    pos_label: Any = None,
+) -> AUCComparison:
+    """Is one AUC larger than the other?
+
+        z = (AUC1 - AUC2) / se,   se^2 = var1 + var2 - 2 cov ,   p = 2 Phi(-|z|)
+
+    with the covariance of DeLong et al. (1988) in O(n log n), or of a bootstrap.
+
+    Parameters
+    ----------
+    y : array of labels
+        With ``paired=False`` a pair ``(y1, y2)``, and so for ``sample_weight`` and ``groups``.
+    s1, s2 : arrays of scores
+    paired : bool
+        The two models scored the same rows. False: two independent sets of rows, no covariance.
+    method : {"delong", "bootstrap"}
+        ``bootstrap`` takes se and interval (percentiles) from replicates that draw the same rows
+        for both models.
+    level : float
+        Confidence level of the interval of the difference.
+    sample_weight, groups, n_bootstrap, random_state, pos_label
+        As in `auc_confidence_interval`.
+    max_fpr, min_fpr, standardize
+        Compare partial areas, as in `auc_score`; bootstrap only.
+
+    Returns
+    -------
+    AUCComparison
+        ``difference``, ``low``, ``high``, ``se``, ``z``, ``p``, ``auc1``, ``auc2``.
+
+    Examples
+    --------
+    >>> from everypair.metrics import compare_auc
+    >>> y = [0, 0, 0, 0, 0, 1, 1, 1, 1]
+    >>> test = compare_auc(y, [1, 2, 3, 4, 7, 5, 6, 8, 9], [3, 2, 6, 4, 8, 1, 5, 7, 9])
+    >>> print(test)
+    0.900 - 0.600 = +0.300 [-0.053, +0.653], p = 0.0961
+    """
+    level = check_level(level)
+    if method not in ("delong", "bootstrap"):
+        raise ValueError(f"method={method!r} is not known: use 'delong' or 'bootstrap'.")
+    low, high = check_range(min_fpr, max_fpr)
+    if (low, high) != (0.0, 1.0) and method == "delong":
+        raise ValueError(
+            "method='delong' is for the whole area: use method='bootstrap' with max_fpr."
+        )
+    samples = _samples(y, (s1, s2), paired, sample_weight, groups, pos_label)
+    if method == "delong":
+        aucs, variance = [], 0.0
+        for rows, rankings, codes in samples:
+            parts = [influence(rows, scores) for scores in rankings]
+            aucs += [auc for auc, _ in parts]
+            gap = parts[0][1] - parts[1][1] if paired else parts[0][1]
+            variance += covariance(gap[:, None], rows.positive, codes)[0, 0]
+        return _delong(aucs[0], aucs[1], variance, level)
+    random = check_random_state(random_state)
+    replicates, aucs = [], []
+    for rows, rankings, codes in samples:
+        resampled = Resampled(rows, rankings, codes)
+        replicates.append(resampled.areas(n_bootstrap, random, low, high, standardize))
+        aucs += [area(rows, scores, low, high, standardize) for scores in rankings]
+    first, second = np.hstack(replicates).T
+    se, difference = float(np.std(first - second, ddof=1)), aucs[0] - aucs[1]
+    ends = percentiles(first - second, level)
+    z, p = _test(difference, se)
+    return AUCComparison(aucs[0], aucs[1], difference, *ends, se, z, p, level, method)
+
+
+def compare_models(
+    y: ArrayLike,
+    scores: Mapping[Any, ArrayLike],
+    *,
+    level: float = 0.95,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> ModelComparison:
+    """Every pair of several models on the same rows, by DeLong, with Holm's correction.
+
+        chi2 = (L A)' (L S L')^+ (L A)
+
+    tests that all areas A are equal (DeLong et al. 1988, eq. 5): L takes the differences to the
+    first model, S is the covariance of the areas.
+
+    Parameters
+    ----------
+    y : array of labels
+    scores : mapping of a name to the scores of a model
+    level : float
+        Confidence level of each interval, not corrected.
+    sample_weight, groups, pos_label
+        As in `auc_confidence_interval`.
+
+    Examples
+    --------
+    >>> from everypair.metrics import compare_models
+    >>> y = [0, 0, 0, 0, 0, 1, 1, 1, 1]
+    >>> result = compare_models(y, {
+    ...     "a": [1, 2, 3, 4, 7, 5, 6, 8, 9],
+    ...     "b": [3, 2, 6, 4, 8, 1, 5, 7, 9],
+    ...     "c": [9, 2, 3, 5, 4, 1, 6, 7, 8],
+    ... })
+    >>> print(result.p_holm.round(3))
+    [0.288 0.514 1.   ]
+    """
+    level = check_level(level)
+    if not isinstance(scores, Mapping) or len(scores) < 2:
+        raise ValueError("scores must map the names of at least two models to their scores.")
+    rows = Rows.of(y, sample_weight, pos_label)
+    codes = None if groups is None else rows.groups(groups)
+    aucs, columns = [], []
+    for name, values in scores.items():
+        ranking = rows.scores(values, f"scores[{name!r}]")
+        check_not_tied(ranking, f"scores[{name!r}]")
+        auc, influences = influence(rows, ranking)
+        aucs.append(auc)
+        columns.append(influences)
+    # The variance of a difference of influences, not a difference of variances: two models that
+    # rank alike have exactly zero.
+    tests = [
+        _delong(
+            aucs[i],
+            aucs[j],
+            covariance((columns[i] - columns[j])[:, None], rows.positive, codes)[0, 0],
+            level,
+        )
+        for i, j in combinations(range(len(aucs)), 2)
+    ]
+    contrasts = np.column_stack([columns[0] - column for column in columns[1:]])
+    gaps = aucs[0] - np.array(aucs[1:])
+    spread = covariance(contrasts, rows.positive, codes)
+    chi2 = float(gaps @ np.linalg.pinv(spread, hermitian=True) @ gaps)
+    df = int(np.linalg.matrix_rank(spread, hermitian=True))
+    return ModelComparison(
+        names=tuple(scores),
+        auc=np.array(aucs),
+        covariance=covariance(np.column_stack(columns), rows.positive, codes),
+        pairs=tuple(combinations(scores, 2)),
+        comparisons=tuple(tests),
+        p_holm=holm([test.p for test in tests]),
+        chi2=chi2,
+        df=df,
+        p=float(chdtrc(df, chi2)) if df > 0 else 1.0,
+    )
+
+
+def holm(p: ArrayLike) -> Array:
+    """Holm's (1979) step-down correction: ``max over k <= rank of (n - k + 1) p_(k)``, at most 1.
+
+    Examples
+    --------
+    >>> from everypair.metrics import holm
+    >>> print(holm([0.01, 0.04, 0.03]))
+    [0.03 0.06 0.06]
+    """
+    values = np.asarray(p, dtype=np.float64)
+    if values.ndim != 1 or not np.all((values >= 0) & (values <= 1)):
+        raise ValueError("p must be a list of p values between 0 and 1.")
+    order = np.argsort(values, kind="stable")
+    steps = values[order] * np.arange(values.size, 0, -1)
+    out = np.empty_like(values)
+    out[order] = np.minimum(1.0, np.maximum.accumulate(steps))
+    return out
+
+
+def _delong(auc1: float, auc2: float, variance: float, level: float) -> AUCComparison:
+    difference, se = auc1 - auc2, float(np.sqrt(variance))
+    reach = float(ndtri((1 + level) / 2)) * se
+    ends = max(-1.0, difference - reach), min(1.0, difference + reach)
+    return AUCComparison(auc1, auc2, difference, *ends, se, *_test(difference, se), level)
+
+
+def _test(difference: float, se: float) -> tuple[float, float]:
+    if se == 0 and difference == 0:
+        return 0.0, 1.0
+    if se == 0:
+        raise ValueError(
+            f"The difference {difference:g} has no spread on these rows (each model separates "
+            "the classes, in opposite directions): there is nothing to test."
+        )
+    z = difference / se
+    return z, float(2 * ndtr(-abs(z)))
+
+
+Sample = tuple[Rows, list[Array], Any]
+
+
+def _samples(
+    y: Any, scores: tuple[Any, Any], paired: bool, sample_weight: Any, groups: Any, pos_label: Any
+) -> list[Sample]:
+    """One sample that both models ranked, or two samples with a ranking each."""
+    parts: list[tuple[Any, ...]]
+    if paired:
+        parts = [(y, scores, ("s1", "s2"), sample_weight, groups)]
+    else:
+        (y1, y2), (weight1, weight2), (groups1, groups2) = (
+            _pair(y, "y"),
+            _pair(sample_weight, "sample_weight"),
+            _pair(groups, "groups"),
+        )
+        parts = [
+            (y1, scores[:1], ("s1",), weight1, groups1),
+            (y2, scores[1:], ("s2",), weight2, groups2),
+        ]
+    samples: list[Sample] = []
+    for labels, rankings, names, weight, group in parts:
+        rows = Rows.of(labels, weight, pos_label)
+        checked = [rows.scores(s, name) for s, name in zip(rankings, names, strict=True)]
+        for ranking, name in zip(checked, names, strict=True):
+            check_not_tied(ranking, name)
+        samples.append((rows, checked, None if group is None else rows.groups(group)))
+    return samples
+
+
+def _pair(given: Any, name: str) -> tuple[Any, Any]:
+    if given is None and name != "y":
+        return None, None
+    if isinstance(given, (tuple, list)) and len(given) == 2 and np.ndim(given[0]) > 0:
+        return given[0], given[1]
+    raise ValueError(
+        f"paired=False compares two sets of rows: give {name} as a pair, ({name}1, {name}2)."
+    )

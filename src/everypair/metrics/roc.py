@@ -1,0 +1,127 @@
+"""The area under the ROC curve, whole or between two false positive rates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from everypair.metrics._rows import Array, Rows
+from everypair.metrics.curve import Curve, area_between, check_range, mcclish
+
+
+def auc_score(
+    y: ArrayLike,
+    s: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    max_fpr: float | None = None,
+    min_fpr: float = 0.0,
+    *,
+    standardize: bool = True,
+    pos_label: Any = None,
+) -> float:
+    """Area under the ROC curve.
+
+        AUC = sum_ij a_i b_j ( [s_i > s_j] + [s_i = s_j] / 2 )
+
+    over every positive i and negative j, a and b being the sample weights, each class summing
+    to one: the share of pairs in the right order, ties counted half.
+
+    Parameters
+    ----------
+    y : array of two labels
+    s : array of scores, finite
+    sample_weight : array, optional
+        Non-negative.
+    max_fpr, min_fpr : float
+        Only the part of the curve between these false positive rates. The curve runs
+        straight between its points, as in scikit-learn.
+    standardize : bool
+        Rescale a partial area so that chance is 1/2 and perfect is 1 (McClish 1989); False gives
+        the area itself, ``max_fpr - min_fpr`` at most. No effect on the whole area.
+    pos_label : label, optional
+        The positive label; by default the second of the sorted ones.
+
+    Examples
+    --------
+    >>> from everypair.metrics import auc_score
+    >>> auc_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.75
+    >>> auc_score(["no", "no", "yes"], [1, 2, 2])
+    0.75
+    >>> auc_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], max_fpr=0.5, standardize=False)
+    0.25
+    """
+    low, high = check_range(min_fpr, max_fpr)
+    rows = Rows.of(y, sample_weight, pos_label)
+    return area(rows, rows.scores(s), low, high, standardize)
+
+
+def area(rows: Rows, scores: Array, low: float, high: float, standardize: bool) -> float:
+    if (low, high) == (0.0, 1.0):
+        return whole_area(rows, scores)
+    curve = Curve.of(rows, scores)
+    part = area_between(curve.fpr, curve.tpr, low, high)
+    return mcclish(part, low, high) if standardize else part
+
+
+def whole_area(rows: Rows, scores: Array) -> float:
+    if rows.weight is None:
+        # The number of pairs is an integer; Python's division of integers rounds once.
+        return int(doubled_wins(rows, scores)) / (2 * rows.n_positive * rows.n_negative)
+    from everypair._kernels import auc_pairs
+
+    positives, negatives = scores[rows.positive], scores[~rows.positive]
+    a, b = rows.shares(rows.positive), rows.shares(~rows.positive)
+    i, j = np.argsort(positives)[::-1], np.argsort(negatives)[::-1]
+    # Rounding in the weights must not lift a perfect ranking above one.
+    return float(min(1.0, auc_pairs(positives[i], negatives[j], a[i], b[j])))
+
+
+def doubled_wins(rows: Rows, scores: Array) -> int:
+    """Twice the pairs won plus the pairs tied, an integer. Weights are not looked at."""
+    from everypair._kernels import doubled_wins as count
+
+    return int(count(np.sort(scores[rows.positive]), np.sort(scores[~rows.positive])))
+
+
+def gini(
+    y: ArrayLike, s: ArrayLike, sample_weight: ArrayLike | None = None, *, pos_label: Any = None
+) -> float:
+    """``2 AUC - 1``: 0 for chance, 1 for a perfect ranking (Somers' D of s given y).
+
+    Examples
+    --------
+    >>> from everypair.metrics import gini
+    >>> gini([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.5
+    """
+    return 2 * auc_score(y, s, sample_weight, pos_label=pos_label) - 1
+
+
+def swapped_pairs(
+    y: ArrayLike, s: ArrayLike, sample_weight: ArrayLike | None = None, *, pos_label: Any = None
+) -> float:
+    """Pairs in the wrong order, ties counted half; a pair weighs the product of its rows.
+
+        sum_ij w_i w_j ( [s_i < s_j] + [s_i = s_j] / 2 ) = (1 - AUC) W+ W-
+
+    ``SwappedPairs`` of Joachims (2005), eq. 13; without weights a count.
+
+    Examples
+    --------
+    >>> from everypair.metrics import swapped_pairs
+    >>> swapped_pairs([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    1.0
+    """
+    rows = Rows.of(y, sample_weight, pos_label)
+    scores = rows.scores(s)
+    if sample_weight is None:
+        pairs = rows.n_positive * rows.n_negative
+        return (2 * pairs - doubled_wins(rows, scores)) / 2
+    weight = np.asarray(sample_weight, dtype=np.float64).reshape(-1)
+    weight = weight if rows.kept is None else weight[rows.kept]
+    mass = float(weight[rows.positive].sum()) * float(weight[~rows.positive].sum())
+    # The wrong share by itself, not 1 - AUC: a good ranking keeps its digits.
+    return mass * whole_area(rows, -scores)

@@ -1,0 +1,112 @@
+"""The metrics as scikit-learn scorers, for `GridSearchCV` and `cross_val_score`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from everypair.metrics import tables
+from everypair.metrics._rows import Rows
+from everypair.metrics.at_k import prbep, precision_at_k, recall_at_k
+from everypair.metrics.roc import auc_score, gini, swapped_pairs
+from everypair.metrics.thresholds import fbeta_max
+
+
+def fbeta_max_value(y: ArrayLike, s: ArrayLike, **options: Any) -> float:
+    return fbeta_max(y, s, **options).value
+
+
+def rates_score(
+    y: ArrayLike,
+    predicted: ArrayLike,
+    measure: str,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
+    """A measure of rates and skew (`tables`) of predicted labels."""
+    rows = Rows.of(y, sample_weight, pos_label)
+    called = np.asarray(predicted).reshape(-1) == rows.label
+    called = called if rows.kept is None else called[rows.kept]
+    weight = np.ones(called.size) if rows.weight is None else rows.weight
+    mass = [float(weight[m].sum()) for m in (rows.positive, ~rows.positive)]
+    hits = [float(weight[m & called].sum()) for m in (rows.positive, ~rows.positive)]
+    return float(_OF_RATES[measure](hits[0] / mass[0], hits[1] / mass[1], mass[1] / mass[0]))
+
+
+_OF_SCORES: dict[str, tuple[Callable[..., float], bool]] = {
+    # name: (function of labels and scores, whether more is better)
+    "auc": (auc_score, True),
+    "gini": (gini, True),
+    "swapped_pairs": (swapped_pairs, False),
+    "precision_at_k": (precision_at_k, True),
+    "recall_at_k": (recall_at_k, True),
+    "prbep": (prbep, True),
+    "fbeta_max": (fbeta_max_value, True),
+}
+_OF_RATES: dict[str, Callable[..., Any]] = {
+    "accuracy": tables.accuracy_from_rates,
+    "precision": tables.precision_from_rates,
+    "f": tables.f_from_rates,
+    "wracc": tables.wracc_from_rates,
+}
+
+
+def scorer_names() -> list[str]:
+    """Names that `get_scorer` knows.
+
+    >>> from everypair.metrics import scorer_names
+    >>> scorer_names()[:3]
+    ['accuracy', 'auc', 'f']
+    """
+    return sorted([*_OF_SCORES, *_OF_RATES])
+
+
+def get_scorer(name: str, **options: Any) -> Any:
+    """A scikit-learn scorer ``scorer(estimator, X, y)``: higher is better.
+
+    Parameters
+    ----------
+    name : one of `scorer_names`
+        ``auc``, ``gini``, ``swapped_pairs`` (negated), ``precision_at_k``, ``recall_at_k``,
+        ``prbep`` and ``fbeta_max`` judge `decision_function` (or `predict_proba`);
+        ``accuracy``, ``precision``, ``f`` and ``wracc`` (Rakotomamonjy 2004, Table 1) judge
+        `predict`.
+    **options
+        Arguments of the metric: ``max_fpr=0.1`` for the AUC, ``k="2p"`` for recall at k,
+        ``beta=2`` for F-beta, ``pos_label`` for any.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from everypair.metrics import get_scorer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> partial = cross_val_score(GaussianNB(), X, y, scoring=get_scorer("auc", max_fpr=0.1))
+    >>> print(partial.round(3))
+    [0.934 0.935 0.984 0.956 0.977]
+    """
+    from sklearn.metrics import make_scorer
+
+    if name in _OF_RATES:
+        allowed = {"sample_weight", "pos_label"}
+        if not options.keys() <= allowed:
+            raise ValueError(f"The scorer {name!r} takes pos_label only, not {sorted(options)}.")
+        return make_scorer(rates_score, response_method="predict", measure=name, **options)
+    if name not in _OF_SCORES:
+        raise ValueError(f"There is no scorer {name!r}: use one of {', '.join(scorer_names())}.")
+    function, greater_is_better = _OF_SCORES[name]
+    try:
+        signature(fbeta_max if name == "fbeta_max" else function).bind("y", "s", **options)
+    except TypeError as error:
+        raise ValueError(f"The scorer {name!r} does not fit these options: {error}.") from error
+    return make_scorer(
+        function,
+        response_method=("decision_function", "predict_proba"),
+        greater_is_better=greater_is_better,
+        **options,
+    )

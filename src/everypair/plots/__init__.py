@@ -1,0 +1,42 @@
+"""Pictures, by scikit-learn's `Display` conventions. Needs ``pip install everypair[plot]``.
+
+A display stores arrays; ``plot(ax=None)`` draws them and returns the display, with ``ax_`` and
+``figure_``. Matplotlib is imported by `plot` alone. Lines differ by dash as well as by colour,
+so that they are told apart in grey. Legends stand outside the axes.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from everypair.plots.climb import ClimbDisplay as ClimbDisplay
+    from everypair.plots.coefficients import CoefficientPathDisplay as CoefficientPathDisplay
+    from everypair.plots.comparison import ROCComparisonDisplay as ROCComparisonDisplay
+    from everypair.plots.convergence import ConvergenceDisplay as ConvergenceDisplay
+    from everypair.plots.cv_auc import CVAUCDisplay as CVAUCDisplay
+    from everypair.plots.roc import ROCDisplay as ROCDisplay
+    from everypair.plots.scores import ScoreDisplay as ScoreDisplay
+
+_FILE = {
+    "CVAUCDisplay": "cv_auc",
+    "ClimbDisplay": "climb",
+    "CoefficientPathDisplay": "coefficients",
+    "ConvergenceDisplay": "convergence",
+    "ROCComparisonDisplay": "comparison",
+    "ROCDisplay": "roc",
+    "ScoreDisplay": "scores",
+}
+
+__all__ = sorted(_FILE)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _FILE:
+        raise AttributeError(f"module 'everypair.plots' has no attribute {name!r}")
+    return getattr(import_module(f"everypair.plots.{_FILE[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

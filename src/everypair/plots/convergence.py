@@ -1,0 +1,83 @@
+"""How fast a fit converged: the gap against time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from everypair.metrics._rows import Array
+from everypair.plots._axes import attribute, axes, legend_below, style
+
+FLOOR = 1e-16
+"""A gap that has rounded to zero or below is drawn here: the axis is logarithmic."""
+
+
+class ConvergenceDisplay:
+    """Relative duality gap (gradient norm for the sigmoid) against seconds of fitting.
+
+    Parameters
+    ----------
+    histories : mapping of a name to an array of rows (seconds, objective, distance)
+    tol : float, optional
+        The gap that was asked for.
+
+    Examples
+    --------
+    >>> from everypair.plots import ConvergenceDisplay
+    >>> history = [(0.1, 0.5, 1e-1), (0.2, 0.4, 1e-4), (0.3, 0.4, 1e-9)]
+    >>> display = ConvergenceDisplay.from_history(history, tol=1e-6)
+    >>> display.ax_.get_yscale()
+    'log'
+    """
+
+    def __init__(self, *, histories: Mapping[str, Array], tol: float | None = None):
+        self.histories, self.tol = dict(histories), tol
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw ``history_`` of one fitted model, or of several given by name."""
+        several = isinstance(estimator, Mapping)
+        models = estimator if several else {type(estimator).__name__: estimator}
+        histories = {str(name): attribute(model, "history_") for name, model in models.items()}
+        tols = {attribute(model, "tol") for model in models.values()}
+        return cls.from_history(histories, tol=tols.pop() if len(tols) == 1 else None, ax=ax)
+
+    @classmethod
+    def from_history(cls, history: Any, *, tol: float | None = None, ax: Any = None) -> Self:
+        """Draw rows (seconds, objective, distance), or several of them given by name."""
+        given = history if isinstance(history, Mapping) else {"gap": history}
+        histories = {}
+        for name, rows in given.items():
+            table = np.asarray(rows, dtype=np.float64)
+            if table.ndim != 2 or table.shape[1] != 3 or table.shape[0] == 0:
+                raise ValueError(
+                    f"The history {name!r} has shape {table.shape}: "
+                    "give rows (seconds, objective, distance)."
+                )
+            histories[str(name)] = table
+        if not histories:
+            raise ValueError("There is no history to draw: give at least one.")
+        return cls(histories=histories, tol=tol).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on ``ax`` or on a new figure."""
+        self.figure_, self.ax_ = axes(ax, 6.0, 4.4 + 0.15 * len(self.histories))
+        self.lines_ = []
+        for number, (name, table) in enumerate(self.histories.items()):
+            gaps = np.maximum(table[:, 2], FLOOR)
+            self.lines_ += self.ax_.plot(
+                table[:, 0], gaps, marker="o", markersize=4, label=name, **style(number)
+            )
+        if self.tol is not None:
+            self.ax_.axhline(
+                self.tol, color="0.25", linewidth=1.2, linestyle=(0, (4, 2)),
+                label=f"tol = {self.tol:g}",
+            )  # fmt: skip
+        self.ax_.set_yscale("log")
+        self.ax_.set(xlabel="Seconds", ylabel="Relative distance to the optimum")
+        if self.ax_.get_xscale() == "linear":
+            self.ax_.set_xlim(left=0)
+        legend_below(self.ax_, columns=2)
+        return self

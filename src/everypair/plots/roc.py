@@ -1,0 +1,170 @@
+"""The ROC curve of one model, with its band and the chosen threshold."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from everypair.metrics._rows import Array, Rows
+from everypair.metrics.bands import ROCBand, roc_band
+from everypair.metrics.cross_val import scores_of
+from everypair.metrics.curve import Curve
+from everypair.metrics.inference import AUCInterval, auc_confidence_interval
+from everypair.plots._axes import axes, legend_below, square, style
+
+
+class ROCDisplay:
+    """ROC curve with the area and its interval, a confidence band and the point of a threshold.
+
+    Parameters
+    ----------
+    fpr, tpr : arrays
+        Points of the curve.
+    interval : AUCInterval, optional
+        Area and interval for the legend.
+    band : ROCBand, optional
+    threshold, point : float and (fpr, tpr), optional
+        The cut and where it lies on the curve.
+    name : str, optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from everypair.plots import ROCDisplay
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 50)
+    >>> display = ROCDisplay.from_predictions(y, rng.normal(size=100) + y, threshold=0.5)
+    >>> print(display.interval)
+    0.741 [0.634, 0.825]
+    """
+
+    def __init__(
+        self,
+        *,
+        fpr: Array,
+        tpr: Array,
+        interval: AUCInterval | None = None,
+        band: ROCBand | None = None,
+        threshold: float | None = None,
+        point: tuple[float, float] | None = None,
+        name: str | None = None,
+    ):
+        self.fpr, self.tpr, self.interval, self.band = fpr, tpr, interval, band
+        self.threshold, self.point, self.name = threshold, point, name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        band: Literal["pointwise", "simultaneous"] | None = "pointwise",
+        level: float = 0.95,
+        random_state: Any = None,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Any = None,
+        **line: Any,
+    ) -> Self:
+        """Draw the curve of a fitted classifier; the marked point is where `predict` cuts."""
+        own = 0.0 if hasattr(estimator, "decision_function") else 0.5
+        return cls.from_predictions(
+            y,
+            scores_of(estimator, X, pos_label),
+            threshold=own,
+            sample_weight=sample_weight,
+            groups=groups,
+            band=band,
+            level=level,
+            random_state=random_state,
+            pos_label=pos_label,
+            name=type(estimator).__name__ if name is None else name,
+            ax=ax,
+            **line,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: ArrayLike,
+        s: ArrayLike,
+        *,
+        threshold: float | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        band: Literal["pointwise", "simultaneous"] | None = "pointwise",
+        level: float = 0.95,
+        random_state: Any = None,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Any = None,
+        **line: Any,
+    ) -> Self:
+        """Draw the curve of scores; ``threshold`` marks the cut ``score > threshold``.
+
+        ``band``, ``level``, ``groups`` and ``random_state`` as in `everypair.metrics.roc_band`.
+        """
+        shared: dict[str, Any] = {
+            "level": level,
+            "sample_weight": sample_weight,
+            "groups": groups,
+            "pos_label": pos_label,
+        }
+        rows = Rows.of(y, sample_weight, pos_label)
+        scores = rows.scores(s)
+        curve = Curve.of(rows, scores)
+        point = None
+        if threshold is not None:
+            above = int(np.searchsorted(-curve.levels, -threshold, side="left"))
+            point = float(curve.fpr[above]), float(curve.tpr[above])
+        display = cls(
+            fpr=curve.fpr,
+            tpr=curve.tpr,
+            interval=auc_confidence_interval(y, s, **shared),
+            band=None
+            if band is None
+            else roc_band(y, s, kind=band, random_state=random_state, **shared),
+            threshold=threshold,
+            point=point,
+            name=name,
+        )
+        return display.plot(ax=ax, **line)
+
+    def plot(self, ax: Any = None, **line: Any) -> Self:
+        """Draw on ``ax`` or on a new figure; ``line`` goes to the curve."""
+        self.figure_, self.ax_ = axes(ax, 5.0, 5.6)
+        look = {**style(0), **line}
+        parts = [self.name or "ROC curve"]
+        if self.interval is not None:
+            parts.append(f"AUC {self.interval}")
+        if self.band is not None:
+            self.ax_.fill_between(
+                self.band.fpr,
+                self.band.low,
+                self.band.high,
+                color=look["color"],
+                alpha=0.18,
+                linewidth=0,
+                label=f"{100 * self.band.level:g} % band, {self.band.kind}",
+            )
+        (self.line_,) = self.ax_.plot(self.fpr, self.tpr, label=": ".join(parts), **look)
+        if self.point is not None:
+            self.ax_.plot(
+                *self.point,
+                marker="o",
+                markersize=8,
+                markerfacecolor="white",
+                markeredgecolor="black",
+                markeredgewidth=1.6,
+                linestyle="none",
+                label=f"threshold {self.threshold:.3g}: "
+                f"FPR {self.point[0]:.3f}, TPR {self.point[1]:.3f}",
+            )
+        square(self.ax_)
+        legend_below(self.ax_)
+        return self

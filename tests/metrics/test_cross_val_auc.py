@@ -1,0 +1,142 @@
+"""The cross-validated area: DeLong within folds, and coverage by simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import ndtr
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import (
+    GroupKFold,
+    LeaveOneOut,
+    RepeatedStratifiedKFold,
+    StratifiedKFold,
+)
+from sklearn.naive_bayes import GaussianNB
+
+from everypair.metrics import auc_confidence_interval, auc_score, cross_val_auc
+
+
+class MeanDifference(ClassifierMixin, BaseEstimator):
+    """The quickest linear classifier there is."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.coef_ = X[y == self.classes_[1]].mean(axis=0) - X[y == self.classes_[0]].mean(axis=0)
+        return self
+
+    def decision_function(self, X):
+        return X @ self.coef_
+
+
+def data(rng, n=120, p=4, shift=0.6):
+    y = np.arange(n) % 3 == 0
+    X = rng.standard_normal((n, p))
+    X[:, 0] += shift * y
+    X[:, 1] += shift * y
+    return X, y
+
+
+def test_each_row_tested_once_is_the_mean_of_delongs_variances():
+    X, y = data(np.random.default_rng(0))
+    folds = list(StratifiedKFold(4).split(X, y))
+    result = cross_val_auc(LogisticRegression(), X, y, cv=folds)
+    scores = np.empty(y.size)
+    alone = []
+    for train, test in folds:
+        model = clone(LogisticRegression()).fit(X[train], y[train])
+        scores[test] = model.decision_function(X[test])
+        alone.append(auc_confidence_interval(y[test], scores[test]))
+    np.testing.assert_allclose(result.fold_auc, [one.auc for one in alone])
+    assert result.auc == pytest.approx(np.mean([one.auc for one in alone]))
+    assert result.se == pytest.approx(np.sqrt(sum(one.se**2 for one in alone)) / 4)
+    pooled = auc_confidence_interval(y, scores)
+    assert result.pooled.auc == pytest.approx(auc_score(y, scores))
+    assert result.pooled.se == pytest.approx(pooled.se)
+
+
+def test_repeating_the_same_folds_does_not_narrow_the_interval():
+    X, y = data(np.random.default_rng(1))
+    folds = list(StratifiedKFold(4).split(X, y))
+    once = cross_val_auc(LogisticRegression(), X, y, cv=folds)
+    thrice = cross_val_auc(LogisticRegression(), X, y, cv=folds * 3)
+    assert thrice.se == pytest.approx(once.se)
+    assert thrice.pooled.se == pytest.approx(once.pooled.se)
+    repeated = cross_val_auc(
+        LogisticRegression(), X, y, cv=RepeatedStratifiedKFold(n_splits=4, n_repeats=5)
+    )
+    assert repeated.se > 0.8 * once.se
+
+
+def test_the_interval_covers_the_area_of_the_fitted_models():
+    rng = np.random.default_rng(2)
+    hits = 0
+    for _ in range(250):
+        X, y = data(rng, 150)
+        folds = list(StratifiedKFold(3).split(X, y))
+        result = cross_val_auc(MeanDifference(), X, y, cv=folds)
+        truth = []
+        for train, _ in folds:
+            w = MeanDifference().fit(X[train], y[train]).coef_
+            truth.append(ndtr(0.6 * (w[0] + w[1]) / (np.sqrt(2) * np.linalg.norm(w))))
+        hits += result.low <= np.mean(truth) <= result.high
+    assert hits / 250 >= 0.91
+
+
+def test_groups_of_repeated_rows_count_once():
+    X, y = data(np.random.default_rng(3))
+    groups = np.arange(y.size)
+    twice = np.tile(groups, 2)
+    folds = list(StratifiedKFold(4).split(X, y))
+    doubled = [(np.r_[a, a + y.size], np.r_[b, b + y.size]) for a, b in folds]
+    once = cross_val_auc(GaussianNB(), X, y, cv=folds, groups=groups)
+    both = cross_val_auc(GaussianNB(), X[twice], y[twice], cv=doubled, groups=twice)
+    assert both.se == pytest.approx(once.se, rel=1e-9)
+    split = cross_val_auc(GaussianNB(), X, y, cv=GroupKFold(3), groups=groups // 4)
+    assert 0 < split.low < split.auc < split.high < 1
+
+
+def test_frames_string_labels_and_probabilities_work():
+    X, y = data(np.random.default_rng(4))
+    names = np.where(y, "sick", "fine")
+    plain = cross_val_auc(GaussianNB(), X, y, cv=3)
+    frame = cross_val_auc(GaussianNB(), pd.DataFrame(X), pd.Series(names), cv=3)
+    assert frame.auc == pytest.approx(plain.auc)
+    other = cross_val_auc(GaussianNB(), X, names, cv=3, pos_label="fine")
+    assert other.auc == pytest.approx(plain.auc)  # both sides turned round
+    weights = np.random.default_rng(5).random(y.size)
+    weighted = cross_val_auc(GaussianNB(), X, y, cv=3, params={"sample_weight": weights})
+    assert weighted.auc != plain.auc
+
+
+def test_separable_folds_get_the_exact_bound():
+    y = np.arange(40) % 2 == 0
+    result = cross_val_auc(LogisticRegression(), 10.0 * y[:, None], y, cv=4)
+    assert (result.auc, result.high) == (1.0, 1.0)
+    assert result.low == pytest.approx(0.025 ** (1 / 20))
+
+
+def test_folds_too_small_or_without_order_say_so():
+    X, y = data(np.random.default_rng(6))
+    with pytest.raises(ValueError, match=r"Test fold 0 has fewer than two (positive|negative)"):
+        cross_val_auc(GaussianNB(), X, y, cv=LeaveOneOut())
+    with pytest.raises(ValueError, match="test fold 0 has the single value"):
+        cross_val_auc(DummyClassifier(), X, y, cv=3)
+
+
+def test_one_fold_with_mixed_groups_is_about_obuchowskis_variance():
+    """Groups that hold both classes: their positives' and negatives' influences partly cancel."""
+    rng = np.random.default_rng(7)
+    X, y = data(rng, 900, shift=0.3)
+    groups = np.arange(900) // 6
+    X += rng.standard_normal((150, 1))[groups]
+    train, test = np.arange(300), np.arange(300, 900)
+    result = cross_val_auc(MeanDifference(), X, y, cv=[(train, test)], groups=groups)
+    scores = MeanDifference().fit(X[train], y[train]).decision_function(X[test])
+    grouped = auc_confidence_interval(y[test], scores, groups=groups[test])
+    plain = auc_confidence_interval(y[test], scores)
+    assert result.se == pytest.approx(grouped.se, rel=0.01)
+    assert abs(grouped.se / plain.se - 1) > 0.05

@@ -1,0 +1,231 @@
+"""Thresholds, F-beta, the measures at k and of Table 1: every cut tried one by one."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ranking_definitions import rankings
+from sklearn.metrics import accuracy_score, fbeta_score, precision_score
+
+from everypair import AUCClassifier
+from everypair.metrics import (
+    accuracy_from_rates,
+    f_from_rates,
+    fbeta_max,
+    prbep,
+    precision_at_k,
+    precision_from_rates,
+    recall_at_k,
+    threshold_for,
+    wracc_from_rates,
+)
+
+
+def every_cut(y, s, weight):
+    """``(threshold, tp, fp, fn)`` of a cut below, between and above all scores."""
+    w = np.ones(y.size) if weight is None else weight
+    levels = np.unique(s[w > 0])
+    cuts = [levels[0] - 1, *((levels[1:] + levels[:-1]) / 2), levels[-1]]
+    for t in cuts:
+        called = s > t
+        yield t, w[y & called].sum(), w[~y & called].sum(), w[y & ~called].sum()
+
+
+@settings(deadline=None, derandomize=True)
+@given(rankings(), st.sampled_from(["accuracy", "balanced", "f1", "cost"]))
+def test_no_cut_is_better_than_the_chosen_one(data, rule):
+    y, s, weight = data
+    w = np.ones(y.size) if weight is None else weight
+    n_positive, n_negative = w[y].sum(), w[~y].sum()
+
+    def worth(tp, fp, fn):
+        return {
+            "accuracy": (tp - fp) / (n_positive + n_negative),
+            "balanced": tp / n_positive - fp / n_negative,
+            "f1": 2 * tp / (2 * tp + fp + fn),
+            "cost": -(2.0 * fp + 5.0 * fn) / (n_positive + n_negative),
+        }[rule]
+
+    if rule == "cost":
+        t = threshold_for(y, s, cost=(2, 5), sample_weight=weight)
+    else:
+        t = threshold_for(y, s, rule, sample_weight=weight)
+    called = s > t
+    ours = worth(w[y & called].sum(), w[~y & called].sum(), w[y & ~called].sum())
+    best = max(worth(tp, fp, fn) for _, tp, fp, fn in every_cut(y, s, weight))
+    assert ours == pytest.approx(best, abs=1e-9)
+
+
+@settings(deadline=None, derandomize=True)
+@given(rankings(), st.floats(0, 1))
+def test_rates_asked_for_are_kept_and_no_cut_does_better(data, share):
+    y, s, weight = data
+    w = np.ones(y.size) if weight is None else weight
+    positive, negative = w[y].sum(), w[~y].sum()
+    t = threshold_for(y, s, fpr=share, sample_weight=weight)
+    tpr, fpr = w[y & (s > t)].sum() / positive, w[~y & (s > t)].sum() / negative
+    assert fpr <= share + 1e-9
+    allowed = [tp for _, tp, fp, _ in every_cut(y, s, weight) if fp / negative <= share - 1e-9]
+    assert all(tp / positive <= tpr + 1e-9 for tp in allowed)
+    t = threshold_for(y, s, tpr=share, sample_weight=weight)
+    tpr, fpr = w[y & (s > t)].sum() / positive, w[~y & (s > t)].sum() / negative
+    assert tpr >= share - 1e-9
+    allowed = [fp for _, tp, fp, _ in every_cut(y, s, weight) if tp / positive >= share + 1e-9]
+    assert all(fp / negative >= fpr - 1e-9 for fp in allowed)
+
+
+def test_thresholds_by_hand():
+    y, s = [0, 0, 1, 0, 1, 1], [1, 2, 3, 4, 5, 6]
+    assert threshold_for(y, s, "accuracy") == 4.5
+    assert threshold_for(y, s, fpr=0.0) == 4.5
+    assert threshold_for(y, s, fpr=0.34) == 2.5
+    assert threshold_for(y, s, fpr=1 / 3) == 2.5
+    assert threshold_for(y, s, tpr=0.5) == 4.5
+    assert threshold_for(y, s, cost=(10, 1)) == 4.5
+    assert threshold_for(y, s, cost=(1, 0)) == 6.0
+    assert threshold_for(["b" if v else "a" for v in y], s, "f1") == 2.5
+    # The other label as positive: its highest scores are the wrong end.
+    assert threshold_for(y, s, "accuracy", pos_label=0) == 6.0
+
+
+def test_a_cut_between_neighbouring_floats_still_separates():
+    low = 1.0
+    high = np.nextafter(low, 2)
+    t = threshold_for([0, 1], [low, high], "accuracy")
+    assert not low > t
+    assert high > t
+
+
+@pytest.mark.parametrize(
+    ("rule", "options"),
+    [
+        (None, {}),
+        ("best", {}),
+        ("f1", {"fpr": 0.1}),
+        (None, {"fpr": 0.1, "tpr": 0.9}),
+        (None, {"fpr": 1.5}),
+        (None, {"tpr": -0.1}),
+        (None, {"cost": (1, -1)}),
+        (None, {"cost": (0, 0)}),
+        (None, {"cost": 3}),
+        ({"fpr": 0.1}, {}),
+        (0.5, {}),
+    ],
+)
+def test_a_wrong_rule_is_named_in_the_error(rule, options):
+    with pytest.raises(ValueError, match=r"rule|exactly one"):
+        threshold_for([0, 1], [0, 1], rule, **options)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "call"),
+    [
+        ("f1", {"rule": "f1"}),
+        ({"fpr": 0.05}, {"fpr": 0.05}),
+        ({"tpr": 0.9}, {"tpr": 0.9}),
+        ({"cost": (1, 9)}, {"cost": (1, 9)}),
+    ],
+)
+def test_estimators_cut_where_threshold_for_does(parameter, call):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 3))
+    y = np.where(X[:, 0] + rng.standard_normal(120) > 0.5, "yes", "no")
+    model = AUCClassifier(threshold=parameter).fit(X, y)
+    scores = model.decision_function(X) - model.intercept_[0]
+    t = threshold_for(y, scores, **call)
+    assert np.array_equal(model.predict(X) == "yes", scores > t)
+
+
+def test_an_estimators_cut_leaves_out_rows_of_weight_zero():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((80, 3))
+    y = X[:, 0] + rng.standard_normal(80) > 0
+    weight = np.repeat([1.0, 0.0], 40)
+    with_zeros = AUCClassifier(threshold="accuracy").fit(X, y, weight)
+    without = AUCClassifier(threshold="accuracy").fit(X[:40], y[:40])
+    assert with_zeros.intercept_ == pytest.approx(without.intercept_, abs=1e-4)
+
+
+@settings(deadline=None, derandomize=True)
+@given(rankings(), st.sampled_from([0.5, 1.0, 2.0]))
+def test_fbeta_max_is_the_best_of_all_cuts_and_its_threshold_reaches_it(data, beta):
+    y, s, weight = data
+    ours = fbeta_max(y, s, beta, sample_weight=weight)
+    best = max(
+        (1 + beta**2) * tp / ((1 + beta**2) * tp + beta**2 * fn + fp)
+        for _, tp, fp, fn in every_cut(y, s, weight)
+    )
+    assert ours.value == pytest.approx(best, abs=1e-12)
+    reached = fbeta_score(y, s > ours.threshold, beta=beta, sample_weight=weight, zero_division=0)
+    assert reached == pytest.approx(ours.value, abs=1e-12)
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 7))
+def test_at_k_is_the_mean_over_every_way_to_break_ties(seed, n):
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n) < rng.integers(1, n))
+    s = rng.integers(0, 3, n).astype(float)
+    k = int(rng.integers(1, n + 1))
+    hits = []
+    for order in itertools.permutations(range(n)):
+        ranked = sorted(order, key=lambda i: -s[i])
+        hits.append(y[ranked[:k]].sum())
+    assert precision_at_k(y, s, k) == pytest.approx(np.mean(hits) / k)
+    assert recall_at_k(y, s, k) == pytest.approx(np.mean(hits) / y.sum())
+
+
+def test_k_is_a_count_a_share_or_a_multiple_of_the_positives():
+    y, s = np.array([1, 0, 1, 0, 0, 0, 1, 0, 0, 0]), -np.arange(10.0)
+    assert precision_at_k(y, s, 2) == precision_at_k(y, s, 0.2) == 0.5
+    assert recall_at_k(y, s, "p") == recall_at_k(y, s, 3) == pytest.approx(2 / 3)
+    assert recall_at_k(y, s, "2p") == recall_at_k(y, s, 6) == pytest.approx(2 / 3)
+    assert recall_at_k(y, s, "0.5p") == recall_at_k(y, s, 2)
+    assert recall_at_k(y, s, 1.0) == 1.0
+    assert precision_at_k(y, s, np.int64(10)) == pytest.approx(0.3)
+    assert prbep(y, s) == precision_at_k(y, s, "p") == recall_at_k(y, s, "p")
+    assert precision_at_k(y, s, 1, pos_label=0) == 0.0
+
+
+@pytest.mark.parametrize(
+    "k", [0, -1, 11, 0.0, 1.5, -0.1, "4p", "p2", "", "0", True, None, float("nan")]
+)
+def test_k_out_of_range_is_a_clear_error(k):
+    y, s = np.array([1, 0, 1, 0, 0, 0, 1, 0, 0, 0]), -np.arange(10.0)
+    with pytest.raises(ValueError, match="k="):
+        precision_at_k(y, s, k)
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.integers(0, 2**32 - 1))
+def test_table_1_equals_the_measures_of_the_labels(seed):
+    """Rakotomamonjy (2004), Table 1, beside scikit-learn on the labels themselves."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 60))
+    y = rng.permutation(np.arange(n) < rng.integers(1, n))
+    called = rng.random(n) < 0.5
+    tpr, fpr = called[y].mean(), called[~y].mean()
+    skew = (~y).sum() / y.sum()
+    assert accuracy_from_rates(tpr, fpr, skew) == pytest.approx(accuracy_score(y, called))
+    precision = precision_score(y, called, zero_division=0)
+    assert precision_from_rates(tpr, fpr, skew) == pytest.approx(precision)
+    assert f_from_rates(tpr, fpr, skew) == pytest.approx(
+        fbeta_score(y, called, beta=1, zero_division=0)
+    )
+    # WRAcc by its definition: P(called) (precision - P(positive)), times 4.
+    wracc = 4 * (np.mean(called & y) - called.mean() * y.mean())
+    assert wracc_from_rates(tpr, fpr, skew) == pytest.approx(wracc)
+
+
+def test_rates_broadcast_and_are_checked():
+    rates = np.linspace(0, 1, 5)
+    assert accuracy_from_rates(rates[:, None], rates, 2).shape == (5, 5)
+    for function in (accuracy_from_rates, precision_from_rates, f_from_rates, wracc_from_rates):
+        with pytest.raises(ValueError, match="tpr must lie"):
+            function(1.2, 0, 1)
+        with pytest.raises(ValueError, match="skew"):
+            function(1, 0, 0)
