@@ -119,46 +119,56 @@ def box_near_rows(ids, held, wanted, moments, near, fields):
 def box_far(ids, moments, reach, width, far, exp_up, exp_down, fields):
     """Add to ``fields[a, k]`` the sources of ``moments[b, l]`` past the reach.
 
-    ``far[side] = (constant, linear, e1, e2)``: side 0 for targets above their sources, where the
-    kernel is ``constant + linear u + e1 exp(-|u|) + e2 exp(-2|u|)``. ``exp_up[m - 1]`` and
-    ``exp_down[m - 1]`` are the coefficients of ``exp(+-m width t / 2)``. The running sums only
-    ever add terms of one sign, so nothing cancels.
+    ``far[side] = (constant, linear, e1, e2, ...)``: side 0 for targets above their sources, where
+    the kernel is ``constant + linear u + sum_m e_m exp(-m |u|)``. ``exp_up[m - 1]`` and
+    ``exp_down[m - 1]`` are the coefficients of ``exp(+-m width t / 2)``. Where the sources weigh
+    nothing negative the running sums only grow by terms of one sign: nothing cancels.
     """
     n_boxes, n_coef = moments.shape
+    n_terms = exp_up.shape[0]
     half = 0.5 * width
+    running = np.zeros(n_terms)
     for side in range(2):
-        constant, linear, e1, e2 = far[side]
         sign = 1.0 if side == 0 else -1.0
         leave = exp_up if side == 0 else exp_down
         arrive = exp_down if side == 0 else exp_up
-        mass, lever, x1, x2 = 0.0, 0.0, 0.0, 0.0
+        mass, lever = 0.0, 0.0
+        running[:] = 0.0
         source = 0
         for step in range(n_boxes):
             a = step if side == 0 else n_boxes - 1 - step
-            if step > 0:
+            if step > 0 and source > 0:
                 moved = sign * (ids[a] - ids[a - int(sign)]) * width
                 lever += mass * moved
-                x1 *= np.exp(-moved)
-                x2 *= np.exp(-2.0 * moved)
-            while True:
+                fade = np.exp(-moved)
+                power = 1.0
+                for m in range(n_terms):
+                    power *= fade
+                    running[m] *= power
+            while source < n_boxes:
                 b = source if side == 0 else n_boxes - 1 - source
                 gap = sign * (ids[a] - ids[b])
                 if gap <= reach:
                     break
                 gap *= width
-                s1, s2 = 0.0, 0.0
-                for k in range(n_coef):
-                    s1 += leave[0, k] * moments[b, k]
-                    s2 += leave[1, k] * moments[b, k]
                 mass += moments[b, 0]
                 lever += moments[b, 0] * gap - sign * half * moments[b, 1]
-                x1 += np.exp(-gap) * s1
-                x2 += np.exp(-2.0 * gap) * s2
+                fade = np.exp(-gap)
+                power = 1.0
+                for m in range(n_terms):
+                    power *= fade
+                    total = 0.0
+                    for k in range(n_coef):
+                        total += leave[m, k] * moments[b, k]
+                    running[m] += power * total
                 source += 1
-            fields[a, 0] += constant * mass + linear * sign * lever
-            fields[a, 1] += linear * half * mass
-            for k in range(n_coef):
-                fields[a, k] += e1 * x1 * arrive[0, k] + e2 * x2 * arrive[1, k]
+            if source > 0:
+                fields[a, 0] += far[side, 0] * mass + far[side, 1] * sign * lever
+                fields[a, 1] += far[side, 1] * half * mass
+                for m in range(n_terms):
+                    strength = far[side, 2 + m] * running[m]
+                    for k in range(n_coef):
+                        fields[a, k] += strength * arrive[m, k]
 
 
 @compiled

@@ -22,7 +22,8 @@ BLOCK_BYTES = 2**20
 """A block of widened or centred rows: small enough to stay in a core's own cache."""
 
 CENTRE_ROWS = 1000
-"""Rows whose mean serves as the centre; any point near the data removes cancellation."""
+"""Rows whose median serves as the centre: any point amid the data removes cancellation, but a
+mean may be dragged away from them by one outlier."""
 
 
 def _slices(start: int, stop: int, step: int) -> Iterator[slice]:
@@ -45,9 +46,9 @@ class DenseMatrix:
 
     @cached_property
     def centre(self) -> Array:
-        """A point near the columns' means. Pair sums do not see it; rounding does."""
+        """A point amid each column's values. Pair sums do not see it; rounding does."""
         step = max(1, self.shape[0] // CENTRE_ROWS)
-        return np.asarray(self.X[::step].mean(axis=0, dtype=np.float64))
+        return np.median(self.X[::step], axis=0).astype(np.float64)
 
     def centred_sums(
         self, shapes: Sequence[tuple[int, ...]], add: Callable[..., None]

@@ -6,9 +6,10 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from functools import cache
-from typing import TypeVar
+from threading import Lock
+from typing import Any, TypeVar
 
 import joblib
 from threadpoolctl import ThreadpoolController
@@ -17,6 +18,11 @@ Result = TypeVar("Result")
 
 OPERATIONS_PER_THREAD = 200_000
 """Below this much work (about 0.1 ms) another thread costs more to wake than it saves."""
+
+_blas_lock = Lock()
+_blas_users = 0
+_blas_saved: int | None = None
+_blas_limit: Any = None
 
 _limit: ContextVar[int | None] = ContextVar("everypair_threads", default=None)
 
@@ -32,8 +38,13 @@ def available_threads() -> int:
     So `threadpoolctl.threadpool_limits`, OMP_NUM_THREADS and joblib's workers, which
     limit BLAS, limit this library as well.
     """
-    libraries = _blas().info()
-    return max(1, min([joblib.cpu_count(), *(lib["num_threads"] for lib in libraries)]))
+    with _blas_lock:
+        return _blas_threads() if _blas_saved is None else _blas_saved
+
+
+def _blas_threads() -> int:
+    allowed = (library["num_threads"] for library in _blas().info())
+    return max(1, min([joblib.cpu_count(), *allowed]))
 
 
 @contextmanager
@@ -47,8 +58,8 @@ def thread_limit(n_threads: int | None = None) -> Iterator[None]:
 
 
 @cache
-def _pool(n_threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(n_threads, thread_name_prefix="everypair")
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max(1, joblib.cpu_count() - 1), thread_name_prefix="everypair")
 
 
 if hasattr(os, "register_at_fork"):
@@ -67,14 +78,33 @@ def over_rows(work: Callable[[int, int], Result], n_rows: int, operations: int) 
     if n_blocks == 1:
         return [work(0, n_rows)]
     edges = [n_rows * k // n_blocks for k in range(n_blocks + 1)]
-    pool = _pool(n_blocks - 1)
-    others = [pool.submit(work, edges[k], edges[k + 1]) for k in range(1, n_blocks)]
+    others = [
+        # In a copy of this thread's context each: floating-point error handling comes along.
+        _pool().submit(copy_context().run, work, edges[k], edges[k + 1])
+        for k in range(1, n_blocks)
+    ]
     # The calling thread takes the first block itself: one wake-up less.
     return [work(0, edges[1]), *(other.result() for other in others)]
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """BLAS on one thread inside: the rows are split over ours, each calling it on its own."""
-    with _blas().limit(limits=1):
+    """BLAS on one thread inside: the rows are split over ours, each calling it on its own.
+
+    The limit is the process', so fits in several threads share it: the first to enter sets
+    it, the last to leave restores what was there before.
+    """
+    global _blas_users, _blas_saved, _blas_limit  # noqa: PLW0603
+    with _blas_lock:
+        if _blas_users == 0:
+            _blas_saved = _blas_threads()
+            _blas_limit = _blas().limit(limits=1)
+        _blas_users += 1
+    try:
         yield
+    finally:
+        with _blas_lock:
+            _blas_users -= 1
+            if _blas_users == 0 and _blas_limit is not None:
+                _blas_limit.restore_original_limits()
+                _blas_saved = _blas_limit = None

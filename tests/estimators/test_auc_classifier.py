@@ -8,6 +8,7 @@ import sys
 import textwrap
 import time
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,7 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -28,6 +29,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from everypair import AUCClassifier
 from everypair.estimators.auc import LOSS_NAMES
 from everypair.pairs import LOSSES
+from everypair.threads import available_threads
 
 # scikit-learn compares weighted with repeated rows to 1e-7. The hinge pins its minimiser
 # only to the root of the gap over alpha, so it is asked with a strong penalty.
@@ -239,6 +241,7 @@ ODD = {
     "scale 1e-200": lambda X, y: 1e-200 * X,
     "scales mixed": lambda X, y: X * 10.0 ** np.array([150, 0, -150, -300, 8, -8]),
     "offset 1e6": lambda X, y: X + 1e6,
+    "one outlier": lambda X, y: np.where(np.arange(X.size).reshape(X.shape) == 1, 1e9, X),
 }
 
 
@@ -273,6 +276,55 @@ def test_separable_data_are_ranked_perfectly(imbalanced):
     np.testing.assert_array_equal(model.predict(np.column_stack([X, y])), y)
 
 
+@pytest.mark.parametrize("solver", ["newton", "newton-cg"])
+@pytest.mark.parametrize("outlier", [1e5, 1e6, 1e9])
+def test_one_outlier_does_not_keep_the_fit_from_its_minimum(imbalanced, outlier, solver):
+    X, y = imbalanced
+    X = X.copy()
+    X[0, 1] = outlier
+    model = AUCClassifier(solver=solver).fit(X, y)
+    assert model.dual_gap_ <= model.tol
+
+
+def test_warm_start_from_far_away_still_certifies(imbalanced):
+    X, y = imbalanced
+    model = AUCClassifier(warm_start=True, loss="square").fit(X, y)
+    expected = model.coef_.copy()
+    model.coef_ = np.full_like(model.coef_, 1e13)
+    np.testing.assert_allclose(model.fit(X, y).coef_, expected, atol=1e-9)
+
+
+def test_outermost_thresholds_survive_new_rounding():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        X = rng.standard_normal((30, 5))
+        y = rng.random(30) < 0.4
+        y[:2] = True, False
+        everyone = AUCClassifier(threshold={"tpr": 1.0}).fit(X, y)
+        nobody = AUCClassifier(threshold={"fpr": 0.0}).fit(X, y)
+        for rows in (slice(None), slice(0, 7), [3]):
+            assert np.all(everyone.predict(X[rows])[y[rows]])
+            assert not np.any(nobody.predict(X[rows])[~y[rows]])
+
+
+def test_a_wrong_threshold_is_refused_before_anything_is_fitted(imbalanced):
+    model = AUCClassifier(threshold={"fpr": 2.0})
+    with pytest.raises(ValueError, match="is not a rule"):
+        model.fit(*imbalanced)
+    assert not hasattr(model, "objective_")
+
+
+def test_fits_in_several_threads_leave_blas_as_it_was(imbalanced):
+    X, y = imbalanced
+    before = available_threads()
+    with ThreadPoolExecutor(4) as pool:
+        fits = [pool.submit(AUCClassifier(loss="squared_hinge").fit, X, y) for _ in range(24)]
+        coefs = [fit.result().coef_ for fit in fits]
+    assert available_threads() == before
+    for coef in coefs:
+        np.testing.assert_allclose(coef, coefs[0], atol=1e-8)
+
+
 def test_threshold_sets_the_intercept(imbalanced):
     X, y = imbalanced
     at_5_percent = AUCClassifier(threshold={"fpr": 0.05}).fit(X, y)
@@ -303,8 +355,13 @@ def test_sample_weight_is_routed(imbalanced):
     with sklearn.config_context(enable_metadata_routing=True):
         model = AUCClassifier().set_fit_request(sample_weight=True)
         model.set_score_request(sample_weight=True)
-        scores = cross_val_score(model, X, y, cv=3, params={"sample_weight": np.ones(y.size)})
-    assert np.all(np.isfinite(scores))
+        weight = np.where(X[:, 0] > 0, 1.0, 1e-9)  # as if half of the rows were not there
+        routed = cross_validate(
+            model, X, y, cv=3, params={"sample_weight": weight}, return_estimator=True
+        )
+    plain = cross_validate(AUCClassifier(), X, y, cv=3, return_estimator=True)
+    for one, other in zip(routed["estimator"], plain["estimator"], strict=True):
+        assert np.max(np.abs(one.coef_ - other.coef_)) > 0.1
 
 
 def test_verbose_prints_a_line_a_step(imbalanced, capsys):

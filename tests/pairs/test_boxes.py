@@ -32,8 +32,9 @@ def test_the_worst_pair_of_any_two_boxes_is_met_to_1e_11(kernel):
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
 def test_past_the_reach_the_ends_are_the_kernel(kernel):
     for u in (REACH, REACH + 3.7, REACH + 40):
-        for (constant, linear, e1, e2), sign in ((kernel.above, 1), (kernel.below, -1)):
-            end = constant + linear * sign * u + e1 * np.exp(-u) + e2 * np.exp(-2 * u)
+        for (constant, linear, *series), sign in ((kernel.above, 1), (kernel.below, -1)):
+            end = constant + linear * sign * u
+            end += sum(e * np.exp(-m * u) for m, e in enumerate(series, start=1))
             exact = float(kernel.function(np.longdouble(sign * u)))
             assert end == pytest.approx(exact, rel=1e-13, abs=0)
 

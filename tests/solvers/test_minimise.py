@@ -157,6 +157,17 @@ def test_sample_takes_rows_with_weight_from_both_classes():
     assert np.unique(rows).size == rows.size
 
 
+def test_a_row_that_the_sample_missed_does_not_spoil_the_start(monkeypatch):
+    """exp(-z) overflows at the sample's solution on that row; zero is the better start."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 3))
+    positive = X[:, 0] + rng.standard_normal(2000) > 1
+    monkeypatch.setattr(choose, "SAMPLE_ROWS", 100)
+    outside = np.setdiff1d(np.flatnonzero(~positive), sample_rows(Pairs.of(positive), 100))[0]
+    X[outside, 0] = 3000.0
+    assert minimise(as_matrix(X), Pairs.of(positive), "exponential", 1e-3).distance <= 1e-6
+
+
 def test_history_ends_at_what_was_reached(problem):
     X, pairs = problem
     fit = minimise(as_matrix(X), pairs, "logistic", 1e-3)

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from everypair.metrics._rows import Rows
-from everypair.metrics.thresholds import cut_by
+from everypair.metrics.thresholds import check_rule, cut_by
 
 Array = NDArray[np.float64]
 
@@ -39,6 +39,7 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[Any, NDArray[np.bool_], Array | None]:
         """X as it came (float32 or 64, dense, CSR or CSC), which rows are positive, weights."""
+        check_rule(self.threshold)
         X, y = validate_data(
             self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32]
         )

@@ -173,7 +173,7 @@ class AUCClassifier(LinearRanker):
         else:
             self.dual_gap_, what = fit.distance, "relative duality gap"
         self._set_linear(fit.coef, self._choose_threshold(positive, fit.scores, sample_weight))
-        if fit.distance > self.tol:
+        if not fit.distance <= self.tol:
             warn_not_converged(what, fit.distance, self.tol, fit.n_iter)
         return self
 

@@ -45,13 +45,19 @@ class Curve:
         return self.fp / self.fp[-1]
 
     def cuts(self) -> Array:
-        """Thresholds t, for ``score > t``, halfway between neighbouring scores, descending."""
+        """Thresholds t, for ``score > t``, halfway between neighbouring scores, descending.
+
+        The outermost lie a little outside the scores, so that a score computed again, and
+        rounded otherwise, falls on the same side.
+        """
         levels = self.levels
         between = levels[1:] / 2 + levels[:-1] / 2
         # Halfway may round up to the higher score, which would then fall below the cut.
         between = np.where(between < levels[:-1], between, levels[1:])
-        lowest = np.nextafter(levels[-1], -np.inf)
-        return np.concatenate([[levels[0]], between, [lowest]])
+        margin = 1e-9 * (levels[0] - levels[-1] + max(abs(levels[0]), abs(levels[-1])))
+        highest = max(levels[0] + margin, np.nextafter(levels[0], np.inf))
+        lowest = min(levels[-1] - margin, np.nextafter(levels[-1], -np.inf))
+        return np.concatenate([[highest], between, [lowest]])
 
 
 def tpr_at(fpr: Array, tpr: Array, wanted: Array) -> Array:

@@ -82,29 +82,39 @@ def cut_by(rule: str | float | Mapping[str, Any], rows: Rows, scores: Array) -> 
 
     A rule's name, ``{"fpr": x}``, ``{"tpr": x}``, ``{"cost": (c_fp, c_fn)}`` or the number itself.
     """
-    if isinstance(rule, Real) and not isinstance(rule, bool):
-        number = float(rule)
-        if not np.isfinite(number):
-            raise ValueError(f"threshold={rule!r} is not finite: give a finite number.")
-        return number
+    check_rule(rule)
+    if isinstance(rule, Real):
+        return float(rule)
     curve = Curve.of(rows, scores)
-    chosen: Any = None
-    if isinstance(rule, str) and rule in RULES:
+    if isinstance(rule, str):
         chosen = np.argmax(RULES[rule](curve.tp, curve.fp))
-    elif isinstance(rule, Mapping) and len(rule) == 1:
-        ((name, wanted),) = rule.items()
-        if name == "fpr" and _is_share(wanted):
+    else:
+        ((name, wanted),) = rule.items()  # type: ignore[union-attr]
+        if name == "fpr":
             chosen = np.flatnonzero(curve.fpr <= wanted + SLACK)[-1]
-        elif name == "tpr" and _is_share(wanted):
+        elif name == "tpr":
             chosen = np.flatnonzero(curve.tpr >= wanted - SLACK)[0]
-        elif name == "cost" and _are_costs(wanted):
+        else:
             chosen = np.argmax(wanted[1] * curve.tp - wanted[0] * curve.fp)
-    if chosen is None:
+    return float(curve.cuts()[chosen])
+
+
+def check_rule(rule: Any) -> None:
+    """Refuse what `cut_by` cannot cut by, before any work is done."""
+    if isinstance(rule, Real) and not isinstance(rule, bool):
+        if not np.isfinite(float(rule)):
+            raise ValueError(f"threshold={rule!r} is not finite: give a finite number.")
+        return
+    known = isinstance(rule, str) and rule in RULES
+    if isinstance(rule, Mapping) and len(rule) == 1:
+        ((name, wanted),) = rule.items()
+        known = name in ("fpr", "tpr") and _is_share(wanted)
+        known = known or (name == "cost" and _are_costs(wanted))
+    if not known:
         raise ValueError(
             f"threshold={rule!r} is not a rule: use 'accuracy', 'balanced', 'f1', {{'fpr': x}} or "
             "{'tpr': x} with 0 <= x <= 1, {'cost': (c_fp, c_fn)} with costs >= 0, or a number."
         )
-    return float(curve.cuts()[chosen])
 
 
 def _is_share(value: Any) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.pairs.losses import LOSSES
-from everypair.pairs.point import PairPoint
+from everypair.pairs.point import PairPoint, refuse_unusable
 from everypair.pairs.separable import ExponentialPoint, SquarePoint
 from everypair.pairs.smooth import LOGISTIC_KERNELS, SIGMOID_KERNELS, SmoothPoint
 from everypair.pairs.sorted import (
@@ -37,4 +37,5 @@ _POINTS: dict[str, Callable[[Pairs, NDArray[np.float64]], PairPoint]] = {
 
 def pair_point(loss: str, pairs: Pairs, scores: NDArray[np.float64]) -> PairPoint:
     """The loss of that name (see `losses`) at these scores, summed over every pair."""
+    refuse_unusable(scores)
     return _POINTS[loss](pairs, scores)

@@ -7,7 +7,7 @@ a small table, computed once per kernel. The sums then go through box moments
 (`box_evaluate`). The logistic function's poles lie at +-i pi, so each further coefficient
 gains a factor of about 50 in boxes this narrow.
 
-Past `REACH` the kernel is a constant, a line and two exponentials, to 1e-16 of its size
+Past `REACH` the kernel is a constant, a line and a few exponentials, to 1e-15 of its size
 there; exponentials of a difference split into factors, so running sums serve every box
 beyond. Tails therefore keep *relative* accuracy: a gradient of 1e-200 is right as well.
 """
@@ -27,7 +27,9 @@ Array = NDArray[np.float64]
 
 WIDTH = 0.25
 PER_UNIT = 1 / WIDTH
-REACH = 20.0
+REACH = 6.0
+TERMS = 6
+"""Past the reach ``exp(-|u|) ... exp(-6|u|)`` are enough: the next is below 1e-15 of the first."""
 REACH_BOXES = round(REACH / WIDTH)
 
 # Nodes and the map from values at the nodes to coefficients; extended precision, so that
@@ -45,21 +47,21 @@ def _coefficients(values: NDArray[np.longdouble]) -> Array:
     return np.asarray(_TO_COEFFICIENTS @ values, dtype=np.float64)
 
 
-EXP_UP = np.array([_coefficients(np.exp(+m * WIDTH / 2 * _NODES)) for m in (1, 2)])
-EXP_DOWN = np.array([_coefficients(np.exp(-m * WIDTH / 2 * _NODES)) for m in (1, 2)])
+EXP_UP = np.array([_coefficients(np.exp(+m * WIDTH / 2 * _NODES)) for m in range(1, TERMS + 1)])
+EXP_DOWN = np.array([_coefficients(np.exp(-m * WIDTH / 2 * _NODES)) for m in range(1, TERMS + 1)])
 
 
 @dataclass(frozen=True)
 class BoxKernel:
     """A kernel k(u) of ``u = target - source`` with its behaviour at both ends.
 
-    ``above = (constant, linear, e1, e2)`` describes u -> +inf as
-    ``constant + linear u + e1 exp(-|u|) + e2 exp(-2|u|)``, ``below`` describes u -> -inf.
+    ``above = (constant, linear, e1, e2, ...)`` describes u -> +inf as
+    ``constant + linear u + sum_m e_m exp(-m |u|)`` with `TERMS` terms, ``below`` u -> -inf.
     """
 
     function: Callable[[NDArray[np.longdouble]], NDArray[np.longdouble]]
-    above: tuple[float, float, float, float]
-    below: tuple[float, float, float, float]
+    above: tuple[float, ...]
+    below: tuple[float, ...]
 
     @cached_property
     def near(self) -> Array:
@@ -93,15 +95,17 @@ class BoxKernel:
             sources = moments[first - distance : last - distance]
             out[first:last] += sources @ self.near[distance + REACH_BOXES]
 
-    def row_fields(self, ids: Array, wanted: NDArray[np.bool_], moments: Array) -> Array:
-        """The same for many columns of ``moments[box, l, column]``, at the ``wanted`` boxes.
+    def row_fields(
+        self, ids: Array, held: NDArray[np.bool_], wanted: NDArray[np.bool_], moments: Array
+    ) -> Array:
+        """The same for many columns of ``moments[box, l, column]``.
 
+        ``held``: boxes with a source; ``wanted``: boxes where the fields are needed.
         Fewer moments than `COEFFICIENTS` give a rougher sum: 3 are right to about 1e-4.
         """
         n_coef = moments.shape[1]
         near = np.ascontiguousarray(self.near[:, :n_coef, :n_coef])
         out = np.zeros_like(moments)
-        held = np.any(moments[:, 0] != 0, axis=1)
         box_near_rows(ids, held, wanted, moments, near, out)
         if ids[-1] - ids[0] > REACH_BOXES:
             for column in range(moments.shape[2]):
@@ -119,9 +123,9 @@ class BoxKernel:
     def reflected(self) -> BoxKernel:
         """k(-u): the same pair kernel seen from the sources."""
 
-        def mirror(end: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
-            constant, linear, e1, e2 = end
-            return constant, -linear, e1, e2
+        def mirror(end: tuple[float, ...]) -> tuple[float, ...]:
+            constant, linear, *exponentials = end
+            return constant, -linear, *exponentials
 
         function = self.function
         return BoxKernel(lambda u: function(-u), mirror(self.below), mirror(self.above))

@@ -36,6 +36,23 @@ class PairPoint(Protocol):
     def dual_value(self) -> float: ...
 
 
+LARGEST_SCORE = 1e300
+
+
+def usable(scores: Array) -> bool:
+    """Scores whose differences stay finite; the walks and boxes need no less."""
+    return bool(scores.min() > -LARGEST_SCORE and scores.max() < LARGEST_SCORE)
+
+
+def refuse_unusable(scores: Array) -> None:
+    if not usable(scores):
+        low, high = scores.min(), scores.max()
+        raise ValueError(
+            f"The scores reach from {low:g} to {high:g}: they must be finite and lie within "
+            f"+-{LARGEST_SCORE:g}."
+        )
+
+
 def fenchel_dual(value: float, scores: Array, gradient: Array) -> float:
     """``sum (phi(z) - z phi'(z)) = L(s) - s . dL/ds``, for losses with a slope everywhere.
 

@@ -28,7 +28,8 @@ class _SeparablePoint:
     _class_weight: Array
 
     def __init__(self, pairs: Pairs, scores: Array):
-        self.pairs, self.scores = pairs, scores
+        # Relative to a point among the scores: pairs do not see a common offset, rounding does.
+        self.pairs, self.scores = pairs, scores - scores[0]
 
     def value(self) -> float:
         raise NotImplementedError
@@ -71,12 +72,9 @@ class SquarePoint(_SeparablePoint):
     def __init__(self, pairs: Pairs, scores: Array):
         super().__init__(pairs, scores)
         self._scale, self._class_weight = 2.0, pairs.weight
-        positive, weight = pairs.positive, pairs.weight
-        # Means about a point among the scores: exact to rounding of the spread, not the offset.
-        origin = scores[0]
-        weighted = weight * (scores - origin)
-        self._positive_mean = origin + weighted[positive].sum()
-        self._negative_mean = origin + weighted[~positive].sum()
+        weighted = pairs.weight * self.scores
+        self._positive_mean = weighted[pairs.positive].sum()
+        self._negative_mean = weighted[~pairs.positive].sum()
         self._shortfall = 1 - (self._positive_mean - self._negative_mean)
 
     def value(self) -> float:
@@ -99,7 +97,7 @@ class ExponentialPoint(_SeparablePoint):
 
     def __init__(self, pairs: Pairs, scores: Array):
         super().__init__(pairs, scores)
-        signed = np.where(pairs.positive, -scores, scores)
+        signed = np.where(pairs.positive, -self.scores, self.scores)
         with np.errstate(divide="ignore"):
             logs = signed + np.log(pairs.weight)
         log_positive = logsumexp(logs[pairs.positive])

@@ -22,7 +22,7 @@ from everypair._kernels import (
     box_slots,
 )
 from everypair.matrix import DenseMatrix
-from everypair.pairs.boxes import PER_UNIT, BoxKernel
+from everypair.pairs.boxes import PER_UNIT, TERMS, BoxKernel
 from everypair.pairs.point import EXACT, add_weighted_gram, fenchel_dual
 from everypair.pairs.structure import Pairs
 from everypair.threads import over_rows
@@ -58,18 +58,34 @@ def _bell(u: NDArray[np.longdouble]) -> NDArray[np.longdouble]:
     return expit(u) * expit(-u)
 
 
+# exp(-|u|), exp(-2|u|), ...: the ends of log(1 + e^-u), sigma(-u) and derivatives are power
+# series in them, sum_m (-1)^(m+1) m^k exp(-m|u|) with k = -1, 0, 1, 2.
+_M = np.arange(1, TERMS + 1)
+_SIGNS = np.where(_M % 2 == 1, 1.0, -1.0)
+
+
+def _end(constant: float, linear: float, series: Array) -> tuple[float, ...]:
+    return constant, linear, *series.tolist()
+
+
 LOGISTIC_KERNELS = SmoothKernels(
     value=BoxKernel(
-        lambda u: np.logaddexp(0, -u), above=(0, 0, 1, -1 / 2), below=(0, -1, 1, -1 / 2)
+        lambda u: np.logaddexp(0, -u),
+        above=_end(0, 0, _SIGNS / _M),
+        below=_end(0, -1, _SIGNS / _M),
     ),
-    slope=BoxKernel(lambda u: -expit(-u), above=(0, 0, -1, 1), below=(-1, 0, 1, -1)),
-    curvature=BoxKernel(_bell, above=(0, 0, 1, -2), below=(0, 0, 1, -2)),
+    slope=BoxKernel(lambda u: -expit(-u), above=_end(0, 0, -_SIGNS), below=_end(-1, 0, _SIGNS)),
+    curvature=BoxKernel(_bell, above=_end(0, 0, _SIGNS * _M), below=_end(0, 0, _SIGNS * _M)),
 )
 SIGMOID_KERNELS = SmoothKernels(
-    value=BoxKernel(lambda u: expit(-u), above=(0, 0, 1, -1), below=(1, 0, -1, 1)),
-    slope=BoxKernel(lambda u: -_bell(u), above=(0, 0, -1, 2), below=(0, 0, -1, 2)),
+    value=BoxKernel(lambda u: expit(-u), above=_end(0, 0, _SIGNS), below=_end(1, 0, -_SIGNS)),
+    slope=BoxKernel(
+        lambda u: -_bell(u), above=_end(0, 0, -_SIGNS * _M), below=_end(0, 0, -_SIGNS * _M)
+    ),
     curvature=BoxKernel(
-        lambda u: _bell(u) * np.tanh(u / 2), above=(0, 0, 1, -4), below=(0, 0, -1, 4)
+        lambda u: _bell(u) * np.tanh(u / 2),
+        above=_end(0, 0, _SIGNS * _M**2),
+        below=_end(0, 0, -_SIGNS * _M**2),
     ),
 )
 
@@ -175,8 +191,8 @@ class SmoothPoint:
         gram, (of_negatives, of_positives) = X.centred_sums(
             [(n_columns, n_columns), (2, boxes.ids.size, n_coef, n_columns)], add
         )
-        wanted = self.moments[1, :, 0] > 0
-        fields = self.kernels.curvature.row_fields(boxes.ids, wanted, of_negatives)
+        held, wanted = self.moments[:, :, 0] > 0
+        fields = self.kernels.curvature.row_fields(boxes.ids, held, wanted, of_negatives)
         flat = (-1, n_columns)
         cross = of_positives.reshape(flat).T @ fields.reshape(flat)
         return gram - cross - cross.T

@@ -2,7 +2,7 @@
 
 Hinge by sorting: Joachims 2006, Airola et al. 2011; squared hinge: Lee & Lin 2014. The walks
 here never subtract prefix sums (`_kernels.growing_sums`, `_kernels.window_sums`), so scores
-of any size and offset keep their digits.
+of any size and offset keep their digits. Only the Hessian's window of rows adds and subtracts.
 
 Everything is written for targets of one class against sources of the other, both descending,
 with shortfall ``u = 1 - (x - y)``. Seen from the negatives the same pairs have targets
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from everypair._kernels import auc_pairs, count_short, growing_sums, window_rows, window_sums
 from everypair.matrix import DenseMatrix
-from everypair.pairs.point import EXACT, fenchel_dual, weighted_gram
+from everypair.pairs.point import EXACT, fenchel_dual, refuse_unusable, weighted_gram
 from everypair.pairs.structure import Pairs
 from everypair.threads import one_blas_thread
 
@@ -70,10 +70,8 @@ class SortedScores:
 
     @cached_property
     def from_negatives(self) -> Side:
-        reverse = slice(None, None, -1)
-        return Side(
-            self.negatives[reverse], self.positives[reverse], -self.scores, self.pairs.weight
-        )
+        targets, sources = (rows[::-1].copy() for rows in (self.negatives, self.positives))
+        return Side(targets, sources, -self.scores, self.pairs.weight)
 
     @property
     def sides(self) -> tuple[tuple[Side, float], tuple[Side, float]]:
@@ -221,6 +219,7 @@ class HuberHingePoint(_SortedPoint):
 
 def auc(pairs: Pairs, scores: Array) -> float:
     """Exact area under the ROC curve: weighted share of pairs won, ties counted half."""
+    refuse_unusable(scores)
     side = SortedScores(pairs, scores).from_positives
     return float(
         auc_pairs(side.target_scores, side.source_scores, side.target_weights, side.source_weights)

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from everypair.matrix import DenseMatrix, Matrix
 from everypair.pairs import Pairs, pair_point
+from everypair.pairs.point import usable
 from everypair.pairs.sorted import HuberHingePoint
 from everypair.solvers.huber import FIRST_WIDTH, hinge_by_continuation
 from everypair.solvers.newton import NewtonMatrix, newton
 from everypair.solvers.newton_cg import newton_cg
-from everypair.solvers.objective import Iterate, Judgement, Objective, Progress
+from everypair.solvers.objective import Iterate, Judgement, Objective, Progress, Stop, better_start
 
 Array = NDArray[np.float64]
 
@@ -26,6 +27,9 @@ NARROW = 1000
 
 RADII = 2.0 ** np.arange(-2, 9)
 """Lengths tried for the sigmoid, in lengths of the logistic solution."""
+
+LARGEST_DRIFT = 1e-10
+"""Of the scores along a solver's path, relative to their range."""
 
 SAMPLE_ROWS = 20_000
 SAMPLE_SHARE = 0.4
@@ -93,11 +97,13 @@ def _minimise(
     if loss == "sigmoid":
         choose_solver(X, loss, solver)
         if start is None:
-            start = minimise(X, pairs, "logistic", alpha, max_iter=max_iter).coef
+            start = minimise(
+                X, pairs, "logistic", alpha, solver=solver, max_iter=max_iter, verbose=verbose
+            ).coef
         now = _descend_sigmoid(X, pairs, alpha, start, tol, progress)
     else:
         solver = choose_solver(X, loss, solver)
-        run, width = SOLVERS[solver], FIRST_WIDTH
+        run, width = partial(settled, SOLVERS[solver]), FIRST_WIDTH
         if start is None:
             start = np.zeros(X.shape[1])
             if loss != "square" and pairs.n_rows * SAMPLE_SHARE >= SAMPLE_ROWS:
@@ -110,7 +116,7 @@ def _minimise(
                 if isinstance(rough.loss, HuberHingePoint):
                     width = rough.loss.width
                 elif solver == "newton":
-                    run = partial(newton, matrix=NewtonMatrix(rough))
+                    run = partial(settled, partial(newton, matrix=NewtonMatrix(rough)))
         now = _descend(X, pairs, loss, alpha, start, tol, progress, run, width)
     return Fit(now.w, now.scores, *now.judged, progress.n_iter, progress.history)
 
@@ -129,7 +135,7 @@ def _descend(
     if loss == "hinge":
         return hinge_by_continuation(X, pairs, alpha, start, tol, progress, run, width)
     problem = Objective(X, partial(pair_point, loss, pairs), alpha)
-    return run(problem, start, lambda now: now.judged.distance <= tol, progress)
+    return run(better_start(problem, start), lambda now: now.judged.distance <= tol, progress)
 
 
 def _descend_sigmoid(
@@ -147,8 +153,27 @@ def _descend_sigmoid(
         judge=lambda now: Judgement(now.value, now.relative_gradient),
     )
     scores = X.dot(start)
-    radius = min(RADII, key=lambda r: problem.at(r * start, r * scores).value)
-    return newton_cg(problem, radius * start, lambda now: now.judged.distance <= tol, progress)
+    tried = [problem.at(r * start, r * scores) for r in RADII if usable(r * scores)]
+    best = min(tried, key=lambda now: now.value) if tried else better_start(problem, start)
+    return settled(newton_cg, best, lambda now: now.judged.distance <= tol, progress)
+
+
+def settled(run: Callable[..., Iterate], now: Iterate, stop: Stop, progress: Progress) -> Iterate:
+    """Run a solver until it stops at scores that are still those of its coefficients.
+
+    Steps add up scores without a product with X. Rounding lets them drift, far where the first
+    coefficients were huge; then they are computed again, and the certificate with them.
+    """
+    while True:
+        now = run(now, stop, progress)
+        scores = now.objective.X.dot(now.w)
+        drift = np.max(np.abs(scores - now.scores))
+        if drift <= LARGEST_DRIFT * (1 + scores.max() - scores.min()):
+            return now
+        now = now.objective.at(now.w, scores)
+        if stop(now) or progress.exhausted:
+            return now
+        progress.n_iter += 1  # a new start counts, so that there is an end to them
 
 
 def sample_rows(pairs: Pairs, n_rows: int) -> NDArray[np.intp]:

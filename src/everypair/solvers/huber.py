@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from everypair.matrix import Matrix
 from everypair.pairs.sorted import HingePoint, HuberHingePoint, SortedScores
 from everypair.pairs.structure import Pairs
-from everypair.solvers.objective import Iterate, Judgement, Objective, Progress, Stop
+from everypair.solvers.objective import Iterate, Judgement, Objective, Progress, Stop, better_start
 
 Array = NDArray[np.float64]
-Inner = Callable[[Objective, Array, Stop, Progress], Iterate]
+Inner = Callable[[Iterate, Stop, Progress], Iterate]
 
 FIRST_WIDTH = 2.0  # at w = 0 every pair has a shortfall of 1: inside the rounding
 NARROWER = 10.0
@@ -39,7 +39,7 @@ def judge_as_hinge(now: Iterate) -> Judgement:
     multipliers = -float(now.score_gradient[pairs.positives].sum())
     pulled = now.loss_gradient
     dual = multipliers - float(pulled @ pulled) / (2 * alpha)
-    return Judgement(value, (value - dual) / value)
+    return Judgement.of_gap(value, value - dual)
 
 
 def hinge_by_continuation(
@@ -62,7 +62,8 @@ def hinge_by_continuation(
     best = None
     while True:
         rounded = partial(_rounded, pairs, width)
-        now = inner(Objective(X, rounded, alpha, judge_as_hinge), start, stop, progress)
+        objective = Objective(X, rounded, alpha, judge_as_hinge)
+        now = inner(better_start(objective, start), stop, progress)
         if best is None or now.judged.distance < best.judged.distance:
             best = now
         if best.judged.distance <= tol or progress.exhausted or width <= LAST_WIDTH:

@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from everypair.matrix import DenseMatrix
+from everypair.pairs.point import EXACT, usable
 from everypair.pairs.smooth import ROUGH_ACCURACY
-from everypair.solvers.objective import Iterate, Objective, Progress, Stop
+from everypair.solvers.objective import Iterate, Progress, Stop, too_large
 
 Array = NDArray[np.float64]
 
@@ -24,50 +25,60 @@ SHORTEST_STEP = 2.0**-60
 class NewtonMatrix:
     """The factored Hessian ``X'HX + alpha I`` at one point, scaled to a unit diagonal.
 
-    The scaling makes the factorisation blind to the units of the features. A Hessian that
-    rounding has made indefinite is lifted along its diagonal until it factors.
+    The scaling makes the factorisation blind to the units of the features. A rough Hessian
+    serves; one that is not positive definite is computed again exactly, and what rounding
+    still leaves indefinite is lifted along its diagonal until it factors.
     """
 
     def __init__(self, now: Iterate):
+        try:
+            self._scaled(now, accuracy=ROUGH_ACCURACY)
+            self._factor = cho_factor(self._matrix, lower=True, check_finite=False)
+        except LinAlgError:
+            self._scaled(now, accuracy=EXACT)
+            self._factor = self._lifted_factor()
+        del self._matrix
+
+    def _scaled(self, now: Iterate, accuracy: float) -> None:
         assert isinstance(now.objective.X, DenseMatrix)
-        hessian = now.loss.hessian(now.objective.X, accuracy=ROUGH_ACCURACY)
-        diagonal = np.einsum("jj->j", hessian)
-        diagonal += now.objective.alpha
-        if not np.all(np.isfinite(hessian)):
-            raise ValueError(
-                "The features are too large for float64: their squares overflow. "
-                "Rescale X, for example with StandardScaler."
-            )
-        self._scale = 1 / np.sqrt(np.maximum(diagonal, np.finfo(float).tiny))
-        hessian *= self._scale
-        hessian *= self._scale[:, None]
-        lift = 0.0
+        alpha = now.objective.alpha
+        matrix = now.loss.hessian(now.objective.X, accuracy=accuracy)
+        diagonal = np.einsum("jj->j", matrix)
+        diagonal += alpha
+        if not np.all(np.isfinite(matrix)):
+            raise too_large("their squares overflow")
+        if accuracy != EXACT and diagonal.min() < alpha / 2:
+            raise LinAlgError("rounding has eaten the diagonal")
+        # Nothing below the rounding of the largest entry, so that no scale explodes.
+        floor = max(alpha, np.finfo(float).eps * diagonal.max())
+        self._scale = 1 / np.sqrt(np.maximum(diagonal, floor))
+        matrix *= self._scale
+        matrix *= self._scale[:, None]
+        self._matrix = matrix
+
+    def _lifted_factor(self) -> tuple[Array, bool]:
+        diagonal, lift = np.einsum("jj->j", self._matrix), 0.0
         while True:
             try:
-                self._factor = cho_factor(hessian, lower=True)
-                return
+                return cho_factor(self._matrix, lower=True, check_finite=False)
             except LinAlgError:
                 diagonal -= lift
                 lift = max(1e-12, 10 * lift)
                 diagonal += lift
 
     def step(self, gradient: Array) -> Array:
-        return -self._scale * cho_solve(self._factor, self._scale * gradient)
+        solution = cho_solve(self._factor, self._scale * gradient, check_finite=False)
+        return -self._scale * solution
 
 
 def newton(
-    objective: Objective,
-    start: Array,
-    stop: Stop,
-    progress: Progress,
-    matrix: NewtonMatrix | None = None,
+    now: Iterate, stop: Stop, progress: Progress, matrix: NewtonMatrix | None = None
 ) -> Iterate:
     """Solve ``(X'HX + alpha I) d = -grad``, search along d, until ``stop`` or no way down.
 
     A matrix is kept for the next step while its steps gain enough: the Hessian costs several
-    gradients. ``matrix`` may come from a sample of the rows.
+    gradients. The first ``matrix`` may come from a sample of the rows.
     """
-    now = objective.at(start)
     while not stop(now) and not progress.exhausted:
         fresh = matrix is None
         if matrix is None:
@@ -99,10 +110,13 @@ def search_line(now: Iterate, direction: Array, score_step: Array | None = None)
     rounding = VALUE_ROUNDING * abs(now.value)
     length = 1.0
     while length >= SHORTEST_STEP:
-        trial = now.moved(now.w + length * direction, now.scores + length * score_step)
-        if trial.value < now.value and trial.value <= now.value + LEAST_DECREASE * length * slope:
-            return trial
-        if abs(trial.value - now.value) <= rounding and trial.gap <= LEAST_SHRINKING * now.gap:
-            return trial
+        scores = now.scores + length * score_step
+        if usable(scores):
+            trial = now.objective.at(now.w + length * direction, scores)
+            least = now.value + LEAST_DECREASE * length * slope
+            if trial.value < now.value and trial.value <= least:
+                return trial
+            if abs(trial.value - now.value) <= rounding and trial.gap <= LEAST_SHRINKING * now.gap:
+                return trial
         length /= 2
     return None

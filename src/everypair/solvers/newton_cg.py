@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.solvers.newton import search_line
-from everypair.solvers.objective import Iterate, Objective, Progress, Stop
+from everypair.solvers.objective import Iterate, Progress, Stop, too_large
 
 Array = NDArray[np.float64]
 
@@ -20,13 +20,8 @@ FORCING = 0.1
 MAX_CG_STEPS = 500
 
 
-def newton_cg(
-    objective: Objective,
-    start: Array,
-    stop: Stop,
-    progress: Progress,
-) -> Iterate:
-    now = objective.at(start)
+def newton_cg(now: Iterate, stop: Stop, progress: Progress) -> Iterate:
+    """Trust-region steps from ``now`` until ``stop`` or no way down."""
     radius = np.inf
     first_norm: float | None = None
     while not stop(now) and not progress.exhausted:
@@ -67,10 +62,7 @@ def _diagonal(now: Iterate) -> Array:
         spread = np.maximum(spread - X.pull_back(curvature) ** 2 / total, 1e-12 * spread)
     diagonal = spread + now.objective.alpha
     if not np.all(np.isfinite(diagonal)):
-        raise ValueError(
-            "The features are too large for float64: their squares overflow. "
-            "Rescale X, for example with MaxAbsScaler."
-        )
+        raise too_large("their squares overflow")
     return diagonal
 
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from everypair.matrix import Matrix
 from everypair.pairs import PairPoint
+from everypair.pairs.point import usable
 
 Array = NDArray[np.float64]
 
@@ -29,6 +30,12 @@ class Judgement(NamedTuple):
     objective: float
     distance: float
     """Relative duality gap; for a non-convex loss the relative gradient norm."""
+
+    @classmethod
+    def of_gap(cls, objective: float, gap: float) -> Judgement:
+        if objective == 0:  # underflow: nothing is left to be relative to
+            return cls(objective, 0.0 if gap == 0 else np.inf)
+        return cls(objective, gap / objective)
 
 
 @dataclass(frozen=True)
@@ -43,10 +50,18 @@ class Objective:
     X: Matrix
     loss_at: Callable[[Array], PairPoint]
     alpha: float
-    judge: Callable[[Iterate], Judgement] = lambda now: Judgement(now.value, now.gap / now.value)
+    judge: Callable[[Iterate], Judgement] = lambda now: Judgement.of_gap(now.value, now.gap)
 
     def at(self, w: Array, scores: Array | None = None) -> Iterate:
+        """The iterate at w; ``scores`` where ``X @ w`` is known already."""
         return Iterate(self, w, self.X.dot(w) if scores is None else scores)
+
+
+def too_large(what: str) -> ValueError:
+    return ValueError(
+        f"The features are too large for float64: {what}. "
+        "Rescale X, for example with StandardScaler (MaxAbsScaler for sparse X)."
+    )
 
 
 class Iterate:
@@ -69,10 +84,7 @@ class Iterate:
         """Of the loss alone, in the coefficients."""
         pulled = self.objective.X.pull_back(self.score_gradient)
         if not np.all(np.isfinite(pulled)):
-            raise ValueError(
-                "The features are too large for float64: a gradient overflowed. "
-                "Rescale X, for example with StandardScaler."
-            )
+            raise too_large("a gradient overflowed")
         return pulled
 
     @cached_property
@@ -95,8 +107,19 @@ class Iterate:
         parts += self.objective.alpha * np.linalg.norm(self.w)
         return float(np.linalg.norm(self.gradient) / parts) if parts > 0 else 0.0
 
-    def moved(self, w: Array, scores: Array) -> Iterate:
-        return Iterate(self.objective, w, scores)
+
+def better_start(objective: Objective, start: Array) -> Iterate:
+    """The iterate at ``start``, or at zero where that is better: a start from other data may lie
+    anywhere, even where the loss overflows."""
+    zero = objective.at(np.zeros_like(start), np.zeros(objective.X.shape[0]))
+    if not start.any():
+        return zero
+    scores = objective.X.dot(start)
+    if usable(scores):
+        now = objective.at(start, scores)
+        if now.value <= zero.value:
+            return now
+    return zero
 
 
 @dataclass
