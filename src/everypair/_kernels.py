@@ -364,3 +364,39 @@ def csr_dot_squares(data, indices, indptr, vector, start, stop, out):
             value = np.float64(data[k])
             total += value * value * vector[indices[k]]
         out[i] = total
+
+
+# --- rows left out --------------------------------------------------------------------
+
+
+@compiled
+def left_out_auc(
+    T, u_p, R_p, beta_p, size_p, root_p, u_n, R_n, beta_n, size_n, root_n, noise, start, stop
+):
+    """Pairs won plus half of those tied, each by the model that never saw its two rows.
+
+    For positives ``start:stop`` and every negative: the sign of ``f_i - f_j`` from the 2 x 2
+    system ``R_HH f = right side`` of `rls.spectrum`, whose determinant is positive. A difference
+    within ``noise`` of the terms it is made of is a tie.
+    """
+    won, tied = 0, 0
+    for i in range(start, stop):
+        u_i, R_i, y_i = u_p[i], R_p[i], root_p[i]
+        scale_i = 1.0 / y_i
+        for j in range(T.shape[1]):
+            t = T[i, j]
+            cross = t - u_i * u_n[j]
+            right_i = beta_p[i] - t * root_n[j]
+            right_j = beta_n[j] + t * y_i
+            scale_j = 1.0 / root_n[j]
+            f_i = R_n[j] * right_i - cross * right_j
+            f_j = R_i * right_j - cross * right_i
+            difference = f_i * scale_i - f_j * scale_j
+            spread = abs(cross)
+            level = noise * (
+                (R_n[j] * scale_i + spread * scale_j) * size_p[i]
+                + (R_i * scale_j + spread * scale_i) * size_n[j]
+            )
+            won += difference > level
+            tied += abs(difference) <= level
+    return won + 0.5 * tied
