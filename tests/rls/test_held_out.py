@@ -46,10 +46,8 @@ FORMS = ["linear kernel", "rows", "rbf"]
 
 
 def kernel_and_spectrum(form, X, positive, weight):
-    if form == "rbf":
-        K = rbf_kernel(X, gamma=0.2)
-    else:
-        K = (X - X.mean(axis=0)) @ (X - X.mean(axis=0)).T
+    centred = X - X.mean(axis=0)
+    K = rbf_kernel(X, gamma=0.2) if form == "rbf" else centred @ centred.T
     if form == "rows":
         return K, lambda ratio: Spectrum.of_rows(X, positive, weight, ratio)
     return K, lambda ratio: Spectrum.of_kernel(K, positive, weight, ratio)

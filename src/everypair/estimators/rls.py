@@ -10,21 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    assert_all_finite,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import assert_all_finite
 
 from everypair.estimators._base import BinaryRanker, linear_scores
+from everypair.estimators._moment_stream import MomentStream
 
 if TYPE_CHECKING:
     from everypair.rls.moments import PairMoments
@@ -40,22 +33,7 @@ KERNEL_BYTES = 2**24
 """A block of the kernel matrix between new and training rows."""
 
 
-def _may_be_primal(model: AUCRLS) -> bool:
-    return model.kernel == "linear" and model.form != "dual"
-
-
-def _can_stream(model: AUCRLS) -> bool:
-    if not (model._streams and _may_be_primal(model)):
-        raise AttributeError("Only the primal form of AUCRLS keeps class moments that add up.")
-    if not isinstance(model.threshold, Real) and model.threshold != "midpoint":
-        raise AttributeError(
-            f"threshold={model.threshold!r} needs every training score, and only class moments "
-            "are kept: use 'midpoint' or a number."
-        )
-    return True
-
-
-class AUCRLS(BinaryRanker):
+class AUCRLS(MomentStream, BinaryRanker):
     """Least squares over every positive–negative pair: AUC-RLS (Pahikkala et al. 2008).
 
     Minimises, with labels y = +1 and -1, their equations (3) and (6),
@@ -137,8 +115,6 @@ class AUCRLS(BinaryRanker):
     np.True_
     """
 
-    _streams: ClassVar[bool] = True
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lam": [Interval(Real, 0, None, closed="left")],
         "kernel": [StrOptions(set(KERNELS)), callable],
@@ -219,7 +195,8 @@ class AUCRLS(BinaryRanker):
         assert_all_finite(values, estimator_name=type(self).__name__, input_name="X")
 
     def _takes_primal(self, X: Any) -> bool:
-        return _may_be_primal(self) and (self.form == "primal" or X.shape[1] < X.shape[0])
+        primal = self.kernel == "linear" and self.form != "dual"
+        return primal and (self.form == "primal" or X.shape[1] < X.shape[0])
 
     def _fit_validated(
         self,
@@ -227,14 +204,14 @@ class AUCRLS(BinaryRanker):
         positive: NDArray[np.bool_],
         weight: Array | None,
         lam: float,
-        K: Array | None = None,
+        gram: tuple[Array, Array | None] | None = None,
     ) -> Self:
         for stale in {"coef_", "dual_coef_", "X_fit_", "_moments"} & vars(self).keys():
             delattr(self, stale)
-        if K is None and self._takes_primal(X):
+        if self._takes_primal(X):
             self._fit_primal(X, positive, weight, lam)
         else:
-            self._fit_dual(X, positive, weight, lam, K)
+            self._fit_dual(X, positive, weight, lam, self._gram(X) if gram is None else gram)
         if self.dual_gap_ > TRUSTED_GAP:
             warnings.warn(
                 f"Rounding leaves a relative duality gap of {self.dual_gap_:.1e} at lam={lam:g}: "
@@ -279,105 +256,6 @@ class AUCRLS(BinaryRanker):
         self.objective_, self.dual_gap_ = solution.objective, solution.gap
         self.intercept_ = np.array([-float(moments.midpoint @ solution.coef)])
 
-    @available_if(_can_stream)  # type: ignore[untyped-decorator]
-    def partial_fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Add these rows to all that came before, in `fit` or here; linear kernel only.
-
-        The model is that of one `fit` on all rows, in any order of chunks. What is kept are the
-        class moments: O(n_features^2), whatever the number of rows. Until both classes have been
-        seen the coefficients are zero.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as in `fit`
-        classes : the two labels
-            Needed in the first call if its y has only one of them.
-        """
-        from everypair.matrix import as_matrix
-        from everypair.rls.moments import PairMoments
-        from everypair.threads import thread_limit
-
-        self._validate_params()
-        first = not hasattr(self, "_moments")
-        if first and hasattr(self, "dual_coef_"):
-            raise ValueError(
-                "This model was fitted in the dual form, which keeps no class moments: "
-                "set form='primal' and fit again before partial_fit."
-            )
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            reset=first,
-            accept_sparse=["csr", "csc"],
-            dtype=[np.float64, np.float32],
-        )
-        if first:
-            self._encode_labels(np.asarray(y if classes is None else classes))
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError(
-                f"classes={classes!r} differ from those of the first call: {self.classes_}."
-            )
-        positive = self._known_labels(y)
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
-        with thread_limit():
-            moments = self._checked(PairMoments.of(as_matrix(X), positive, weight), X)
-        self._solve_primal(moments if first else self._moments + moments, float(self.lam))
-        if self.threshold != "midpoint":
-            self.intercept_ = np.array([-float(self.threshold)])
-        return self
-
-    def _known_labels(self, y: ArrayLike) -> NDArray[np.bool_]:
-        y = np.asarray(column_or_1d(y))
-        positive = y == self.classes_[1]
-        unknown = ~positive & (y != self.classes_[0])
-        if np.any(unknown):
-            raise ValueError(
-                f"y has the label {y[unknown][0]!r}, which is not among classes={self.classes_}."
-            )
-        return np.asarray(positive)
-
-    @available_if(_can_stream)  # type: ignore[untyped-decorator]
-    def merge(self, other: AUCRLS) -> AUCRLS:
-        """The model of this model's rows and the other's together, with the parameters of this one.
-
-        Both must have been fitted in the primal form, with the same labels and features.
-        """
-        for model in (self, other):
-            check_is_fitted(model)
-            if not hasattr(model, "_moments"):
-                raise ValueError(
-                    "A model fitted in the dual form keeps no class moments to merge: "
-                    "fit with form='primal'."
-                )
-        if not np.array_equal(self.classes_, other.classes_):
-            raise ValueError(
-                f"The models have different labels, {self.classes_} and {other.classes_}."
-            )
-        if self.n_features_in_ != other.n_features_in_:
-            raise ValueError(
-                f"The models have {self.n_features_in_} and {other.n_features_in_} features: "
-                "only models of the same features can be merged."
-            )
-        merged = clone(self)
-        merged.classes_, merged.n_features_in_ = self.classes_, self.n_features_in_
-        if hasattr(self, "feature_names_in_"):
-            merged.feature_names_in_ = self.feature_names_in_
-        merged._solve_primal(self._moments + other._moments, float(self.lam))
-        if self.threshold != "midpoint":
-            merged.intercept_ = np.array([-float(self.threshold)])
-        return merged
-
     # --- dual -----------------------------------------------------------------------------
 
     def _kernel(self, X: Any, Y: Any = None) -> Array:
@@ -415,12 +293,12 @@ class AUCRLS(BinaryRanker):
         positive: NDArray[np.bool_],
         weight: Array | None,
         lam: float,
-        K: Array | None,
+        gram: tuple[Array, Array | None],
     ) -> None:
         from everypair.matrix import as_matrix
         from everypair.rls.dual import PairWeights, solve
 
-        K, origin = self._gram(X) if K is None else (K, None)
+        K, origin = gram
         own = self.kernel != "precomputed"
         coef = np.zeros(positive.size)
         kept = slice(None) if weight is None else np.flatnonzero(weight > 0)

@@ -120,6 +120,8 @@ class AUCRLSCV(AUCRLS):
         from everypair.threads import thread_limit
 
         self._validate_params()
+        if isinstance(self.cv, str) and self.cv != LEAVE_PAIR_OUT:
+            raise ValueError(f"cv={self.cv!r}: use 'leave-pair-out', a number of folds or folds.")
         if self.store_predictions and self.cv != LEAVE_PAIR_OUT:
             raise ValueError(
                 "store_predictions=True keeps leave-pair-out predictions: set "
@@ -141,7 +143,7 @@ class AUCRLSCV(AUCRLS):
             self.best_auc_ = float(self.cv_auc_.max())
             if self.store_predictions:
                 self.leave_pair_out_predictions_ = pairs.differences(self.lam_)
-        return self._fit_validated(X, positive, weight, self.lam_, search.K)
+        return self._fit_validated(X, positive, weight, self.lam_, search.gram)
 
     def _grid(self, search: _Search) -> Array:
         if self.lams is None:
@@ -188,7 +190,8 @@ class _Search:
 
     def __init__(self, model: AUCRLSCV, X: Any, positive: NDArray[np.bool_], weight: Array | None):
         self._model, self._X = model, X
-        self.K: Array | None = None if model._takes_primal(X) else model._gram(X)[0]
+        self.gram = None if model._takes_primal(X) else model._gram(X)
+        self.K: Array | None = None if self.gram is None else self.gram[0]
         weight = np.ones(positive.size) if weight is None else weight
         self._rows = np.flatnonzero(weight > 0)
         self._positive, self._weight = positive[self._rows], weight[self._rows]
