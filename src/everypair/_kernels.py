@@ -370,33 +370,88 @@ def csr_dot_squares(data, indices, indptr, vector, start, stop, out):
 
 
 @compiled
-def left_out_auc(
-    T, u_p, R_p, beta_p, size_p, root_p, u_n, R_n, beta_n, size_n, root_n, noise, start, stop
+def left_out_pairs_won(
+    planes,
+    combine,
+    V_p,
+    V_n,
+    filters,
+    fixed,
+    u_p,
+    u_n,
+    root_p,
+    root_n,
+    sides_p,
+    sides_n,
+    noise,
+    start,
+    stop,
 ):
-    """Pairs won plus half of those tied, each by the model that never saw its two rows.
+    """For each lam the pairs won plus half of those tied, by models that never saw the two rows.
 
     For positives ``start:stop`` and every negative: the sign of ``f_i - f_j`` from the 2 x 2
-    system ``R_HH f = right side`` of `rls.spectrum`, whose determinant is positive. A difference
-    within ``noise`` of the terms it is made of is a tie.
+    system ``R_HH f = right side`` of `rls.spectrum`, whose determinant is positive, first with T
+    from ``combine`` and ``planes``; where its slack leaves the sign open, with
+    ``T_ij = sum_k filters[k] V_ik V_jk`` (less ``u_i u_j`` where ``fixed``). A difference within
+    ``noise`` of the terms it is made of is a tie. ``sides``: u, diagonal of R, beta, magnitude and
+    slack of the rows, for each lam.
     """
-    won, tied = 0, 0
+    n_lams, n_planes = combine.shape
+    n_columns, n_vectors = V_n.shape
+    won = np.zeros(n_lams)
+    T = np.empty(n_columns)
+    difference = np.empty(n_columns)
+    doubt = np.empty(n_columns)
+    level = np.empty(n_columns)
+    scale_n = 1.0 / root_n
     for i in range(start, stop):
-        u_i, R_i, y_i = u_p[i], R_p[i], root_p[i]
+        y_i = root_p[i]
         scale_i = 1.0 / y_i
-        for j in range(T.shape[1]):
-            t = T[i, j]
-            cross = t - u_i * u_n[j]
-            right_i = beta_p[i] - t * root_n[j]
-            right_j = beta_n[j] + t * y_i
-            scale_j = 1.0 / root_n[j]
-            f_i = R_n[j] * right_i - cross * right_j
-            f_j = R_i * right_j - cross * right_i
-            difference = f_i * scale_i - f_j * scale_j
-            spread = abs(cross)
-            level = noise * (
-                (R_n[j] * scale_i + spread * scale_j) * size_p[i]
-                + (R_i * scale_j + spread * scale_i) * size_n[j]
-            )
-            won += difference > level
-            tied += abs(difference) <= level
-    return won + 0.5 * tied
+        for l in range(n_lams):
+            u_i, R_i, beta_i, size_i, slack_i = sides_p[l, :, i]
+            u_j, R_j, beta_j, size_j, slack_j = sides_n[l]
+            T[:] = 0.0
+            for q in range(n_planes):
+                c = combine[l, q]
+                if c != 0.0:
+                    for j in range(n_columns):
+                        T[j] += c * planes[q, i, j]
+            count = 0
+            for j in range(n_columns):
+                t = T[j]
+                cross = t - u_i * u_j[j]
+                right_i = beta_i - t * root_n[j]
+                right_j = beta_j[j] + t * y_i
+                d = (R_j[j] * right_i - cross * right_j) * scale_i
+                d -= (R_i * right_j - cross * right_i) * scale_n[j]
+                wide = abs(cross)
+                level[j] = noise[l] * (
+                    (R_j[j] * scale_i + wide * scale_n[j]) * size_i
+                    + (R_i * scale_n[j] + wide * scale_i) * size_j[j]
+                )
+                # The difference is quadratic in T: its slope and its bend times the slack.
+                slope_i = abs(R_j[j] * root_n[j] + right_j + cross * y_i) * scale_i
+                slope_j = abs(R_i * y_i - right_i + cross * root_n[j]) * scale_n[j]
+                slack = slack_i * slack_j[j]
+                doubt[j] = level[j] + slack * (slope_i + slope_j + 2.0 * slack)
+                difference[j] = d
+                count += d > doubt[j]
+            won[l] += count
+            for j in range(n_columns):
+                if abs(difference[j]) > doubt[j]:
+                    continue
+                t = 0.0
+                for k in range(n_vectors):
+                    t += filters[l, k] * V_p[i, k] * V_n[j, k]
+                if fixed[l]:
+                    t -= u_p[i] * u_n[j]
+                cross = t - u_i * u_j[j]
+                right_i = beta_i - t * root_n[j]
+                right_j = beta_j[j] + t * y_i
+                d = (R_j[j] * right_i - cross * right_j) * scale_i
+                d -= (R_i * right_j - cross * right_i) * scale_n[j]
+                if abs(d) <= level[j]:
+                    won[l] += 0.5
+                elif d > 0.0:
+                    won[l] += 1.0
+    return won

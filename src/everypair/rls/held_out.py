@@ -7,9 +7,7 @@ trained on the other rows, zero at the midpoint of the training classes' means.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +15,9 @@ from scipy.linalg import cho_factor, cho_solve
 
 from everypair.matrix import DenseMatrix, Matrix, as_matrix
 from everypair.rls.moments import PairMoments
+from everypair.rls.pairs_won import pairs_won
 from everypair.rls.primal import PrimalPath
-from everypair.rls.spectrum import Smoother, Spectrum, Totals, unmoved_block
-from everypair.threads import over_rows
+from everypair.rls.spectrum import Smoothers, Spectrum, Totals
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -28,9 +26,6 @@ Decompose = Callable[[float], Spectrum]
 
 MAX_DECOMPOSITIONS = 100
 """Distinct weights ask for a decomposition each; beyond this leave-pair-out is refused."""
-
-ROUNDING_STEPS = 64.0
-"""A difference of scores within so many roundings of its terms is a tie."""
 
 
 # --- leave-pair-out -------------------------------------------------------------------
@@ -70,20 +65,11 @@ class PairsLeftOut:
 
     def auc(self, lams: Array) -> Array:
         """For each lam the weighted share of pairs whose positive is ranked first."""
-        from everypair import _kernels
-
-        kernel: Any = _kernels.left_out_auc
         won = np.zeros(lams.size)
         for totals, rows, columns in self._groups:
             i, j = self.positives[rows], self.negatives[columns]
-            pair_weight = self.weight[i[0]] * self.weight[j[0]]
-            blocks = _Blocks(self._decompose(totals.ratio), i, j)
-            for k, lam in enumerate(lams):
-                smoother, T = blocks.at(lam / totals.size)
-                noise = ROUNDING_STEPS * smoother.precision
-                sides = (*_side(smoother, i), *_side(smoother, j))
-                count = partial(kernel, T, *sides, noise)
-                won[k] += pair_weight * sum(over_rows(count, i.size, 10 * T.size))
+            smoothers = self._decompose(totals.ratio).at(lams / totals.size)
+            won += self.weight[i[0]] * self.weight[j[0]] * pairs_won(smoothers, i, j)
         total = self.weight[self.positives].sum() * self.weight[self.negatives].sum()
         return np.asarray(won / total)
 
@@ -92,53 +78,24 @@ class PairsLeftOut:
         out = np.empty((self.positives.size, self.negatives.size))
         for totals, rows, columns in self._groups:
             i, j = self.positives[rows], self.negatives[columns]
-            smoother, T = _Blocks(self._decompose(totals.ratio), i, j).at(lam / totals.size)
-            out[np.ix_(rows, columns)] = _differences(smoother, T, i, j, totals)
+            smoothers = self._decompose(totals.ratio).at(np.array([lam / totals.size]))
+            out[np.ix_(rows, columns)] = _differences(smoothers, i, j, totals)
         return out
 
 
-class _Blocks:
-    """T for positives i and negatives j at one lam after the other."""
-
-    def __init__(self, spectrum: Spectrum, i: Index, j: Index):
-        self._spectrum = spectrum
-        self._left, self._right = spectrum.vectors[i], spectrum.vectors[j].T
-        self._scaled = np.empty_like(self._left)
-        self._out = np.empty((i.size, j.size))
-        self._unmoved = None if spectrum.unmoved is None else unmoved_block(spectrum, i, j)
-
-    def at(self, lam: float) -> tuple[Smoother, Array]:
-        smoother = self._spectrum.at(lam)
-        np.multiply(self._left, smoother.filter, out=self._scaled)
-        np.matmul(self._scaled, self._right, out=self._out)
-        if not smoother.by_S and self._unmoved is not None:
-            self._out += self._unmoved
-        return smoother, self._out
-
-
-def _side(smoother: Smoother, rows: Index) -> tuple[Array, ...]:
-    spectrum = smoother.spectrum
-    return (
-        smoother.u[rows],
-        smoother.R_diagonal[rows],
-        smoother.beta[rows],
-        smoother.magnitude[rows],
-        spectrum.root[rows],
-    )
-
-
-def _differences(smoother: Smoother, T: Array, i: Index, j: Index, totals: Totals) -> Array:
+def _differences(smoothers: Smoothers, i: Index, j: Index, totals: Totals) -> Array:
     """Two rows at a time: the 2 x 2 systems of all pairs, and the length of each solution."""
-    y, root = smoother.spectrum.y, smoother.spectrum.root
-    R_ii, R_jj = smoother.R_diagonal[i][:, None], smoother.R_diagonal[j]
-    R_ij = T - np.outer(smoother.u[i], smoother.u[j])
-    right_i = smoother.beta[i][:, None] + T * y[j]
-    right_j = smoother.beta[j] + T * y[i][:, None]
+    y, root, T = smoothers.spectrum.y, smoothers.spectrum.root, smoothers.block(0, i, j)
+    u, R, R_y, beta = (
+        part[0] for part in (smoothers.u, smoothers.R_diagonal, smoothers.R_y, smoothers.beta)
+    )
+    R_ii, R_jj, R_ij = R[i][:, None], R[j], T - np.outer(u[i], u[j])
+    right_i, right_j = beta[i][:, None] + T * y[j], beta[j] + T * y[i][:, None]
     determinant = R_ii * R_jj - R_ij**2
     f_i = (R_jj * right_i - R_ij * right_j) / determinant
     f_j = (R_ii * right_j - R_ij * right_i) / determinant
-    moved = smoother.R_y[i][:, None] * (f_i - y[i][:, None]) + smoother.R_y[j] * (f_j - y[j])
-    stretch = _stretch(smoother.y_R_y + moved, totals)
+    moved = R_y[i][:, None] * (f_i - y[i][:, None]) + R_y[j] * (f_j - y[j])
+    stretch = _stretch(smoothers.y_R_y[0] + moved, totals)
     return np.asarray(stretch * (f_i / root[i][:, None] - f_j / root[j]))
 
 
@@ -159,36 +116,37 @@ def fold_scores_dual(
 ) -> list[Array]:
     """For each (train, test) the scores of the test rows, one column a lam."""
     spectra: dict[float, Spectrum] = {}
+    smoothers: dict[Totals, Smoothers] = {}
     out = []
     for train, test in folds:
         totals = Totals(
             float(weight[train[positive[train]]].sum()),
             float(weight[train[~positive[train]]].sum()),
         )
-        ratio = totals.ratio
-        if ratio not in spectra:
-            spectra[ratio] = decompose(ratio)
-        out.append(_scores_of_one_fold(spectra[ratio], totals, train, test, lams))
+        if totals not in smoothers:
+            if totals.ratio not in spectra:
+                spectra[totals.ratio] = decompose(totals.ratio)
+            smoothers[totals] = spectra[totals.ratio].at(lams / totals.size)
+        out.append(_scores_of_one_fold(smoothers[totals], totals, train, test))
     return out
 
 
-def _scores_of_one_fold(
-    spectrum: Spectrum, totals: Totals, train: Index, test: Index, lams: Array
-) -> Array:
+def _scores_of_one_fold(smoothers: Smoothers, totals: Totals, train: Index, test: Index) -> Array:
+    spectrum = smoothers.spectrum
     absent = np.ones(spectrum.root.size, dtype=bool)
     absent[train] = False
     H = np.flatnonzero(absent)
     wanted = np.searchsorted(H, test)
     y, root = spectrum.y[H], spectrum.root[H]
-    scores = np.empty((test.size, lams.size))
-    for k, lam in enumerate(lams):
-        smoother = spectrum.at(lam / totals.size)
-        T = smoother.block(H, H)
-        R = smoother.square(H)
+    scores = np.empty((test.size, smoothers.by_S.size))
+    for k in range(smoothers.by_S.size):
+        T, u, R_y = smoothers.block(k, H, H), smoothers.u[k, H], smoothers.R_y[k, H]
         np.einsum("kk->k", T)[:] = 0.0
-        right = smoother.beta[H] + T @ y
+        right = smoothers.beta[k, H] + T @ y
+        R = T - np.outer(u, u)
+        np.einsum("kk->k", R)[:] = smoothers.R_diagonal[k, H]
         f = cho_solve(cho_factor(R, lower=True, overwrite_a=True), right)
-        stretch = _stretch(smoother.y_R_y + float(smoother.R_y[H] @ (f - y)), totals)
+        stretch = _stretch(smoothers.y_R_y[k] + float(R_y @ (f - y)), totals)
         scores[:, k] = stretch * (f / root)[wanted]
     return scores
 

@@ -57,7 +57,8 @@ class Spectrum:
         self.u = root / np.sqrt(root @ root)
         # Rows of I - uu' - VV': what neither the kernel nor the intercept can move.
         full = values.size == root.size - 1
-        unmoved = 1 - self.u**2 - np.einsum("kl,kl->k", self.vectors, self.vectors)
+        self.squares = self.vectors**2
+        unmoved = 1 - self.u**2 - self.squares.sum(axis=1)
         self.unmoved = None if full else np.maximum(unmoved, 0.0)
 
     @classmethod
@@ -81,56 +82,54 @@ class Spectrum:
         kept = values > max(rows.shape) * np.finfo(float).eps * values[0]
         return cls(root, np.where(positive, 1.0, -1.0), values[kept] ** 2, vectors[:, kept])
 
-    def at(self, lam: float) -> Smoother:
-        return Smoother(self, lam)
+    def at(self, lams: Array) -> Smoothers:
+        return Smoothers(self, lams)
 
 
-class Smoother:
-    """R (or -S) at one lam: its diagonal, its product with y~, and blocks of it.
+class Smoothers:
+    """R (or -S) at each lam: diagonal, product with y~, and blocks of it; one row a lam.
 
     Both forms are written with one matrix T: ``R_ij = T_ij - u_i u_j`` off the diagonal and
     ``right side_i = beta_i + T_ij y~_j + ...``; T is -S, or R itself with u = 0.
     """
 
-    def __init__(self, spectrum: Spectrum, lam: float):
-        values, V, u, y = spectrum.values, spectrum.vectors, spectrum.u, spectrum.y
+    def __init__(self, spectrum: Spectrum, lams: Array):
+        values, V, y = spectrum.values, spectrum.vectors, spectrum.y
+        largest = values.max(initial=0.0)
         self.spectrum = spectrum
-        self.by_S = values.size == 0 or lam >= values.max()
-        shrunk, kept = lam / (values + lam), values / (values + lam)
+        self.by_S = lams >= largest
+        self.precision = np.finfo(float).eps * (1 + largest / lams)
+        column = lams[:, None]
+        kept, shrunk = values / (values + column), column / (values + column)
+        small = np.where(self.by_S[:, None], kept, shrunk)
+        self.filters = np.where(self.by_S[:, None], -kept, shrunk)
+        self.u = self.by_S[:, None] * spectrum.u
+
         along = V.T @ y
-        self.precision = float(np.finfo(float).eps * (1 + values.max(initial=0.0) / lam))
-        if self.by_S:
-            self.filter, self.u = -kept, u
-            S_diagonal, S_y = (V * V) @ kept, V @ (kept * along)
-            self.R_diagonal = 1 - u**2 - S_diagonal
-            self.R_y = y - u * (u @ y) - S_y
-            self.beta = S_y - S_diagonal * y
-            scale, energy = S_diagonal, float(along @ (kept * along))
-        else:
-            self.filter, self.u = shrunk, np.zeros_like(u)
-            self.R_diagonal, self.R_y = (V * V) @ shrunk, V @ (shrunk * along)
-            if spectrum.unmoved is not None:
-                self.R_diagonal += spectrum.unmoved
-                self.R_y += y - u * (u @ y) - V @ along
-            self.beta = self.R_diagonal * y - self.R_y
-            scale, energy = self.R_diagonal, float(y @ self.R_y)
-        self.magnitude = np.sqrt(np.maximum(scale * energy, 0.0))
+        diagonal, product = small @ spectrum.squares.T, (small * along) @ V.T
+        free_y = y - spectrum.u * (spectrum.u @ y)  # y~ without its part along u
+        of_R = ~self.by_S
+        if spectrum.unmoved is not None:
+            diagonal[of_R] += spectrum.unmoved
+            product[of_R] += free_y - V @ along
+        self.magnitude = np.sqrt(np.maximum(diagonal * (product @ y)[:, None], 0.0))
         """Of the terms in beta: what rounding is to be compared with."""
-        self.y_R_y = float(y @ self.R_y)
+        self.R_diagonal = np.where(of_R[:, None], diagonal, 1 - spectrum.u**2 - diagonal)
+        self.R_y = np.where(of_R[:, None], product, free_y - product)
+        self.beta = np.where(of_R[:, None], diagonal * y - product, product - diagonal * y)
+        self.y_R_y = self.R_y @ y
 
-    def block(self, rows: Index, columns: Index) -> Array:
-        """T for two disjoint sets of rows."""
-        V, spectrum = self.spectrum.vectors, self.spectrum
-        out = (V[rows] * self.filter) @ V[columns].T
-        if not self.by_S and spectrum.unmoved is not None:
-            out += unmoved_block(spectrum, rows, columns)
+    def has_unmoved(self, k: int) -> bool:
+        """Whether T at the k-th lam holds the part that neither kernel nor intercept can move."""
+        return not self.by_S[k] and self.spectrum.unmoved is not None
+
+    def block(self, k: int, rows: Index, columns: Index) -> Array:
+        """T at the k-th lam for two sets of rows; where they meet it has no meaning."""
+        V = self.spectrum.vectors
+        out = (V[rows] * self.filters[k]) @ V[columns].T
+        if self.has_unmoved(k):
+            out += unmoved_block(self.spectrum, rows, columns)
         return np.asarray(out)
-
-    def square(self, rows: Index) -> Array:
-        """``R_HH``."""
-        R = self.block(rows, rows) - np.outer(self.u[rows], self.u[rows])
-        np.einsum("kk->k", R)[:] = self.R_diagonal[rows]
-        return R
 
 
 def unmoved_block(spectrum: Spectrum, rows: Index, columns: Index) -> Array:
