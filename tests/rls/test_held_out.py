@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from everypair.matrix import as_matrix
-from everypair.rls import dual
+from everypair.rls import dual, pairs_won
 from everypair.rls.held_out import PairsLeftOut, fold_scores_dual, fold_scores_primal
 from everypair.rls.spectrum import Spectrum
 
@@ -115,6 +115,22 @@ def test_folds_that_leave_more_out_than_they_test_equal_refitting(form):
             np.testing.assert_allclose(
                 got[:, k], expected, rtol=0, atol=1e-7 * min(1, abs(expected).max())
             )
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("n_bytes", [1, 2**25])
+def test_the_count_of_many_values_at_once_equals_one_by_one(form, n_bytes, monkeypatch):
+    rng = np.random.default_rng(3)
+    n, lams = 150, np.logspace(-5, 8, 60)
+    X, positive = rng.standard_normal((n, 4)), np.arange(n) < 45
+    X[positive, 0] += 0.5
+    weight = np.ones(n)
+    _, decompose = kernel_and_spectrum(form, X, positive, weight)
+    left_out = PairsLeftOut(decompose, positive, weight)
+    expected = [np.mean(left_out.differences(lam) > 0) for lam in lams]
+    monkeypatch.setattr(pairs_won, "PLANE_BYTES", n_bytes)
+    monkeypatch.setattr(pairs_won, "NEAR_BYTES", n_bytes)
+    np.testing.assert_allclose(left_out.auc(lams), expected, atol=1e-12)
 
 
 def test_one_row_of_a_class_cannot_be_left_out():

@@ -17,7 +17,7 @@ from everypair.matrix import DenseMatrix, Matrix, as_matrix
 from everypair.rls.moments import PairMoments
 from everypair.rls.pairs_won import pairs_won
 from everypair.rls.primal import PrimalPath
-from everypair.rls.spectrum import Smoothers, Spectrum, Totals
+from everypair.rls.spectrum import Smoothers, Spectrum, Totals, unmoved_block
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -137,15 +137,18 @@ def _scores_of_one_fold(smoothers: Smoothers, totals: Totals, train: Index, test
     absent[train] = False
     H = np.flatnonzero(absent)
     wanted = np.searchsorted(H, test)
-    y, root = spectrum.y[H], spectrum.root[H]
+    V, y, root = spectrum.vectors[H], spectrum.y[H], spectrum.root[H]
+    unmoved = None if spectrum.unmoved is None else unmoved_block(spectrum, H, H)
     scores = np.empty((test.size, smoothers.by_S.size))
     for k in range(smoothers.by_S.size):
-        T, u, R_y = smoothers.block(k, H, H), smoothers.u[k, H], smoothers.R_y[k, H]
+        T, u, R_y = (V * smoothers.filters[k]) @ V.T, smoothers.u[k, H], smoothers.R_y[k, H]
+        if unmoved is not None and not smoothers.by_S[k]:
+            T += unmoved
         np.einsum("kk->k", T)[:] = 0.0
         right = smoothers.beta[k, H] + T @ y
         R = T - np.outer(u, u)
         np.einsum("kk->k", R)[:] = smoothers.R_diagonal[k, H]
-        f = cho_solve(cho_factor(R, lower=True, overwrite_a=True), right)
+        f = cho_solve(cho_factor(R, lower=True, overwrite_a=True, check_finite=False), right)
         stretch = _stretch(smoothers.y_R_y[k] + float(R_y @ (f - y)), totals)
         scores[:, k] = stretch * (f / root)[wanted]
     return scores
