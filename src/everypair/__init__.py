@@ -13,10 +13,16 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from everypair.estimators.auc import AUCClassifier as AUCClassifier
+    from everypair.estimators.rls import AUCRLS as AUCRLS
+    from everypair.estimators.rls_cv import AUCRLSCV as AUCRLSCV
 
-_HOME = {"AUCClassifier": "everypair.estimators.auc"}
+_HOME = {
+    "AUCClassifier": "everypair.estimators.auc",
+    "AUCRLS": "everypair.estimators.rls",
+    "AUCRLSCV": "everypair.estimators.rls_cv",
+}
 
-__all__ = ["AUCClassifier", "__version__"]
+__all__ = ["AUCRLS", "AUCRLSCV", "AUCClassifier", "__version__"]
 
 
 def __getattr__(name: str) -> Any:

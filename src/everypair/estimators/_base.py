@@ -36,12 +36,15 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _validate_fit(
-        self, X: Any, y: Any, sample_weight: Any
+        self, X: Any, y: Any, sample_weight: Any, **checks: Any
     ) -> tuple[Any, NDArray[np.bool_], Array | None]:
-        """X as it came (float32 or 64, dense, CSR or CSC), which rows are positive, weights."""
-        check_rule(self.threshold)
+        """X as it came (float32 or 64, dense, CSR or CSC), which rows are positive, weights.
+
+        ``checks`` go to scikit-learn's `validate_data`.
+        """
+        self._check_threshold()
         X, y = validate_data(
-            self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32]
+            self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], **checks
         )
         positive = self._encode_labels(y)
         if sample_weight is not None:
@@ -51,6 +54,10 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return X, positive, sample_weight
 
     def _encode_labels(self, y: NDArray[Any]) -> NDArray[np.bool_]:
+        if (labels := _two_labels(y)) is not None:
+            check_classification_targets(labels)
+            self.classes_ = labels
+            return y == labels[1]
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         name = type(self).__name__
@@ -66,6 +73,9 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"Wrap {name} in sklearn.multiclass.OneVsRestClassifier."
             )
         return codes == 1
+
+    def _check_threshold(self) -> None:
+        check_rule(self.threshold)
 
     def _choose_threshold(
         self, positive: NDArray[np.bool_], scores: Array, sample_weight: Array | None
@@ -102,6 +112,17 @@ class LinearRanker(BinaryRanker):
     def decision_function(self, X: Any) -> Array:
         X = self._validate_predict(X)
         return linear_scores(X, self.coef_[0]) + self.intercept_[0]
+
+
+def _two_labels(y: NDArray[Any]) -> NDArray[Any] | None:
+    """The labels, sorted, where y has exactly two: by comparison, much faster than by sorting."""
+    if y.ndim != 1 or y.dtype.kind not in "biuf":
+        return None
+    others = y != y[0]
+    second = y[np.argmax(others)]
+    if second == y[0] or not np.all(y[others] == second):
+        return None
+    return np.unique(np.array([y[0], second], dtype=y.dtype))
 
 
 def linear_scores(X: Any, coef: Array) -> Array:

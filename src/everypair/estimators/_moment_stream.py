@@ -1,0 +1,152 @@
+"""Fitting in chunks: the class moments of rows seen so far, and the model that they make."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+if TYPE_CHECKING:
+    from everypair.rls.moments import PairMoments
+
+
+def _can_stream(model: MomentStream) -> bool:
+    if not (model._streams and model.kernel == "linear" and model.form != "dual"):
+        raise AttributeError("Only the primal form of AUCRLS keeps class moments that add up.")
+    if not isinstance(model.threshold, Real) and model.threshold != "midpoint":
+        raise AttributeError(
+            f"threshold={model.threshold!r} needs every training score, and only class moments "
+            "are kept: use 'midpoint' or a number."
+        )
+    return True
+
+
+class MomentStream:
+    """`partial_fit` and `merge` of an estimator that is a function of `PairMoments`.
+
+    The estimator brings ``_solve_primal(moments, lam)``, which sets the fitted attributes, and
+    ``_checked(moments, X)``, which refuses what is not finite.
+    """
+
+    _streams: ClassVar[bool] = True
+    _moments: PairMoments
+    _solve_primal: Any
+    _checked: Any
+    _encode_labels: Any
+    _validate_params: Any
+    classes_: NDArray[Any]
+    n_features_in_: int
+    intercept_: NDArray[np.float64]
+    kernel: Any
+    form: str
+    lam: float
+    threshold: Any
+
+    @available_if(_can_stream)  # type: ignore[untyped-decorator]
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Add these rows to all that came before, in `fit` or here; linear kernel only.
+
+        The model is that of one `fit` on all rows, in any order of chunks. What is kept are the
+        class moments: O(n_features^2), whatever the number of rows. Until both classes have been
+        seen the coefficients are zero.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`
+        classes : the two labels
+            Needed in the first call if its y has only one of them.
+        """
+        from everypair.matrix import as_matrix
+        from everypair.rls.moments import PairMoments
+        from everypair.threads import thread_limit
+
+        self._validate_params()
+        first = not hasattr(self, "_moments")
+        if first and hasattr(self, "dual_coef_"):
+            raise ValueError(
+                "This model was fitted in the dual form, which keeps no class moments: "
+                "set form='primal' and fit again before partial_fit."
+            )
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            reset=first,
+            accept_sparse=["csr", "csc"],
+            dtype=[np.float64, np.float32],
+        )
+        if first:
+            self._encode_labels(np.asarray(y if classes is None else classes))
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(
+                f"classes={classes!r} differ from those of the first call: {self.classes_}."
+            )
+        positive = self._known_labels(y)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        with thread_limit():
+            moments = self._checked(PairMoments.of(as_matrix(X), positive, weight), X)
+        self._solve_primal(moments if first else self._moments + moments, float(self.lam))
+        if self.threshold != "midpoint":
+            self.intercept_ = np.array([-float(self.threshold)])
+        return self
+
+    def _known_labels(self, y: ArrayLike) -> NDArray[np.bool_]:
+        y = np.asarray(column_or_1d(y))
+        positive = y == self.classes_[1]
+        unknown = ~positive & (y != self.classes_[0])
+        if np.any(unknown):
+            raise ValueError(
+                f"y has the label {y[unknown][0]}, which is not among classes={self.classes_}."
+            )
+        return np.asarray(positive)
+
+    @available_if(_can_stream)  # type: ignore[untyped-decorator]
+    def merge(self, other: Self) -> Self:
+        """The model of this model's rows and the other's together, with the parameters of this one.
+
+        Both must have been fitted in the primal form, with the same labels and features.
+        """
+        for model in (self, other):
+            check_is_fitted(model)
+            if not hasattr(model, "_moments"):
+                raise ValueError(
+                    "A model fitted in the dual form keeps no class moments to merge: "
+                    "fit with form='primal'."
+                )
+        if not np.array_equal(self.classes_, other.classes_):
+            raise ValueError(
+                f"The models have different labels, {self.classes_} and {other.classes_}."
+            )
+        if self.n_features_in_ != other.n_features_in_:
+            raise ValueError(
+                f"The models have {self.n_features_in_} and {other.n_features_in_} features: "
+                "only models of the same features can be merged."
+            )
+        merged = clone(self)
+        merged.classes_, merged.n_features_in_ = self.classes_, self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            merged.feature_names_in_ = self.feature_names_in_
+        merged._solve_primal(self._moments + other._moments, float(self.lam))
+        if self.threshold != "midpoint":
+            merged.intercept_ = np.array([-float(self.threshold)])
+        return merged

@@ -1,0 +1,22 @@
+"""AUCRLS and AUCRLSCV under scikit-learn's own checks."""
+
+from __future__ import annotations
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from everypair import AUCRLS, AUCRLSCV
+
+# Not kernel="precomputed": the check of dtypes cuts a kernel matrix down to integers, which
+# leaves it indefinite, and that is an error here.
+CHECKED = [
+    AUCRLS(),
+    AUCRLS(form="dual"),
+    AUCRLS(kernel="rbf", threshold="balanced"),
+    AUCRLSCV(),
+    AUCRLSCV(kernel="rbf", cv=3),
+]
+
+
+@parametrize_with_checks(CHECKED)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
