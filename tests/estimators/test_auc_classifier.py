@@ -162,9 +162,11 @@ def test_too_few_iterations_warn_and_say_how_far(imbalanced, loss):
 
 def test_warm_start_begins_at_the_last_solution(imbalanced):
     X, y = imbalanced
+    for loss in LOSS_NAMES:
+        model = AUCClassifier(loss=loss, warm_start=True).fit(X, y)
+        assert model.n_iter_ > 0
+        assert model.fit(X, y).n_iter_ == 0
     model = AUCClassifier(warm_start=True).fit(X, y)
-    assert model.n_iter_ > 0
-    assert model.fit(X, y).n_iter_ == 0
     cold = AUCClassifier(alpha=0.5, tol=1e-15).fit(X, y)
     model.set_params(alpha=0.5, tol=1e-15).fit(X, y)
     np.testing.assert_allclose(model.coef_, cold.coef_, atol=1e-7)
@@ -284,6 +286,19 @@ def test_one_outlier_does_not_keep_the_fit_from_its_minimum(imbalanced, outlier,
     X[0, 1] = outlier
     model = AUCClassifier(solver=solver).fit(X, y)
     assert model.dual_gap_ <= model.tol
+
+
+@pytest.mark.parametrize("loss", LOSS_NAMES)
+def test_tiny_features_still_give_a_ranking(imbalanced, loss):
+    X, y = imbalanced
+    assert AUCClassifier(loss=loss).fit(1e-7 * X, y).train_auc_ > 0.7
+
+
+def test_huge_weights_do_not_move_the_threshold(imbalanced):
+    X, y = imbalanced
+    plain = AUCClassifier().fit(X, y, sample_weight=np.full(y.size, 1.0))
+    huge = AUCClassifier().fit(X, y, sample_weight=np.full(y.size, 1e308))
+    np.testing.assert_allclose(huge.intercept_, plain.intercept_, rtol=1e-9)
 
 
 def test_warm_start_from_far_away_still_certifies(imbalanced):

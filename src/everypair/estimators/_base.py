@@ -63,7 +63,7 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         name = type(self).__name__
         if self.classes_.size == 1:
             raise ValueError(
-                f"{name} needs two classes, but y has only one class: {self.classes_[0]!r}."
+                f"{name} needs two classes, but y has only one class: {self.classes_[0]}."
             )
         if self.classes_.size > 2:
             kind = type_of_target(y, input_name="y")

@@ -36,17 +36,18 @@ class AUCClassifier(LinearRanker):
         logistic solution.
     penalty : {"l2"}
     alpha : float > 0
-        Weight of the penalty.
+        Weight of the penalty. ``alpha = 1 / (C n_rows)`` is the strength per example of
+        scikit-learn's ``C``: their default of C = 1 on 50 000 rows is alpha = 2e-5 here.
     solver : {"auto", "newton", "newton-cg"}
         ``newton`` builds the whole p x p Hessian (dense X); ``newton-cg`` uses its products
-        only (any X). ``auto`` takes ``newton`` for dense X of up to 1000 columns.
+        only (any X). ``auto`` takes ``newton`` for dense X of up to 200 columns.
     threshold : {"balanced", "accuracy", "f1"}, {"fpr": x}, {"tpr": x}, {"cost": (fp, fn)} or float
         Where `predict` cuts the training scores; sets ``intercept_``. See
         `everypair.metrics.threshold_for`.
     tol : float
         Relative duality gap to reach (for the sigmoid: relative gradient norm).
     max_iter : int
-        Newton steps at most.
+        Newton steps at most; for the hinge, on each width of its rounding.
     warm_start : bool
         Start from the last fit's coefficients.
     verbose : int
@@ -81,7 +82,8 @@ class AUCClassifier(LinearRanker):
     certified on all rows.
 
     Probabilities: `sklearn.calibration.CalibratedClassifierCV`. More than two classes:
-    `sklearn.multiclass.OneVsRestClassifier`.
+    `sklearn.multiclass.OneVsRestClassifier`; scores of separate fits share no scale, so
+    calibrate inside it, or set ``threshold="accuracy"``, before comparing them.
 
     Examples
     --------
@@ -165,7 +167,7 @@ class AUCClassifier(LinearRanker):
                 verbose=int(self.verbose),
             )
             self.train_auc_ = auc(pairs, fit.scores)
-        self.objective_, self.n_iter_, self.history_ = fit.objective, fit.n_iter, fit.history
+        self.objective_, self.n_iter_, self.history_ = float(fit.objective), fit.n_iter, fit.history
         for stale in {"dual_gap_", "gradient_norm_"} & vars(self).keys():
             delattr(self, stale)
         if self.loss == "sigmoid":

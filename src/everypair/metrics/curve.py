@@ -29,7 +29,7 @@ class Curve:
         of_positives = rows.positive[order].astype(np.float64)
         of_negatives = 1 - of_positives
         if rows.weight is not None:
-            weight = rows.weight[order]
+            weight = rows.weight[order] / rows.weight.max()  # no sum of them overflows
             of_positives *= weight
             of_negatives *= weight
         tp = np.concatenate([[0.0], np.cumsum(of_positives)[ends]])

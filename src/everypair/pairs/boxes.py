@@ -101,7 +101,7 @@ class BoxKernel:
         """The same for many columns of ``moments[box, l, column]``.
 
         ``held``: boxes with a source; ``wanted``: boxes where the fields are needed.
-        Fewer moments than `COEFFICIENTS` give a rougher sum: 3 are right to about 1e-4.
+        Fewer moments than `COEFFICIENTS` give a rougher sum: 4 are right to about 1e-5.
         """
         n_coef = moments.shape[1]
         near = np.ascontiguousarray(self.near[:, :n_coef, :n_coef])

@@ -29,7 +29,7 @@ from everypair.threads import over_rows
 
 Array = NDArray[np.float64]
 
-ROUGH_COEFFICIENTS, ROUGH_ACCURACY = 3, 1e-4
+ROUGH_COEFFICIENTS, ROUGH_ACCURACY = 4, 1e-5
 """Enough of each box for the matrix of a Newton step: it costs no step more."""
 
 GRID_BOXES, GRID_BOXES_PER_ROW = 4096, 1 / 16

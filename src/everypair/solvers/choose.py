@@ -12,17 +12,24 @@ from numpy.typing import NDArray
 from everypair.matrix import DenseMatrix, Matrix
 from everypair.pairs import Pairs, pair_point
 from everypair.pairs.point import usable
-from everypair.pairs.sorted import HuberHingePoint
-from everypair.solvers.huber import FIRST_WIDTH, hinge_by_continuation
+from everypair.solvers.huber import hinge_by_continuation
 from everypair.solvers.newton import NewtonMatrix, newton
 from everypair.solvers.newton_cg import newton_cg
-from everypair.solvers.objective import Iterate, Judgement, Objective, Progress, Stop, better_start
+from everypair.solvers.objective import (
+    Iterate,
+    Judgement,
+    Objective,
+    Progress,
+    Stop,
+    at_rest,
+    better_start,
+)
 
 Array = NDArray[np.float64]
 
 SOLVERS: dict[str, Callable[..., Iterate]] = {"newton": newton, "newton-cg": newton_cg}
 
-NARROW = 1000
+NARROW = 200
 """Columns up to which a dense Hessian is cheaper than its products."""
 
 RADII = 2.0 ** np.arange(-2, 9)
@@ -103,7 +110,7 @@ def _minimise(
         now = _descend_sigmoid(X, pairs, alpha, start, tol, progress)
     else:
         solver = choose_solver(X, loss, solver)
-        run, width = partial(settled, SOLVERS[solver]), FIRST_WIDTH
+        run = partial(settled, SOLVERS[solver])
         if start is None:
             start = np.zeros(X.shape[1])
             if loss != "square" and pairs.n_rows * SAMPLE_SHARE >= SAMPLE_ROWS:
@@ -113,11 +120,9 @@ def _minimise(
                     X.take(rows), part, loss, alpha, start, SAMPLE_TOL, Progress(max_iter), run
                 )
                 start = rough.w
-                if isinstance(rough.loss, HuberHingePoint):
-                    width = rough.loss.width
-                elif solver == "newton":
+                if solver == "newton" and loss != "hinge":
                     run = partial(settled, partial(newton, matrix=NewtonMatrix(rough)))
-        now = _descend(X, pairs, loss, alpha, start, tol, progress, run, width)
+        now = _descend(X, pairs, loss, alpha, start, tol, progress, run)
     return Fit(now.w, now.scores, *now.judged, progress.n_iter, progress.history)
 
 
@@ -130,12 +135,15 @@ def _descend(
     tol: float,
     progress: Progress,
     run: Callable[..., Iterate],
-    width: float = FIRST_WIDTH,
 ) -> Iterate:
     if loss == "hinge":
-        return hinge_by_continuation(X, pairs, alpha, start, tol, progress, run, width)
+        return hinge_by_continuation(X, pairs, alpha, start, tol, progress, run)
     problem = Objective(X, partial(pair_point, loss, pairs), alpha)
-    return run(better_start(problem, start), lambda now: now.judged.distance <= tol, progress)
+    return run(better_start(problem, start), partial(close_enough, tol), progress)
+
+
+def close_enough(tol: float, now: Iterate) -> bool:
+    return now.judged.distance <= tol and not at_rest(now)
 
 
 def _descend_sigmoid(
@@ -155,7 +163,7 @@ def _descend_sigmoid(
     scores = X.dot(start)
     tried = [problem.at(r * start, r * scores) for r in RADII if usable(r * scores)]
     best = min(tried, key=lambda now: now.value) if tried else better_start(problem, start)
-    return settled(newton_cg, best, lambda now: now.judged.distance <= tol, progress)
+    return settled(newton_cg, best, partial(close_enough, tol), progress)
 
 
 def settled(run: Callable[..., Iterate], now: Iterate, stop: Stop, progress: Progress) -> Iterate:

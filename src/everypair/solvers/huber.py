@@ -19,13 +19,21 @@ from numpy.typing import NDArray
 from everypair.matrix import Matrix
 from everypair.pairs.sorted import HingePoint, HuberHingePoint, SortedScores
 from everypair.pairs.structure import Pairs
-from everypair.solvers.objective import Iterate, Judgement, Objective, Progress, Stop, better_start
+from everypair.solvers.objective import (
+    Iterate,
+    Judgement,
+    Objective,
+    Progress,
+    Stop,
+    at_rest,
+    better_start,
+)
 
 Array = NDArray[np.float64]
 Inner = Callable[[Iterate, Stop, Progress], Iterate]
 
 FIRST_WIDTH = 2.0  # at w = 0 every pair has a shortfall of 1: inside the rounding
-NARROWER = 10.0
+NARROWER = 4.0
 LAST_WIDTH = 1e-9
 INNER_SHARE = 0.1
 """An inner solve ends when its own gap is this share of what the rounding costs."""
@@ -50,25 +58,39 @@ def hinge_by_continuation(
     tol: float,
     progress: Progress,
     inner: Inner,
-    width: float = FIRST_WIDTH,
 ) -> Iterate:
-    """The best iterate of a series of narrower and narrower roundings, from ``width`` on."""
+    """The best iterate of a series of narrower and narrower roundings.
+
+    The series begins with the rounding that certifies the start best: at zero that is the
+    widest, at a solution of almost the same problem a narrow one.
+    """
 
     def stop(now: Iterate) -> bool:
         value, distance = now.judged
         rounding = max(distance * value - now.gap, tol * value)
-        return distance <= tol or now.gap <= INNER_SHARE * rounding
+        close = distance <= tol or now.gap <= INNER_SHARE * rounding
+        return close and not at_rest(now)
 
-    best = None
+    def rounded(width: float) -> Objective:
+        return Objective(X, partial(_rounded, pairs, width), alpha, judge_as_hinge)
+
+    width = FIRST_WIDTH
+    best = better_start(rounded(width), start)
+    while best.w.any() and width > LAST_WIDTH:
+        narrower = rounded(width / NARROWER).at(best.w, best.scores)
+        if narrower.judged.distance >= best.judged.distance:
+            break
+        best, width = narrower, width / NARROWER
+    now = best
     while True:
-        rounded = partial(_rounded, pairs, width)
-        objective = Objective(X, rounded, alpha, judge_as_hinge)
-        now = inner(better_start(objective, start), stop, progress)
-        if best is None or now.judged.distance < best.judged.distance:
+        now = inner(now, stop, progress)
+        if now.judged.distance < best.judged.distance:
             best = now
         if best.judged.distance <= tol or progress.exhausted or width <= LAST_WIDTH:
             return best
-        start, width = now.w, width / NARROWER
+        width /= NARROWER
+        progress.renew()
+        now = rounded(width).at(now.w, now.scores)
 
 
 def _rounded(pairs: Pairs, width: float, scores: Array) -> HuberHingePoint:

@@ -122,6 +122,15 @@ def better_start(objective: Objective, start: Array) -> Iterate:
     return zero
 
 
+def at_rest(now: Iterate) -> bool:
+    """At zero, with a way down from it.
+
+    Where features are of size 1e-5 the objective hardly moves and zero is within any
+    tolerance of the minimum; it ranks nothing, and a step from it does.
+    """
+    return bool(not now.w.any() and now.gradient.any())
+
+
 @dataclass
 class Progress:
     """Steps taken and what they reached; one row a step: (seconds, objective, distance)."""
@@ -132,9 +141,15 @@ class Progress:
     history: list[tuple[float, float, float]] = field(default_factory=list)
     _began: float = field(default_factory=perf_counter)
 
+    _renewed: int = 0
+
     @property
     def exhausted(self) -> bool:
-        return self.n_iter >= self.max_iter
+        return self.n_iter - self._renewed >= self.max_iter
+
+    def renew(self) -> None:
+        """Allow ``max_iter`` further steps: another problem of a series begins."""
+        self._renewed = self.n_iter
 
     def step(self, now: Iterate) -> None:
         self.n_iter += 1
