@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import perf_counter
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +99,13 @@ class Iterate:
         return Iterate(self.objective, w, scores)
 
 
+class Judged(Protocol):
+    """A point of any solver."""
+
+    @property
+    def judged(self) -> Judgement: ...
+
+
 @dataclass
 class Progress:
     """Steps taken and what they reached; one row a step: (seconds, objective, distance)."""
@@ -113,7 +120,7 @@ class Progress:
     def exhausted(self) -> bool:
         return self.n_iter >= self.max_iter
 
-    def step(self, now: Iterate) -> None:
+    def step(self, now: Judged) -> None:
         self.n_iter += 1
         self.history.append((perf_counter() - self._began, *now.judged))
         if self.verbose:
