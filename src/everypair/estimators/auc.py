@@ -235,6 +235,8 @@ class AUCClassifier(LinearRanker):
         )
         if fit.kkt_residual is not None:
             self.kkt_residual_ = fit.kkt_residual
+            if fit.distance <= tol < fit.kkt_residual:
+                warn_not_converged("KKT residual", fit.kkt_residual, tol, fit.n_iter)
         return fit
 
     def _start(self) -> np.ndarray | None:
