@@ -13,16 +13,30 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from everypair.estimators.auc import AUCClassifier as AUCClassifier
+    from everypair.estimators.cpauc import CPAUC as CPAUC
     from everypair.estimators.rls import AUCRLS as AUCRLS
     from everypair.estimators.rls_cv import AUCRLSCV as AUCRLSCV
+    from everypair.estimators.sparse import AUCClassifierCV as AUCClassifierCV
+    from everypair.estimators.sparse import auc_path as auc_path
 
 _HOME = {
     "AUCClassifier": "everypair.estimators.auc",
+    "AUCClassifierCV": "everypair.estimators.sparse",
     "AUCRLS": "everypair.estimators.rls",
     "AUCRLSCV": "everypair.estimators.rls_cv",
+    "CPAUC": "everypair.estimators.cpauc",
+    "auc_path": "everypair.estimators.sparse",
 }
 
-__all__ = ["AUCRLS", "AUCRLSCV", "AUCClassifier", "__version__"]
+__all__ = [
+    "AUCRLS",
+    "AUCRLSCV",
+    "CPAUC",
+    "AUCClassifier",
+    "AUCClassifierCV",
+    "__version__",
+    "auc_path",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -100,6 +100,10 @@ class DenseMatrix:
     def take(self, rows: NDArray[np.intp]) -> DenseMatrix:
         return DenseMatrix(self.X[rows])
 
+    def columns(self, columns: NDArray[np.intp]) -> DenseMatrix:
+        """A copy of these columns: for a few of them."""
+        return DenseMatrix(np.take(self.X, columns, axis=1))
+
 
 class SparseMatrix:
     """CSR or CSC as it came; a CSC matrix is the CSR form of its transpose."""
@@ -108,6 +112,27 @@ class SparseMatrix:
         self.X = X
         self.shape: tuple[int, int] = X.shape
         self._by_rows = X.format == "csr"
+
+        self.block_rows = max(1, BLOCK_BYTES // (8 * max(1, X.shape[1])))
+
+    def centred_sums(
+        self, shapes: Sequence[tuple[int, ...]], add: Callable[..., None]
+    ) -> list[Array]:
+        """As for dense X: rows are written out a block at a time, never the whole.
+
+        The centre is zero, which is near the rows of a sparse matrix.
+        """
+        rows_first = self.X if self._by_rows else self.X.tocsr()
+
+        def part(start: int, stop: int) -> list[Array]:
+            sums = [np.zeros(shape) for shape in shapes]
+            for rows in _slices(start, stop, self.block_rows):
+                add(rows, rows_first[rows].toarray().astype(np.float64, copy=False), *sums)
+            return sums
+
+        with one_blas_thread():
+            parts = over_rows(part, self.shape[0], self.shape[0] * self.shape[1] ** 2)
+        return [sum(arrays[1:], arrays[0]) for arrays in zip(*parts, strict=True)]
 
     @property
     def _arrays(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -156,6 +181,10 @@ class SparseMatrix:
 
     def take(self, rows: NDArray[np.intp]) -> SparseMatrix:
         return SparseMatrix(self.X[rows])
+
+    def columns(self, columns: NDArray[np.intp]) -> SparseMatrix:
+        """These columns, as rows: a CSR matrix of as many non-zeros as they have."""
+        return SparseMatrix(self.X[:, columns].tocsr())
 
 
 Matrix = DenseMatrix | SparseMatrix

@@ -144,6 +144,23 @@ def linear_scores(X: Any, coef: Array) -> Array:
     return out
 
 
+def check_penalty_weights(weights: Any, n_features: int) -> Array:
+    """One weight >= 0 a feature, at least one of them above zero; ones when None."""
+    if weights is None:
+        return np.ones(n_features)
+    out = np.array(weights, dtype=np.float64)
+    if out.shape != (n_features,):
+        raise ValueError(
+            f"penalty_weights has shape {out.shape}, but X has {n_features} features: "
+            "give one weight a feature."
+        )
+    if not np.all(np.isfinite(out)) or out.min() < 0:
+        raise ValueError("penalty_weights has negative, NaN or infinite values: give finite >= 0.")
+    if not out.any():
+        raise ValueError("penalty_weights are all zero: at least one feature must be penalised.")
+    return out
+
+
 def warn_not_converged(what: str, distance: float, tol: float, n_iter: int) -> None:
     warnings.warn(
         f"The {what} is {distance:.1e} after {n_iter} iterations, above tol={tol:g}: raise "

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.matrix import DenseMatrix
+from everypair.matrix import Matrix, SparseMatrix
 
 Array = NDArray[np.float64]
 
@@ -29,7 +29,7 @@ class PairPoint(Protocol):
         ...
 
     def product(self, vector: Array) -> Array: ...
-    def hessian(self, X: DenseMatrix, accuracy: float = EXACT) -> Array:
+    def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
         """``X' H X``; a rougher ``accuracy`` may come cheaper."""
         ...
 
@@ -71,7 +71,7 @@ def add_weighted_gram(out: Array, rows: Array, weights: Array) -> None:
         out += rows.T @ (rows * weights[:, None])
 
 
-def weighted_gram(X: DenseMatrix, weights: Array) -> Array:
+def weighted_gram(X: Matrix, weights: Array) -> Array:
     """``(X - centre)' diag(weights) (X - centre)``."""
     n_columns = X.shape[1]
     (gram,) = X.centred_sums(
@@ -79,3 +79,14 @@ def weighted_gram(X: DenseMatrix, weights: Array) -> Array:
         lambda rows, block, gram: add_weighted_gram(gram, block, weights[rows]),
     )
     return gram
+
+
+def hessian_by_products(point: PairPoint, X: SparseMatrix) -> Array:
+    """``X' H X``, one column of X and one product at a time."""
+    columns = X.X.tocsc()
+    n_columns = X.shape[1]
+    out = np.empty((n_columns, n_columns))
+    for k in range(n_columns):
+        column = columns[:, [k]].toarray().ravel().astype(np.float64, copy=False)
+        out[k] = X.pull_back(point.product(column))
+    return (out + out.T) / 2

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from everypair.matrix import DenseMatrix
+from everypair.matrix import Matrix
 from everypair.pairs.point import EXACT, add_weighted_gram, fenchel_dual
 from everypair.pairs.structure import Pairs
 
@@ -48,7 +48,7 @@ class _SeparablePoint:
         of_negatives = weighted[~positive].sum()
         return self._scale * (weighted - c * np.where(positive, of_negatives, of_positives))
 
-    def hessian(self, X: DenseMatrix, accuracy: float = EXACT) -> Array:
+    def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
         n_columns, c, positive = X.shape[1], self._class_weight, self.pairs.positive
 
         def add(rows: slice, block: Array, gram: Array, of_positives: Array, all_: Array) -> None:

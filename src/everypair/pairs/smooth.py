@@ -21,7 +21,7 @@ from everypair._kernels import (
     box_row_moments,
     box_slots,
 )
-from everypair.matrix import DenseMatrix
+from everypair.matrix import Matrix
 from everypair.pairs.boxes import PER_UNIT, TERMS, BoxKernel
 from everypair.pairs.point import EXACT, add_weighted_gram, fenchel_dual
 from everypair.pairs.structure import Pairs
@@ -175,7 +175,7 @@ class SmoothPoint:
         others = self._curvature_sums(self.boxes.moments(self.pairs.weight * vector))
         return self._curvature * vector - others
 
-    def hessian(self, X: DenseMatrix, accuracy: float = EXACT) -> Array:
+    def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
         """``X' diag(d) X - C - C'`` with ``C = Z_P' (table) Z_N``, Z the moments of rows."""
         n_coef = ROUGH_COEFFICIENTS if accuracy >= ROUGH_ACCURACY else COEFFICIENTS
         n_columns = X.shape[1]

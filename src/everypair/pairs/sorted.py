@@ -17,8 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair._kernels import auc_pairs, count_short, growing_sums, window_rows, window_sums
-from everypair.matrix import DenseMatrix
-from everypair.pairs.point import EXACT, fenchel_dual, refuse_unusable, weighted_gram
+from everypair.matrix import DenseMatrix, Matrix
+from everypair.pairs.point import (
+    EXACT,
+    fenchel_dual,
+    hessian_by_products,
+    refuse_unusable,
+    weighted_gram,
+)
 from everypair.pairs.structure import Pairs
 from everypair.threads import one_blas_thread
 
@@ -127,8 +133,14 @@ class _SortedPoint:
             out[side.target_rows] -= self._height * side.target_weights * others
         return out
 
-    def hessian(self, X: DenseMatrix, accuracy: float = EXACT) -> Array:
-        """``X' diag(d) X - C - C'``, C gathered from the side with the fewer targets."""
+    def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
+        """``X' diag(d) X - C - C'``, C gathered from the side with the fewer targets.
+
+        The gathering takes rows of X in the order of their scores; sparse X is multiplied column
+        by column instead.
+        """
+        if not isinstance(X, DenseMatrix):
+            return hessian_by_products(self, X)
         side = min((side for side, _ in self.order.sides), key=lambda s: s.target_rows.size)
         low, high = self.window(side)
         n_columns = X.shape[1]

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import perf_counter
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,6 +131,13 @@ def at_rest(now: Iterate) -> bool:
     return bool(not now.w.any() and now.gradient.any())
 
 
+class Judged(Protocol):
+    """A point of any solver."""
+
+    @property
+    def judged(self) -> Judgement: ...
+
+
 @dataclass
 class Progress:
     """Steps taken and what they reached; one row a step: (seconds, objective, distance)."""
@@ -151,7 +158,7 @@ class Progress:
         """Allow ``max_iter`` further steps: another problem of a series begins."""
         self._renewed = self.n_iter
 
-    def step(self, now: Iterate) -> None:
+    def step(self, now: Judged) -> None:
         self.n_iter += 1
         self.history.append((perf_counter() - self._began, *now.judged))
         if self.verbose:

@@ -1,0 +1,191 @@
+"""Proximal Newton: a quadratic model of the loss, the penalty as it is, a search along the line.
+
+The model's minimum is found on the Gram matrix X'HX: coordinate descent finds the
+support, Newton's equation on the support then gives the coefficients to the last digit (as in
+active-set methods), so the number of steps does not depend on how correlated the features are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from everypair._kernels import descend_coordinates
+from everypair.pairs.smooth import ROUGH_ACCURACY
+from everypair.penalties import ElasticNet
+from everypair.solvers.composite import CompositeIterate
+from everypair.solvers.newton import LEAST_DECREASE, LEAST_SHRINKING, VALUE_ROUNDING
+from everypair.solvers.objective import Progress
+
+Array = NDArray[np.float64]
+CompositeStop = Callable[[CompositeIterate], bool]
+
+GAIN_TO_KEEP = 4.0
+"""A step must shrink the gap by this factor for its matrix to serve once more. (The gap is of
+first order in the distance here, not of second as with L2 alone.)"""
+
+ROUNDS = 50
+EPOCHS = 20
+MODEL_TOLERANCE = 1e-10
+"""Share of the first epoch's largest move at which coordinate descent has arrived."""
+
+SHORTEST_STEP = 2.0**-20
+"""A direction that needs a shorter one is damped instead."""
+
+LEAST_DAMPING, MOST_DAMPING, LEAST_CURVATURE = 1e-6, 1e6, 1e-9
+"""Second derivatives along a coefficient in units of its feature's spread."""
+
+
+def hessian_at(now: CompositeIterate) -> Array:
+    hessian = now.point.loss.hessian(now.objective.X, accuracy=ROUGH_ACCURACY)
+    if not np.all(np.isfinite(hessian)):
+        raise ValueError(
+            "The features are too large for float64: their squares overflow. "
+            "Rescale X, for example with StandardScaler."
+        )
+    return hessian
+
+
+def prox_newton(
+    now: CompositeIterate,
+    stop: CompositeStop,
+    progress: Progress,
+    hessian: Array | None = None,
+) -> tuple[CompositeIterate, Array | None]:
+    """Newton steps until ``stop`` or no way down; the last point and the last matrix.
+
+    A matrix is kept while its steps gain enough, as in `newton`. A rounded hinge may have no
+    curvature along a direction; then the model is damped (Levenberg) until its step is one.
+    """
+    penalty, damping = now.objective.penalty, 0.0
+    stale = hessian is not None
+    while not stop(now) and not progress.exhausted:
+        if hessian is None:
+            hessian, stale = hessian_at(now), False
+        target = minimise_model(damped(hessian, damping, penalty.unit), penalty, now.w, now.pulled)
+        slope = predicted_change(now, target)
+        after, length = search_line(now, target, slope)
+        if after is None:
+            if stale:
+                hessian = None
+            elif damping >= MOST_DAMPING or abs(slope) <= VALUE_ROUNDING * now.value:
+                break
+            else:
+                damping = max(LEAST_DAMPING, 100 * damping)
+            continue
+        if length == 1:
+            damping = 0.0 if damping <= LEAST_DAMPING else damping / 10
+        elif length < 0.25:
+            damping = max(LEAST_DAMPING, 10 * damping)
+        stale = True
+        if after.gap > now.gap / GAIN_TO_KEEP:
+            hessian = None
+        now = after
+        progress.step(now)
+    return now, hessian
+
+
+def damped(hessian: Array, damping: float, unit: Array) -> Array:
+    """More curvature along each coefficient, and some where there is none."""
+    least = LEAST_CURVATURE / unit**2
+    if damping == 0 and np.all(np.diagonal(hessian) >= least):
+        return hessian
+    out = hessian.copy()
+    diagonal = np.einsum("jj->j", out)
+    diagonal[:] = np.maximum(diagonal + damping / unit**2, least)
+    return out
+
+
+def minimise_model(hessian: Array, penalty: ElasticNet, start: Array, gradient: Array) -> Array:
+    """``argmin_w g.(w - start) + (w - start)' H (w - start) / 2 + Omega(w)``."""
+    w, gradient = start.copy(), gradient.copy()
+    for _ in range(ROUNDS):
+        before = w != 0
+        share = descend_coordinates(
+            hessian, penalty.l1, penalty.l2, w, gradient, EPOCHS, MODEL_TOLERANCE
+        )
+        if share <= MODEL_TOLERANCE:
+            break
+        moved = _solve_on_support(hessian, penalty, w, gradient)
+        if moved == 1 and np.array_equal(before, w != 0) and _settled(penalty, w, gradient):
+            break
+    return w
+
+
+def _solve_on_support(hessian: Array, penalty: ElasticNet, w: Array, gradient: Array) -> float:
+    """Newton's equation with the signs held, in place; how far it went before a sign changed.
+
+    A singular matrix leaves everything as it was: distance 0.
+    """
+    support = np.flatnonzero((w != 0) | penalty.free)
+    signs = np.sign(w[support])
+    matrix = hessian[np.ix_(support, support)]
+    l1, l2 = penalty.l1[support], penalty.l2[support]
+    np.einsum("jj->j", matrix)[:] += l2
+    slope = gradient[support] + l1 * signs + l2 * w[support]
+    try:
+        step = -cho_solve(cho_factor(matrix, lower=True, overwrite_a=True), slope)
+    except LinAlgError:
+        return 0.0
+    if not np.all(np.isfinite(step)):
+        return 0.0
+    held = l1 > 0
+    toward = held & (step * signs < 0)
+    with np.errstate(divide="ignore", over="ignore"):
+        crossings = -w[support[toward]] / step[toward]
+    length = float(min(1.0, np.min(crossings, initial=1.0)))
+    w[support] += length * step
+    if length < 1:
+        w[support[toward][crossings <= length]] = 0.0
+    gradient += length * (step @ hessian[support])
+    return length
+
+
+def _settled(penalty: ElasticNet, w: Array, gradient: Array) -> bool:
+    """No coefficient at zero wants to leave it."""
+    return bool(np.all((w != 0) | (np.abs(gradient) <= penalty.l1)))
+
+
+def predicted_change(now: CompositeIterate, target: Array) -> float:
+    """``g.d + Omega(w + d) - Omega(w)``: negative unless w is the model's minimum."""
+    penalty = now.objective.penalty
+    of_penalty = penalty.value(target) - penalty.value(now.w)
+    return float(now.pulled @ (target - now.w)) + of_penalty
+
+
+def search_line(
+    now: CompositeIterate, target: Array, slope: float
+) -> tuple[CompositeIterate | None, float]:
+    """Backtrack from ``target`` towards ``now`` until the objective falls enough.
+
+    The fall is measured against the predicted one (Tseng & Yun 2009). Near the minimum, where
+    the objective's last digits say nothing more, a step counts as down when the gap shrinks.
+    """
+    rounding = VALUE_ROUNDING * now.value
+    direction = target - now.w
+    if not slope <= rounding or not np.any(direction):
+        return None, 0.0
+    score_step = now.objective.X.dot(direction)
+
+    def at(length: float) -> CompositeIterate:
+        w = target if length == 1 else now.w + length * direction
+        return now.moved(w, now.point.scores + length * score_step)
+
+    length = 1.0
+    while length >= SHORTEST_STEP:
+        trial = at(length)
+        if trial.value < now.value and trial.value <= now.value + LEAST_DECREASE * length * slope:
+            # A step that had to be cut is cut on while that pays: corners lie close together
+            # in a rounded hinge, and the first acceptable length may be far past the best.
+            while length < 1 and (shorter := at(length / 2)).value < trial.value:
+                trial, length = shorter, length / 2
+            return trial, length
+        if abs(trial.value - now.value) <= rounding and trial.gap <= LEAST_SHRINKING * now.gap:
+            return trial, length
+        if slope >= -rounding:
+            break
+        length /= 2
+    return None, 0.0

@@ -1,0 +1,207 @@
+"""L1 and elastic-net estimators: scikit-learn's contract, paths, cross-validation."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from everypair import CPAUC, AUCClassifier, AUCClassifierCV, auc_path
+from everypair.data.simulate import simulate
+
+
+@parametrize_with_checks(
+    [
+        AUCClassifier(penalty="l1"),
+        AUCClassifier(penalty="elasticnet", loss="squared_hinge"),
+        AUCClassifier(penalty="l1", loss="hinge"),
+        AUCClassifierCV(n_alphas=8, eps=0.05, cv=3),
+        CPAUC(),
+    ]
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = simulate("M1", 300, 25, positive_share=0.7, random_state=0)
+    return X, y
+
+
+def test_l1_is_elasticnet_with_ratio_one(data):
+    X, y = data
+    one = AUCClassifier(penalty="l1", alpha=0.05, tol=1e-8).fit(X, y)
+    other = AUCClassifier(penalty="elasticnet", l1_ratio=1.0, alpha=0.05, tol=1e-8).fit(X, y)
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    assert one.dual_gap_ <= 1e-8
+    assert one.kkt_residual_ <= 1e-8
+
+
+def test_small_l1_ratio_approaches_l2(data):
+    X, y = data
+    ridge = AUCClassifier(penalty="l2", alpha=0.1, tol=1e-10).fit(X, y)
+    net = AUCClassifier(penalty="elasticnet", l1_ratio=1e-7, alpha=0.1, tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(net.coef_, ridge.coef_, atol=1e-5)
+
+
+def test_weights_equal_repeated_rows(data):
+    X, y = data
+    weight = np.random.default_rng(0).integers(0, 4, y.size)
+    options = {"penalty": "l1", "alpha": 0.03, "tol": 1e-9}
+    weighted = AUCClassifier(**options).fit(X, y, sample_weight=weight)
+    repeated = AUCClassifier(**options).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-7)
+
+
+def test_path_equals_classifiers(data):
+    X, y = data
+    path = auc_path(X, y, n_alphas=6, eps=0.02, l1_ratio=0.8, tol=1e-9)
+    assert path.n_nonzero[0] == 0
+    assert path.n_nonzero[1] > 0
+    assert path.dual_gaps.max() <= 1e-9
+    for k, alpha in enumerate(path.alphas):
+        model = AUCClassifier(penalty="elasticnet", l1_ratio=0.8, alpha=alpha, tol=1e-9)
+        np.testing.assert_allclose(path.coefs[:, k], model.fit(X, y).coef_[0], atol=1e-7)
+        assert path.n_nonzero[k] == np.count_nonzero(path.coefs[:, k])
+
+
+def test_warm_start_ends_where_a_cold_one_does(data):
+    X, y = data
+    model = AUCClassifier(penalty="l1", alpha=0.1, tol=1e-9, warm_start=True).fit(X, y)
+    warm = model.set_params(alpha=0.08).fit(X, y)
+    cold = AUCClassifier(penalty="l1", alpha=0.08, tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(warm.coef_, cold.coef_, atol=1e-7)
+
+
+def test_scaling_is_never_silent(data):
+    """A feature in other units gets another penalty: nothing is standardised inside."""
+    X, y = data
+    scaled = X * np.where(np.arange(X.shape[1]) == 0, 10.0, 1.0)
+    plain = AUCClassifier(penalty="l1", alpha=0.1, tol=1e-9).fit(X, y).coef_[0]
+    other = AUCClassifier(penalty="l1", alpha=0.1, tol=1e-9).fit(scaled, y).coef_[0]
+    assert abs(other[0] * 10) > abs(plain[0]) * 1.05
+    undone = np.ones(X.shape[1])
+    undone[0] = 10.0
+    same = AUCClassifier(penalty="l1", alpha=0.1, tol=1e-9, penalty_weights=undone)
+    np.testing.assert_allclose(same.fit(scaled, y).coef_[0] * undone, plain, atol=1e-7)
+
+
+def test_cross_validation_equals_fitting_each_fold(data):
+    """Held-out rows that weigh nothing are held out."""
+    X, y = data
+    weight = np.random.default_rng(1).uniform(0.5, 2, y.size)
+    cv = StratifiedKFold(3)
+    model = AUCClassifierCV(n_alphas=4, eps=0.1, cv=cv, tol=1e-9).fit(X, y, weight)
+    for k, (train, test) in enumerate(cv.split(X, y)):
+        for j, alpha in enumerate(model.alphas_[0]):
+            fold = AUCClassifier(penalty="l1", alpha=alpha, tol=1e-9)
+            fold.fit(X[train], y[train], weight[train])
+            if not fold.coef_.any():
+                continue
+            scores = fold.decision_function(X[test])
+            expected = roc_auc_score(y[test], scores, sample_weight=weight[test])
+            assert model.auc_path_[0, j, k] == pytest.approx(expected, abs=1e-9)
+    means = model.auc_path_.mean(axis=2)
+    assert model.alpha_ == model.alphas_[0, means[0].argmax()]
+    refit = AUCClassifier(penalty="l1", alpha=model.alpha_, tol=1e-9).fit(X, y, weight)
+    np.testing.assert_allclose(model.coef_, refit.coef_, atol=1e-8)
+
+
+def test_one_standard_error_is_sparser_and_within_it(data):
+    X, y = data
+    best = AUCClassifierCV(n_alphas=20).fit(X, y)
+    sparser = AUCClassifierCV(n_alphas=20, selection="one_standard_error").fit(X, y)
+    folds = best.auc_path_[0]
+    at = folds.mean(axis=1).argmax()
+    least = folds[at].mean() - folds[at].std(ddof=1) / np.sqrt(5)
+    admitted = best.alphas_[0][folds.mean(axis=1) >= least]
+    assert sparser.alpha_ == admitted.max() > best.alpha_
+    assert np.count_nonzero(sparser.coef_) < np.count_nonzero(best.coef_)
+
+
+def test_l1_ratio_is_chosen_with_alpha(data):
+    X, y = data
+    model = AUCClassifierCV(l1_ratio=[0.2, 1.0], n_alphas=5, eps=0.1, cv=3).fit(X, y)
+    means = model.auc_path_.mean(axis=2)
+    best, at = np.unravel_index(means.argmax(), means.shape)
+    assert (model.l1_ratio_, model.alpha_) == ([0.2, 1.0][best], model.alphas_[best, at])
+
+
+def test_threads_do_not_change_the_result_nor_the_blas_limit(data):
+    from threadpoolctl import threadpool_info
+
+    X, y = data
+    before = [library["num_threads"] for library in threadpool_info()]
+    one, two = (AUCClassifierCV(n_alphas=5, n_jobs=n).fit(X, y) for n in (1, 2))
+    np.testing.assert_allclose(one.auc_path_, two.auc_path_, atol=1e-12)
+    np.testing.assert_allclose(one.coef_, two.coef_, atol=1e-12)
+    assert [library["num_threads"] for library in threadpool_info()] == before
+
+
+def test_progress_bar_is_drawn_when_asked(data, capsys):
+    X, y = data
+    AUCClassifierCV(n_alphas=3, eps=0.1, cv=2).fit(X, y)
+    assert capsys.readouterr().err == ""
+    AUCClassifierCV(n_alphas=3, eps=0.1, cv=2, verbose=1).fit(X, y)
+    assert "2/2" in capsys.readouterr().err
+
+
+def test_sparse_and_dense_X_agree(data):
+    X, y = data
+    X = np.where(np.abs(X) > 1.5, X, 0)
+    options = {"n_alphas": 5, "eps": 0.05, "cv": 3, "tol": 1e-8}
+    dense = AUCClassifierCV(**options).fit(X, y)
+    for form in (sparse.csr_array, sparse.csc_matrix):
+        other = AUCClassifierCV(**options).fit(form(X), y)
+        np.testing.assert_allclose(other.coef_, dense.coef_, atol=1e-6)
+
+
+def test_early_stop_warns(data):
+    X, y = data
+    with pytest.warns(ConvergenceWarning, match="duality gap"):
+        AUCClassifier(penalty="l1", alpha=1e-3, max_iter=1).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="on the path"):
+        auc_path(X, y, n_alphas=3, max_iter=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"penalty_weights": [1.0, 2.0]}, r"shape \(2,\), but X has 25 features"),
+        ({"penalty_weights": -np.ones(25)}, "negative"),
+        ({"penalty_weights": np.zeros(25)}, "all zero"),
+        ({"loss": "sigmoid"}, "needs a convex loss"),
+        ({"solver": "newton"}, "solver='auto'"),
+        ({"penalty": "l2", "penalty_weights": np.ones(25)}, "not used with penalty='l2'"),
+        ({"penalty": "elasticnet", "l1_ratio": 0.0}, "l1_ratio"),
+    ],
+)
+def test_bad_parameters_are_named(data, options, message):
+    X, y = data
+    with pytest.raises(ValueError, match=message):
+        AUCClassifier(**{"penalty": "l1", **options}).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"loss": "sigmoid"}, "has no path"),
+        ({"l1_ratio": 0}, "outside"),
+        ({"n_alphas": 0}, "n_alphas=0"),
+        ({"eps": 1.0}, "eps=1.0"),
+        ({"alphas": [0.1, -1.0]}, "above 0"),
+    ],
+)
+def test_bad_paths_are_named(data, options, message):
+    with pytest.raises(ValueError, match=message):
+        auc_path(*data, **options)
+
+
+def test_folds_of_one_class_are_named(data):
+    X, y = data
+    order = np.argsort(y)
+    with pytest.raises(ValueError, match="fold 0 have one class only"):
+        AUCClassifierCV(cv=KFold(4)).fit(X[order], y[order])
