@@ -13,10 +13,14 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from everypair.estimators.auc import AUCClassifier as AUCClassifier
+    from everypair.estimators.measure_svm import MeasureSVM as MeasureSVM
 
-_HOME = {"AUCClassifier": "everypair.estimators.auc"}
+_HOME = {
+    "AUCClassifier": "everypair.estimators.auc",
+    "MeasureSVM": "everypair.estimators.measure_svm",
+}
 
-__all__ = ["AUCClassifier", "__version__"]
+__all__ = ["AUCClassifier", "MeasureSVM", "__version__"]
 
 
 def __getattr__(name: str) -> Any:

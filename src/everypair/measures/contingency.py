@@ -127,9 +127,15 @@ class FixedCount(ContingencyMeasure):
 
     ranks = True
 
+    def __init__(self, k: Share):
+        self.k = k
+
     def count(self, n_rows: int, n_positive: int) -> int:
         """k for a sample of this size."""
-        raise NotImplementedError
+        return resolve_k(self.k, n_rows, n_positive)
+
+    def loss_of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
+        return PERCENT * (1 - self.of_table(a, b, c, d))
 
     def predicted(self, positive: Bools, scores: Array) -> Bools:
         n_positive, _ = class_counts(positive)
@@ -159,20 +165,11 @@ class FixedCount(ContingencyMeasure):
 class PrecisionAtK(FixedCount):
     """``a / (a + b)`` with ``a + b = k`` (eq. 12)."""
 
-    def __init__(self, k: int | float | str):
-        self.k: Share = k
-
-    def count(self, n_rows: int, n_positive: int) -> int:
-        return resolve_k(self.k, n_rows, n_positive)
-
     def of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
         return a / (a + b)
 
-    def loss_of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
-        return PERCENT * (1 - self.of_table(a, b, c, d))
 
-
-class RecallAtK(PrecisionAtK):
+class RecallAtK(FixedCount):
     """``a / (a + c)`` with ``a + b = k`` (eq. 12, whose denominator is misprinted as b + d)."""
 
     def of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:

@@ -83,6 +83,8 @@ class LossRows:
             least = best - outer[row] - self.largest[row]
             low = int(np.searchsorted(inner[: peak + 1], least))
             high = inner.size - int(np.searchsorted(inner[:peak:-1], least))
+            if low >= high:
+                continue
             totals = self._losses(int(row), np.arange(low, high)) + inner[low:high] + outer[row]
             at = int(np.argmax(totals))
             if totals[at] > best:
