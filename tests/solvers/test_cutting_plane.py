@@ -26,7 +26,7 @@ def test_planes_lie_below_the_slack_and_touch_it_where_they_were_cut(data):
     points = [0.05 * rng.standard_normal(7) for _ in range(20)]
     for w in points:
         cut = problem.at(w)
-        planes.add(cut.slope, cut.offset)
+        planes.add(cut.slope, cut.offset, cut.w)
         assert cut.offset + cut.slope @ w == pytest.approx(cut.slack, abs=1e-9)
     for w in [*points, *(0.1 * rng.standard_normal(7) for _ in range(20))]:
         assert np.max(planes.offsets + planes.slopes @ w) <= problem.at(w).slack + 1e-9
@@ -38,7 +38,7 @@ def test_bound_is_the_minimum_of_the_model(data):
     problem, planes = Problem(as_matrix(X), positive, FBeta(), 0.02, True), Planes(7, 0.02)
     for _ in range(8):
         cut = problem.at(0.05 * rng.standard_normal(7))
-        planes.add(cut.slope, cut.offset)
+        planes.add(cut.slope, cut.offset, cut.w)
 
     def model(w):
         return w @ w / 2 + 0.02 * np.max(planes.offsets + planes.slopes @ w)

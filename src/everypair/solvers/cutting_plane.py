@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from everypair.matrix import Matrix
 from everypair.measures import Measure
-from everypair.solvers.simplex_qp import simplex_qp
+from everypair.solvers.simplex_qp import SimplexQP
 
 Array = NDArray[np.float64]
 
@@ -105,9 +105,9 @@ class Planes:
         self._slopes = np.zeros((8, n_columns))
         self.offsets = np.zeros(1)
         self.gram = np.zeros((1, 1))
-        self.bound_weights = np.ones(1)
-        self.level_weights = np.ones(1)
+        self._bound, self._level = SimplexQP(), SimplexQP()
         self._idle = np.zeros(1, dtype=int)
+        self._at_centre = np.zeros(1)
 
     @property
     def n_cuts(self) -> int:
@@ -117,19 +117,19 @@ class Planes:
     def slopes(self) -> Array:
         return self._slopes[: self.offsets.size]
 
-    def add(self, slope: Array, offset: float) -> None:
+    def add(self, slope: Array, offset: float, centre: Array) -> None:
+        """One more plane; ``centre`` is the point where the last projection ended."""
+        self._at_centre = np.append(self._at_centre, slope @ centre)
         across = self.slopes @ slope
         self.gram = np.block([[self.gram, across[:, None]], [across, slope @ slope]])
         if self.offsets.size == len(self._slopes):
             self._slopes = np.concatenate([self._slopes, np.empty_like(self._slopes)])
         self._slopes[self.offsets.size] = slope
         self.offsets = np.append(self.offsets, offset)
-        self.bound_weights = np.append(self.bound_weights, 0.0)
-        self.level_weights = np.append(self.level_weights, 0.0)
         self._idle = np.append(self._idle, 0)
 
     def drop_stale(self) -> None:
-        used = (self.bound_weights > 0) | (self.level_weights > 0)
+        used = (self._bound.x > 0) | (self._level.x > 0)
         self._idle = np.where(used, 0, self._idle + 1)
         keep = self._idle <= STALE
         keep[0] = True
@@ -137,19 +137,19 @@ class Planes:
             self._slopes[: np.count_nonzero(keep)] = self.slopes[keep]
             self.offsets = self.offsets[keep]
             self.gram = self.gram[np.ix_(keep, keep)]
-            self.bound_weights = self.bound_weights[keep]
-            self.level_weights = self.level_weights[keep]
+            self._bound.keep(keep)
+            self._level.keep(keep)
             self._idle = self._idle[keep]
+            self._at_centre = self._at_centre[keep]
 
     def lower_bound(self) -> float:
         """D: the minimum over w of ``1/2 |w|^2 + C model(w)``, from its dual."""
-        x = simplex_qp(self.C * self.gram, self.offsets, self.bound_weights)
-        self.bound_weights = x
+        x = self._bound.solve(self.gram, self.offsets, self.C)
         return self.C * float(self.offsets @ x) - self.C**2 / 2 * float(x @ self.gram @ x)
 
     def minimum(self) -> Array:
         """The w of the lower bound."""
-        return -self.C * (self.bound_weights @ self.slopes)
+        return -self.C * (self._bound.x @ self.slopes)
 
     def nearest_at_level(
         self, centre: Array, bound: float, best: float, log_multiplier: float
@@ -160,16 +160,15 @@ class Planes:
         a QP of the same kind. The larger m, the nearer to the centre and the higher the
         model; a few values of m are tried, the last step's first.
         """
-        at_centre, length = self.slopes @ centre, float(centre @ centre)
+        at_centre, length = self._at_centre, float(centre @ centre)
         low, high = -np.inf, np.inf
         for _ in range(MULTIPLIER_TRIALS):
             m = np.exp(log_multiplier)
             keep, step = m / (1 + m), self.C / (1 + m)
-            x = simplex_qp(step * self.gram, self.offsets + keep * at_centre, self.level_weights)
+            x = self._level.solve(self.gram, self.offsets + keep * at_centre, step)
             pulled = self.gram @ x
             norm = keep**2 * length - 2 * keep * step * (x @ at_centre) + step**2 * (x @ pulled)
             model = norm / 2 + self.C * np.max(self.offsets + keep * at_centre - step * pulled)
-            self.level_weights = x
             share = (model - bound) / (best - bound)
             if NEAR_LEVEL[0] <= share <= NEAR_LEVEL[1]:
                 break
@@ -183,6 +182,8 @@ class Planes:
                 log_multiplier += LOG_STEP if high == np.inf else -LOG_STEP
             if log_multiplier < LOG_LEAST:
                 break
+        # The next centre: its products with the slopes need no pass over them.
+        self._at_centre = keep * at_centre - step * pulled
         return keep * centre - step * (x @ self.slopes), log_multiplier
 
 
@@ -210,7 +211,7 @@ def cutting_plane(
     bound, gap = 0.0, 1.0
     last = False
     while True:
-        planes.add(now.slope, now.offset)
+        planes.add(now.slope, now.offset, now.w)
         # The bound never falls, though rounding and dropped cuts may make the QP's fall.
         bound = max(bound, planes.lower_bound())
         gap = max(0.0, best.objective - bound) / best.objective if best.objective > 0 else 0.0

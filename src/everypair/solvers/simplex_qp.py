@@ -1,21 +1,26 @@
 """A small concave QP over a simplex, by active sets: exact, and quick from a good start.
 
-    maximise  b . x - 1/2 x' H x   over  x >= 0, sum(x) = 1
+    maximise  b . x - scale/2 x' G x   over  x >= 0, sum(x) = 1
 
 Few of the x are above zero at the solution, and from one cut to the next only some of them
-change: each move is one Cholesky factorisation of that small part of H.
+change. The Cholesky factor of that part of G is kept from one solve to the next, whatever b
+and the scale; a variable that enters or leaves costs the square of their number.
+
+On the simplex a constant added to all of G changes nothing. G + shift is as definite as the
+*differences* between the planes are, which is all that matters there.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotrf, dpotrs
+
+from everypair._kernels import simplex_ascent
 
 Array = NDArray[np.float64]
 
 RIDGE = 1e-13
-"""Share of the largest diagonal added to it: cuts may depend on each other linearly."""
+"""Share of the shift added to the diagonal: planes may depend on each other linearly."""
 
 ACCURACY = 1e-12
 """Of ``max(gradient) - gradient . x``, which bounds how far x is from the maximum."""
@@ -23,65 +28,56 @@ ACCURACY = 1e-12
 MOVES_PER_VARIABLE = 20
 
 
-def simplex_qp(H: Array, b: Array, start: Array) -> Array:
-    """The x that maximises; ``start`` is a point of the simplex, its support the first guess.
+class SimplexQP:
+    """x, starting at the first corner, with what a next solve can reuse."""
 
-    Always a point of the simplex, whatever rounding does: then the best that was reached.
-    """
-    x = start.copy()
-    support: list[int] = np.flatnonzero(x > 0).tolist()
-    ridge = max(RIDGE * float(H.diagonal().max()), np.finfo(float).tiny)
-    gradient = b - H @ x
-    repeated = False
-    for _ in range(MOVES_PER_VARIABLE * b.size):
-        rows = np.array(support)
-        now = x[rows]
-        step = _step(H[np.ix_(rows, rows)], gradient[rows], int(np.argmax(now)), ridge)
-        if step is None:
-            break
-        falling = now + step < 0
-        if np.any(falling):
-            # As far as the first one that reaches zero, which then leaves.
-            share = now[falling] / -step[falling]
-            first = int(np.flatnonzero(falling)[np.argmin(share)])
-            now = np.maximum(now + share.min() * step, 0.0)
-            now[first] = 0.0
-            del support[first]
-        else:
-            now = now + step
-        x[rows] = now / now.sum()
-        gradient = b - H @ x
-        if np.any(falling):
-            continue
-        best, level = int(np.argmax(gradient)), float(gradient @ x)
-        if gradient[best] - level <= ACCURACY * (abs(level) + float(np.abs(b) @ x)):
-            break
-        if best not in support:
-            support.append(best)
-            repeated = False
-        elif repeated:
-            break
-        else:
-            # The ridge has held the step back: once more from here.
-            repeated = True
-    return x
+    def __init__(self) -> None:
+        self.x = np.ones(1)
+        self._support = np.zeros(1, dtype=np.intp)
+        self._size = 1
+        self._shift = 0.0
+        self._factor = np.zeros((1, 1))
 
+    def solve(self, G: Array, b: Array, scale: float) -> Array:
+        """The maximiser; G may have grown by rows and columns at its end since the last time.
 
-def _step(H: Array, gradient: Array, base: int, ridge: float) -> Array | None:
-    """The step to the maximum among these variables, signs free, their sum kept.
+        Always a point of the simplex, whatever rounding does: then the best that was reached.
+        """
+        self._grow(b.size)
+        if self._shift == 0:
+            self._start_factor(G)
+        self._size = simplex_ascent(
+            G,
+            b,
+            scale,
+            self._shift,
+            RIDGE * self._shift,
+            ACCURACY,
+            MOVES_PER_VARIABLE * b.size,
+            self.x,
+            self._support,
+            self._size,
+            self._factor,
+        )
+        return self.x
 
-    In differences from the ``base`` variable: what the gradients have in common, often
-    most of them, drops out before anything is solved. None where H does not factor.
-    """
-    others = np.arange(gradient.size) != base
-    across = H[base, others]
-    reduced = H[np.ix_(others, others)] - across - across[:, None] + H[base, base]
-    reduced[np.diag_indices_from(reduced)] += ridge
-    step = np.zeros(gradient.size)
-    if gradient.size > 1:
-        factor, failed = dpotrf(reduced, lower=1, overwrite_a=1)
-        if failed:
-            return None
-        step[others], _ = dpotrs(factor, gradient[others] - gradient[base], lower=1)
-        step[base] = -step[others].sum()
-    return step if np.all(np.isfinite(step)) else None
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        """Forget the variables that are not kept; they must be zero."""
+        place = np.cumsum(kept) - 1
+        self.x = self.x[kept]
+        self._support[: self._size] = place[self._support[: self._size]]
+
+    def _grow(self, n_variables: int) -> None:
+        self.x = np.append(self.x, np.zeros(n_variables - self.x.size))
+        room = self._support.size
+        if n_variables > room:
+            room = 2 * n_variables
+            support, factor = np.zeros(room, dtype=np.intp), np.zeros((room, room))
+            support[: self._size] = self._support[: self._size]
+            factor[: self._size, : self._size] = self._factor[: self._size, : self._size]
+            self._support, self._factor = support, factor
+
+    def _start_factor(self, G: Array) -> None:
+        self._shift = float(G.diagonal().max()) or 1.0
+        corner = self._support[0]
+        self._factor[0, 0] = np.sqrt(G[corner, corner] + self._shift * (1 + RIDGE))
