@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from everypair.estimators.auc import AUCClassifier as AUCClassifier
     from everypair.estimators.cpauc import CPAUC as CPAUC
+    from everypair.estimators.measure_svm import MeasureSVM as MeasureSVM
     from everypair.estimators.rls import AUCRLS as AUCRLS
     from everypair.estimators.rls_cv import AUCRLSCV as AUCRLSCV
     from everypair.estimators.sparse import AUCClassifierCV as AUCClassifierCV
@@ -25,6 +26,7 @@ _HOME = {
     "AUCRLS": "everypair.estimators.rls",
     "AUCRLSCV": "everypair.estimators.rls_cv",
     "CPAUC": "everypair.estimators.cpauc",
+    "MeasureSVM": "everypair.estimators.measure_svm",
     "auc_path": "everypair.estimators.sparse",
 }
 
@@ -34,6 +36,7 @@ __all__ = [
     "CPAUC",
     "AUCClassifier",
     "AUCClassifierCV",
+    "MeasureSVM",
     "__version__",
     "auc_path",
 ]

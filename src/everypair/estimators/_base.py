@@ -75,7 +75,8 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return codes == 1
 
     def _check_threshold(self) -> None:
-        check_rule(self.threshold)
+        if hasattr(self, "threshold"):  # some cut by a rule of their own
+            check_rule(self.threshold)
 
     def _choose_threshold(
         self, positive: NDArray[np.bool_], scores: Array, sample_weight: Array | None
@@ -161,10 +162,12 @@ def check_penalty_weights(weights: Any, n_features: int) -> Array:
     return out
 
 
-def warn_not_converged(what: str, distance: float, tol: float, n_iter: int) -> None:
+def warn_not_converged(
+    what: str, distance: float, tol: float, n_iter: int, easier: str = "raise alpha"
+) -> None:
     warnings.warn(
         f"The {what} is {distance:.1e} after {n_iter} iterations, above tol={tol:g}: raise "
-        "max_iter, scale the features (StandardScaler) or raise alpha.",
+        f"max_iter, scale the features (StandardScaler) or {easier}.",
         ConvergenceWarning,
         stacklevel=3,
     )

@@ -1,0 +1,279 @@
+"""The support vector machine for a measure of the whole sample."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from everypair.estimators._base import BinaryRanker, linear_scores, warn_not_converged
+from everypair.kernels import KERNEL_NAMES, Kernel, pivoted_cholesky
+from everypair.measures import MEASURES, FixedCount, Measure, measure_of, resolve_k
+
+Array = NDArray[np.float64]
+
+OF_KERNELS = {"coef_", "dual_coef_", "pivots_", "kernel_left_out_", "_expansion"}
+"""Attributes that belong to some kernels only: the last fit's must not outlive it."""
+
+
+class MeasureSVM(BinaryRanker):
+    """Support vector machine trained on F-beta, precision or recall at k, PRBEP or ROC area.
+
+    Minimises (Joachims 2005, Optimization Problem 2; `docs/measures.md` has every choice)
+
+        P(w) = 1/2 |w|^2 + C slack(w) ,
+        slack(w) = max(0, max_y' Delta(y', y) + w . (Psi(y') - Psi(y))) ,
+
+    the inner maximum over all labellings y' of the training sample at once. Psi(y') is
+    ``sum_i y'_i x_i``; for the areas it is ``sum_ij y'_ij (x_i - x_j)`` over the pairs. The loss
+    Delta is ``100 (1 - measure)``; ``2 (b + c)`` for the error; the number of swapped pairs
+    for the areas. The slack bounds the training loss from above (Theorem 1).
+
+    Parameters
+    ----------
+    measure : str, callable or `everypair.measures.Measure`
+        ``"error"``, ``"f1"``, ``"fbeta"``, ``"precision_at_k"``, ``"recall_at_k"``, ``"prbep"``
+        (precision where it equals recall), ``"roc_area"``, ``"partial_roc_area"``; or a
+        function of the counts (a, b, c, d) of true positives, false positives, false negatives
+        and true negatives, higher being better, that works on arrays of counts.
+    C : float > 0
+        Weight of the slack. The slack is a sum over the rows in ``w . Psi``, as in the
+        paper, so the same data twice want another C.
+    beta : float > 0
+        Of ``"fbeta"``: how much more recall weighs than precision.
+    k : int, float or str
+        Of ``"precision_at_k"`` and ``"recall_at_k"``: a count of rows, a share of them below
+        1, or a multiple of the positives such as ``"2p"``.
+    fpr : (low, high)
+        Of ``"partial_roc_area"``: the range of false positive rates.
+    kernel : str or callable
+        ``"linear"``, ``"rbf"``, ``"poly"`` or another kernel of `sklearn.metrics.pairwise`,
+        ``"precomputed"``, or a function of two blocks of rows.
+    gamma : "scale", "auto" or float
+        Of the kernels that have one, as in `sklearn.svm.SVC`.
+    degree, coef0 : float
+        Of the polynomial kernel.
+    kernel_tol : float
+        The kernel matrix is replaced by a factor of low rank that leaves out this share of
+        its trace.
+    max_rank : int
+        Columns of that factor at most.
+    fit_intercept : bool
+        Adds the paper's constant feature, 1 in every row and penalised like the others, for the
+        measures that depend on where zero lies; for those that rank, a constant drops out of
+        the pairs or of the top k, and the intercept is set to the cut that the measure
+        implies. False: no intercept at all.
+    tol : float
+        Relative duality gap to reach.
+    max_iter : int
+        Cuts (most violated labellings) at most.
+    verbose : int
+        1 prints a line a cut.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features)
+        Linear kernel only.
+    dual_coef_ : array of shape (1, rank)
+        Other kernels: the score is ``sum_r dual_coef_r k(x, x_r)`` over the rows ``pivots_``.
+    pivots_ : array of row numbers
+    kernel_left_out_ : float
+        Share of the kernel's trace that the low rank leaves out.
+    intercept_ : array of shape (1,)
+    classes_ : array of the two labels; the second is the positive one.
+    measure_ : the `Measure`
+    objective_ : float
+        P at the solution.
+    slack_ : float
+    dual_gap_ : float
+        ``(P - D) / P``: P from one most violated search at the solution, D from the QP.
+    train_value_ : float
+        The measure on the training rows.
+    n_iter_ : int
+        Cuts.
+    n_cuts_ : int
+        Cuts in the model at the end.
+    history_ : list of (seconds, objective, gap)
+
+    Notes
+    -----
+    `predict` says positive above zero: for error, F-beta and functions of the table that is
+    the rule the slack is a bound for. For the measures at k zero lies between the k-th and the
+    next training score; `predict_top_k` takes exactly k of a batch. For ``"roc_area"`` zero
+    maximises true less false positive rate, for ``"partial_roc_area"`` it keeps the false
+    positive rate at the upper end of the range.
+
+    Where the classes overlap much and the positives are rare, the slack of F-beta and its kin
+    may have its minimum at w = 0: no linear rule then has a better bound than none. The fit
+    says so with a warning.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from everypair import MeasureSVM
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), MeasureSVM("f1", C=0.01)).fit(X, y)
+    >>> print(f"{model[-1].train_value_:.3f}")
+    0.989
+    >>> model[-1].dual_gap_ <= 1e-3
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "measure": [StrOptions(set(MEASURES)), callable, Measure],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "beta": [Interval(Real, 0, None, closed="neither")],
+        "k": [Real, str, None],
+        "fpr": ["array-like"],
+        "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Real],
+        "kernel_tol": [Interval(Real, 0, 1, closed="left")],
+        "max_rank": [Interval(Integral, 1, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        measure: str | Measure | Callable[..., Any] = "f1",
+        C: float = 1.0,
+        beta: float = 1.0,
+        k: int | float | str | None = None,
+        fpr: tuple[float, float] = (0.0, 0.1),
+        kernel: str | Callable[..., Any] = "linear",
+        gamma: float | str = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        kernel_tol: float = 1e-8,
+        max_rank: int = 1000,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        verbose: int = 0,
+    ):
+        self.measure = measure
+        self.C = C
+        self.beta = beta
+        self.k = k
+        self.fpr = fpr
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_tol = kernel_tol
+        self.max_rank = max_rank
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Fit on rows X with labels y.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
+            The kernel matrix for ``kernel="precomputed"``.
+        y : array of shape (n_rows,) with two distinct labels
+        """
+        from everypair.matrix import as_matrix
+        from everypair.solvers.cutting_plane import cutting_plane
+        from everypair.threads import thread_limit
+
+        self._validate_params()
+        X, positive, _ = self._validate_fit(X, y, None)
+        measure = measure_of(self.measure, beta=self.beta, k=self.k, fpr=self.fpr)
+        for stale in OF_KERNELS & vars(self).keys():
+            delattr(self, stale)
+        with thread_limit(), np.errstate(over="ignore", invalid="ignore"):
+            features = X if self.kernel == "linear" else self._low_rank(X)
+            fit = cutting_plane(
+                as_matrix(features),
+                positive,
+                measure,
+                float(self.C),
+                constant=bool(self.fit_intercept) and not measure.ranks,
+                tol=float(self.tol),
+                max_iter=int(self.max_iter),
+                verbose=int(self.verbose),
+            )
+            self.train_value_ = measure.value(positive, fit.scores)
+        self.measure_ = measure
+        self.objective_, self.slack_, self.dual_gap_ = fit.objective, fit.slack, fit.gap
+        self.n_iter_, self.n_cuts_, self.history_ = fit.n_iter, fit.n_cuts, fit.history
+        self._positive_share = float(positive.mean())
+        cut = measure.threshold(positive, fit.scores) if self.fit_intercept else 0.0
+        self.intercept_ = np.array([fit.constant - cut])
+        self._set_coefficients(fit.coef)
+        if fit.gap > self.tol:
+            warn_not_converged("relative duality gap", fit.gap, self.tol, fit.n_iter, "lower C")
+        elif not np.any(fit.coef):
+            warnings.warn(
+                f"The best slack, {fit.slack:g}, is that of w = 0: the classes overlap too much "
+                f"for a bound on measure={self.measure!r}. AUCClassifier with a threshold for "
+                "the measure has no such limit.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _low_rank(self, X: Any) -> Array:
+        kernel = Kernel(self.kernel, self.gamma, self.degree, self.coef0).on(X)
+        basis = pivoted_cholesky(kernel, float(self.kernel_tol), int(self.max_rank))
+        self.pivots_, self.kernel_left_out_ = basis.pivots, basis.left_out
+        self._basis, self._expansion = basis, kernel.expansion(basis.pivots)
+        if basis.left_out > self.kernel_tol:
+            warnings.warn(
+                f"{basis.pivots.size} columns leave out {basis.left_out:.1e} of the kernel's "
+                f"trace, more than kernel_tol={self.kernel_tol:g}: raise max_rank or kernel_tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return basis.features
+
+    def _set_coefficients(self, coef: Array) -> None:
+        if self.kernel == "linear":
+            self.coef_ = coef.reshape(1, -1)
+        else:
+            self.dual_coef_ = self._basis.coefficients(coef).reshape(1, -1)
+            del self._basis
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores less the cut: the higher, the more likely of class ``classes_[1]``."""
+        X = self._validate_predict(X)
+        if self.kernel == "linear":
+            return linear_scores(X, self.coef_[0]) + self.intercept_[0]
+        return self._expansion.scores(X, self.dual_coef_[0]) + self.intercept_[0]
+
+    def predict_top_k(self, X: Any, k: int | float | str | None = None) -> NDArray[Any]:
+        """``classes_[1]`` for exactly the k highest scores of this batch of rows.
+
+        ``k`` as the parameter of that name, which it is by default. A multiple of the
+        positives is of those expected: the training share of them times the rows.
+        """
+        scores = self.decision_function(X)
+        if k is None and isinstance(self.measure_, FixedCount):
+            k = self.measure_.k
+        if k is None:
+            raise ValueError(f"measure={self.measure!r} has no k: give predict_top_k(X, k=...).")
+        count = resolve_k(k, scores.size, self._positive_share * scores.size)
+        chosen = np.zeros(scores.size, dtype=int)
+        chosen[np.argsort(-scores, kind="stable")[:count]] = 1
+        return self.classes_[chosen]

@@ -1,0 +1,80 @@
+"""Measures of a whole sample: value, loss, and the labelling that scores get most wrong.
+
+measure = measure_of("f1")
+measure.value(y == 1, scores), measure.loss(y == 1, scores)
+measure.most_violated(y == 1, scores)  # -> Violation(loss, change)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from everypair.measures._base import Measure, Violation
+from everypair.measures.at_k import resolve_k
+from everypair.measures.contingency import (
+    BreakEven,
+    ContingencyMeasure,
+    ErrorRate,
+    FBeta,
+    FixedCount,
+    PrecisionAtK,
+    RecallAtK,
+    TableMeasure,
+)
+from everypair.measures.roc_area import PartialROCArea, ROCArea
+from everypair.measures.tables import Ranked
+
+__all__ = [
+    "MEASURES",
+    "BreakEven",
+    "ContingencyMeasure",
+    "ErrorRate",
+    "FBeta",
+    "FixedCount",
+    "Measure",
+    "PartialROCArea",
+    "PrecisionAtK",
+    "ROCArea",
+    "Ranked",
+    "RecallAtK",
+    "TableMeasure",
+    "Violation",
+    "measure_of",
+    "resolve_k",
+]
+
+MEASURES: dict[str, Callable[[float, Any, Any], Measure]] = {
+    "error": lambda beta, k, fpr: ErrorRate(),
+    "f1": lambda beta, k, fpr: FBeta(1.0),
+    "fbeta": lambda beta, k, fpr: FBeta(beta),
+    "precision_at_k": lambda beta, k, fpr: PrecisionAtK(k),
+    "recall_at_k": lambda beta, k, fpr: RecallAtK(k),
+    "prbep": lambda beta, k, fpr: BreakEven(),
+    "roc_area": lambda beta, k, fpr: ROCArea(),
+    "partial_roc_area": lambda beta, k, fpr: PartialROCArea(fpr),
+}
+
+
+def measure_of(
+    measure: str | Measure | Callable[..., Any],
+    *,
+    beta: float = 1.0,
+    k: int | float | str | None = None,
+    fpr: tuple[float, float] = (0.0, 0.1),
+) -> Measure:
+    """The measure of that name, a `Measure` as it is, or a function of (a, b, c, d).
+
+    ``beta`` belongs to ``"fbeta"``, ``k`` to ``"precision_at_k"`` and ``"recall_at_k"``,
+    ``fpr`` to ``"partial_roc_area"``.
+    """
+    if isinstance(measure, Measure):
+        return measure
+    if not isinstance(measure, str):
+        return TableMeasure(measure)
+    if measure not in MEASURES:
+        raise ValueError(
+            f"measure={measure!r} is not known: use one of {', '.join(map(repr, MEASURES))}, "
+            "a function of (a, b, c, d) or a Measure."
+        )
+    return MEASURES[measure](beta, k, fpr)

@@ -1,0 +1,205 @@
+"""Measures of the contingency table (Joachims 2005, section 4.1).
+
+                 y = 1   y = -1
+    y' =  1        a       b
+    y' = -1        c       d
+
+Psi(y') = sum_i y'_i x_i, so a row that y' labels wrongly changes its coefficient by 2. With a
+and b given, the best labelling has the a highest positives and the b highest negatives on top
+(Lemma 1); a measure only has to find the best a and b.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from everypair.measures._base import PERCENT, Array, Bools, Measure, Violation, class_counts
+from everypair.measures.at_k import Share, resolve_k
+from everypair.measures.tables import LossRows, Ranked, TableFunction, checked
+
+
+class ContingencyMeasure(Measure):
+    """A measure of the table: a subclass gives `of_table`, and `search` if it knows a faster one.
+
+    The loss is ``100 (best - value)``, best being the value of the true labelling: the
+    paper's ``100 (1 - value)`` wherever a perfect table is worth 1.
+    """
+
+    _rows: LossRows | None = None
+
+    def of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
+        """The measure's value, entry by entry where the counts are arrays."""
+        raise NotImplementedError
+
+    def loss_of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
+        """Delta of the table."""
+        return PERCENT * (self.of_table(a + c, 0 * b, 0 * c, b + d) - self.of_table(a, b, c, d))
+
+    def search(self, ranked: Ranked) -> tuple[int, int]:
+        """The a and b with the largest ``Delta + positive_gain[a] + negative_gain[b]``.
+
+        Here every table counts: O(n^2) time at worst, O(n) memory (`tables.LossRows`).
+        """
+        key = ranked.n_positive, ranked.n_negative
+        if self._rows is None or self._rows.counts != key:
+            self._rows = LossRows(self.loss_of_table, *key)
+        return self._rows.search(ranked)
+
+    def predicted(self, positive: Bools, scores: Array) -> Bools:
+        """The labelling with the largest ``sum_i y'_i s_i`` (eq. 5)."""
+        return scores > 0
+
+    def _table(self, positive: Bools, scores: Array) -> tuple[int, int, int, int]:
+        n_positive, n_negative = class_counts(positive)
+        above = self.predicted(positive, scores)
+        a = int(np.count_nonzero(above & positive))
+        b = int(np.count_nonzero(above)) - a
+        return a, b, n_positive - a, n_negative - b
+
+    def value(self, positive: Bools, scores: Array) -> float:
+        return float(self.of_table(*self._table(positive, scores)))
+
+    def loss(self, positive: Bools, scores: Array) -> float:
+        return float(self.loss_of_table(*self._table(positive, scores)))
+
+    def most_violated(self, positive: Bools, scores: Array) -> Violation:
+        ranked = Ranked(positive, scores)
+        a, b = self.search(ranked)
+        table = a, b, ranked.n_positive - a, ranked.n_negative - b
+        return Violation(float(self.loss_of_table(*table)), ranked.change(a, b))
+
+
+class ErrorRate(ContingencyMeasure):
+    """``1 - (b + c) / n``, with the loss ``2 (b + c)`` of Theorem 3: the ordinary hinge SVM."""
+
+    def of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
+        return (a + d) / (a + b + c + d)
+
+    def loss_of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
+        return 2.0 * (b + c)
+
+    def most_violated(self, positive: Bools, scores: Array) -> Violation:
+        # Each row on its own: a wrong label gains 2 - 2 y_i s_i.
+        class_counts(positive)
+        sign = np.where(positive, 1.0, -1.0)
+        wrong = sign * scores < 1
+        return Violation(2.0 * np.count_nonzero(wrong), np.where(wrong, -2 * sign, 0.0))
+
+
+class FBeta(ContingencyMeasure):
+    """``(1 + beta^2) a / ((1 + beta^2) a + b + beta^2 c)`` (eq. 11).
+
+    For fixed a the loss is concave in b, and so is the gain: the best b(a) is where one more
+    false positive stops paying. As a grows, b(a) rises to a peak and falls again (beyond
+    beta = 1 it only rises), so walking along it costs O(n) after the sort.
+    """
+
+    def __init__(self, beta: float = 1.0):
+        if not (np.isfinite(beta) and beta > 0):
+            raise ValueError(f"beta={beta!r} must be a positive number.")
+        self.beta = float(beta)
+
+    def of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
+        more = 1 + self.beta**2
+        return more * a / (more * a + b + self.beta**2 * c)
+
+    def search(self, ranked: Ranked) -> tuple[int, int]:
+        from everypair._kernels import best_f_beta_table
+
+        return best_f_beta_table(
+            ranked.positive_gain,
+            ranked.negative_gain,
+            ranked.negative_scores,
+            PERCENT * (1 + self.beta**2),
+            self.beta**2 * ranked.n_positive,
+        )
+
+
+class FixedCount(ContingencyMeasure):
+    """Measures whose labellings have exactly k positives; the rule takes the k highest scores.
+
+    Their losses fall by the same amount for each true positive, so the most violated
+    labelling takes the k highest scores after the positives' are lowered by half of that: a
+    selection in O(n), no sort.
+    """
+
+    ranks = True
+
+    def __init__(self, k: Share):
+        self.k = k
+
+    def count(self, n_rows: int, n_positive: int) -> int:
+        """k for a sample of this size."""
+        return resolve_k(self.k, n_rows, n_positive)
+
+    def loss_of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
+        return PERCENT * (1 - self.of_table(a, b, c, d))
+
+    def predicted(self, positive: Bools, scores: Array) -> Bools:
+        n_positive, _ = class_counts(positive)
+        return top(scores, self.count(scores.size, n_positive))
+
+    def most_violated(self, positive: Bools, scores: Array) -> Violation:
+        n_positive, n_negative = class_counts(positive)
+        k = self.count(scores.size, n_positive)
+        one_more = self.loss_of_table(0, k, n_positive, n_negative - k)
+        one_more -= self.loss_of_table(1, k - 1, n_positive - 1, n_negative - k + 1)
+        chosen = top(scores - np.where(positive, one_more / 2, 0.0), k)
+        a = int(np.count_nonzero(chosen & positive))
+        loss = self.loss_of_table(a, k - a, n_positive - a, n_negative - k + a)
+        return Violation(float(loss), 2.0 * (chosen.astype(np.float64) - positive))
+
+    def threshold(self, positive: Bools, scores: Array) -> float:
+        """Halfway between the k-th and the next training score."""
+        n_positive, _ = class_counts(positive)
+        k = self.count(scores.size, n_positive)
+        if k == scores.size:
+            return float(np.nextafter(scores.min(), -np.inf))
+        inside, outside = np.partition(scores, (-k - 1, -k))[[-k, -k - 1]]
+        between = outside / 2 + inside / 2
+        return float(between if between < inside else outside)
+
+
+class PrecisionAtK(FixedCount):
+    """``a / (a + b)`` with ``a + b = k`` (eq. 12)."""
+
+    def of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
+        return a / (a + b)
+
+
+class RecallAtK(FixedCount):
+    """``a / (a + c)`` with ``a + b = k`` (eq. 12, whose denominator is misprinted as b + d)."""
+
+    def of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
+        return a / (a + c)
+
+
+class BreakEven(PrecisionAtK):
+    """Precision where it equals recall: ``a / (a + b)`` with ``a + b = a + c`` (PRBEP)."""
+
+    def __init__(self) -> None:
+        super().__init__("1p")
+
+
+def top(scores: Array, k: int) -> Bools:
+    """Which are the k highest scores; among equal ones any."""
+    chosen = np.zeros(scores.size, dtype=bool)
+    chosen[np.argpartition(scores, scores.size - k)[scores.size - k :]] = True
+    return chosen
+
+
+class TableMeasure(ContingencyMeasure):
+    """Any function of the counts (a, b, c, d), higher being better: Algorithm 2, pruned.
+
+    ``function`` is given arrays of counts and answers entry by entry.
+    """
+
+    def __init__(self, function: TableFunction):
+        if not callable(function):
+            raise ValueError(f"measure={function!r} is neither a known name nor a callable.")
+        self.function = function
+
+    def of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
+        return checked(self.function, a, b, c, d)

@@ -1,0 +1,139 @@
+"""Area under the ROC curve, whole or over a range of false positive rates.
+
+A labelling here is a ranking: it says of each pair of a positive i and a negative j which of
+the two comes first. Psi adds up ``+-(x_i - x_j)``, so a swapped pair changes the
+coefficients of its rows by 2 (Joachims 2005, section 4.2).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from everypair.measures._base import Array, Bools, Measure, Violation, class_counts
+from everypair.metrics.thresholds import threshold_for
+
+
+class ROCArea(Measure):
+    """``1 - swapped pairs / (n+ n-)`` (eq. 13), ties counted half; the loss is swapped pairs.
+
+    Each pair is labelled on its own: swapping it gains ``1 - 2 (s_i - s_j)``. So the slack is
+    ``2 sum_ij max(0, 1/2 - (s_i - s_j))``, the ROC-SVM with margin 1/2.
+    """
+
+    ranks = True
+
+    def value(self, positive: Bools, scores: Array) -> float:
+        from everypair.pairs import Pairs, auc
+
+        return auc(Pairs.of(positive), scores)
+
+    def loss(self, positive: Bools, scores: Array) -> float:
+        n_positive, n_negative = class_counts(positive)
+        return n_positive * n_negative * (1 - self.value(positive, scores))
+
+    def most_violated(self, positive: Bools, scores: Array) -> Violation:
+        from everypair.pairs import Pairs
+        from everypair.pairs.sorted import POSITIVE_SHORTFALL, SortedScores
+
+        change = np.empty(scores.size)
+        swapped = 0.0
+        for side, sign in SortedScores(Pairs.of(positive), 2 * scores).sides:
+            counts = side.count_short(POSITIVE_SHORTFALL)
+            change[side.target_rows] = -2 * sign * counts
+            swapped = float(counts.sum())
+        return Violation(swapped, change)
+
+    def threshold(self, positive: Bools, scores: Array) -> float:
+        """Where true less false positive rate is largest: the area itself asks for no cut."""
+        return threshold_for(positive, scores, "balanced")
+
+
+class PartialROCArea(Measure):
+    """Mean true positive rate over false positive rates from ``low`` to ``high``.
+
+    The loss is the number of swapped pairs inside the range: the negative of rank r counts
+    with the share ``v_r`` of its step ``[r - 1, r] / n-`` that lies in the range. The slack
+    is the tight bound of Narasimhan & Agarwal (2013): with ``u_r`` the share that lies below
+    ``high``, and the negatives in descending order,
+
+        slack = sum_i max_R sum_{r <= R} v_r - 2 u_r (s_i - s_(r)) .
+
+    Negatives ranked beyond ``high`` never count. Those above ``low`` bring no loss, and count
+    only as far as a positive must be put below them to reach the range (none where low = 0).
+    With the range (0, 1) this is `ROCArea`.
+    """
+
+    ranks = True
+
+    def __init__(self, fpr: tuple[float, float] = (0.0, 0.1)):
+        try:
+            low, high = (float(end) for end in fpr)
+        except (TypeError, ValueError):
+            low = high = np.nan
+        if not 0 <= low < high <= 1:
+            raise ValueError(f"fpr={fpr!r} must be a pair (low, high) with 0 <= low < high <= 1.")
+        self.low, self.high = low, high
+
+    def value(self, positive: Bools, scores: Array) -> float:
+        n_positive, n_negative = class_counts(positive)
+        descending = np.argsort(scores)[::-1]
+        ranked = scores[descending]
+        # One corner a distinct score: tied rows share a straight piece of the curve.
+        ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
+        true_positives = np.cumsum(positive[descending])[ends]
+        tpr = np.append(0.0, true_positives / n_positive)
+        fpr = np.append(0.0, (ends + 1 - true_positives) / n_negative)
+        area = _area_up_to(self.high, fpr, tpr) - _area_up_to(self.low, fpr, tpr)
+        return float(area / (self.high - self.low))
+
+    def loss(self, positive: Bools, scores: Array) -> float:
+        n_positive, n_negative = class_counts(positive)
+        pairs = n_positive * n_negative * (self.high - self.low)
+        return pairs * (1 - self.value(positive, scores))
+
+    def most_violated(self, positive: Bools, scores: Array) -> Violation:
+        _, n_negative = class_counts(positive)
+        end, begin = self.high * n_negative, self.low * n_negative
+        first, last = int(np.floor(begin)), min(n_negative, int(np.ceil(end)))
+        positives, negatives = np.flatnonzero(positive), np.flatnonzero(~positive)
+        if last < n_negative:
+            highest = np.argpartition(scores[negatives], n_negative - last)[n_negative - last :]
+            negatives = negatives[highest]
+        negatives = negatives[np.argsort(scores[negatives])[::-1]]
+        s, t = scores[positives], scores[negatives]
+        rank = np.arange(last)
+        below_high = np.clip(end - rank, 0, 1)
+        inside = below_high - np.clip(begin - rank, 0, 1)
+        sums = [
+            np.append(0.0, np.cumsum(terms)) for terms in (inside, below_high, 2 * below_high * t)
+        ]
+
+        # A further negative pays while s_(r) > s_i above the range and s_(r) > s_i - 1/2 inside
+        # it: one candidate in each stretch, and the negative on whose step the range begins.
+        ascending = t[::-1]
+        above = last - np.searchsorted(ascending, s, side="right")
+        within = last - np.searchsorted(ascending, s - 0.5, side="right")
+        candidates = [np.minimum(above, first), np.maximum(within, first)]
+        if first < begin:
+            candidates.append(np.full(s.size, first + 1))
+        totals = np.stack([sums[0][r] + sums[2][r] - 2 * sums[1][r] * s for r in candidates])
+        chosen = np.stack(candidates)[np.argmax(totals, axis=0), np.arange(s.size)]
+
+        change = np.zeros(scores.size)
+        change[positives] = -2 * sums[1][chosen]
+        put_below = np.bincount(chosen, minlength=last + 1)[::-1].cumsum()[::-1]
+        change[negatives] = 2 * below_high * put_below[1:]
+        return Violation(float(sums[0][chosen].sum()), change)
+
+    def threshold(self, positive: Bools, scores: Array) -> float:
+        """The cut whose false positive rate is the highest that the range allows."""
+        return threshold_for(positive, scores, fpr=self.high)
+
+
+def _area_up_to(end: float, x: Array, y: Array) -> float:
+    """The area from 0 to ``end`` under straight lines between the points."""
+    inside = int(np.searchsorted(x, end, side="right"))
+    if inside == x.size:
+        return float(np.trapezoid(y, x))
+    height = np.interp(end, x[inside - 1 : inside + 1], y[inside - 1 : inside + 1])
+    return float(np.trapezoid(np.append(y[:inside], height), np.append(x[:inside], end)))

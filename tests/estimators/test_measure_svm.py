@@ -1,0 +1,374 @@
+"""MeasureSVM against independent solutions, and as a scikit-learn user meets it."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import textwrap
+import warnings
+from itertools import product
+
+import clarabel
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, make_classification
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import f1_score
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from everypair import AUCClassifier, MeasureSVM
+from everypair.measures import ContingencyMeasure, measure_of
+
+CHECKED = [
+    MeasureSVM(),
+    MeasureSVM("error", fit_intercept=False),
+    MeasureSVM("recall_at_k", k="1p"),
+    MeasureSVM("partial_roc_area"),
+    MeasureSVM(kernel="rbf"),
+]
+"""Not "precomputed": scikit-learn's checks hand over matrices that are no kernels."""
+
+
+@parametrize_with_checks(CHECKED)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def small(n_rows=60, n_columns=4, seed=0, separation=1.0):
+    X, y = make_classification(
+        n_rows, n_columns, n_informative=3, n_redundant=0, weights=[0.65],
+        class_sep=separation, flip_y=0.05, random_state=seed,
+    )  # fmt: skip
+    return StandardScaler().fit_transform(X), y
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    return StandardScaler().fit_transform(X), 1 - y
+
+
+def slack_qp(slopes, losses, C):
+    """``min 1/2 |w|^2 + C xi`` under every constraint at once, by an interior point solver."""
+    n_cuts, n_columns = slopes.shape
+    quadratic = sparse.diags([1.0] * n_columns + [0.0]).tocsc()
+    rows = np.vstack([np.column_stack([slopes, -np.ones(n_cuts)]), [0.0] * n_columns + [-1.0]])
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
+    solution = clarabel.DefaultSolver(
+        quadratic,
+        np.append(np.zeros(n_columns), C),
+        sparse.csc_matrix(rows),
+        np.append(-losses, 0.0),
+        [clarabel.NonnegativeConeT(n_cuts + 1)],
+        settings,
+    ).solve()
+    return np.array(solution.x[:n_columns]), solution.obj_val
+
+
+@pytest.mark.parametrize("C", [1e-3, 0.1, 10.0])
+def test_error_with_c_equals_the_hinge_svm_with_twice_c(C):
+    """Theorem 3."""
+    X, y = small(200, separation=0.7)
+    ours = MeasureSVM("error", C=C, fit_intercept=False, tol=1e-8, max_iter=5000).fit(X, y)
+    theirs = LinearSVC(loss="hinge", C=2 * C, fit_intercept=False, tol=1e-10, max_iter=10**6).fit(
+        X, y
+    )
+    margins = np.where(y == 1, 1, -1) * (X @ theirs.coef_[0])
+    objective = theirs.coef_[0] @ theirs.coef_[0] / 2 + 2 * C * np.maximum(0, 1 - margins).sum()
+    assert ours.objective_ == pytest.approx(objective, rel=1e-7)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=2e-3 * np.abs(theirs.coef_).max())
+
+
+@pytest.mark.parametrize("C", [1e-6, 1e-4, 1e-2])
+def test_roc_area_with_c_equals_the_mean_pair_hinge_rescaled(C):
+    """With v = 2w and alpha = 1 / (4 C n+ n-): P_multi(w) = C n+ n- P_hinge(v)."""
+    X, y = small(200, separation=0.7)
+    n_pairs = y.sum() * (1 - y).sum()
+    ours = MeasureSVM("roc_area", C=C, tol=1e-7, max_iter=5000).fit(X, y)
+    theirs = AUCClassifier(loss="hinge", alpha=1 / (4 * C * n_pairs), tol=1e-8).fit(X, y)
+    assert ours.objective_ == pytest.approx(C * n_pairs * theirs.objective_, rel=1e-6)
+    # The gap pins w to sqrt(2 gap P) at worst.
+    off = np.linalg.norm(ours.coef_ - theirs.coef_ / 2)
+    assert off <= np.sqrt(4 * 1e-7 * ours.objective_) + 1e-9
+    assert ours.train_value_ == pytest.approx(theirs.train_auc_, abs=1e-3)
+
+
+def test_roc_area_equals_the_qp_over_pairs():
+    X, y = small(40)
+    difference = (X[y == 1][:, None] - X[y == 0][None]).reshape(-1, X.shape[1])
+    C = 0.01
+    n_pairs, n_columns = difference.shape
+    quadratic = sparse.diags([1.0] * n_columns + [0.0] * n_pairs).tocsc()
+    rows = sparse.bmat(
+        [[-sparse.csc_matrix(difference), -sparse.eye(n_pairs)], [None, -sparse.eye(n_pairs)]]
+    ).tocsc()
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    solution = clarabel.DefaultSolver(
+        quadratic,
+        np.r_[np.zeros(n_columns), np.full(n_pairs, 2 * C)],
+        rows,
+        np.r_[np.full(n_pairs, -0.5), np.zeros(n_pairs)],
+        [clarabel.NonnegativeConeT(2 * n_pairs)],
+        settings,
+    ).solve()
+    ours = MeasureSVM("roc_area", C=C, tol=1e-8, max_iter=5000).fit(X, y)
+    assert ours.objective_ == pytest.approx(solution.obj_val, rel=1e-6)
+    np.testing.assert_allclose(ours.coef_[0], solution.x[:n_columns], atol=1e-4)
+
+
+@pytest.mark.parametrize("measure", ["error", "f1", "fbeta", "prbep", "jaccard"])
+@pytest.mark.parametrize("C", [1e-3, 1.0])
+def test_fit_equals_the_qp_under_every_labelling(measure, C):
+    X, y = small(10, seed=3)
+    constant = measure != "prbep"
+    features = np.column_stack([X, np.ones(len(y))]) if constant else X
+    asked = jaccard if measure == "jaccard" else measure
+    table = measure_of(asked, beta=0.5)
+    slopes, losses = [], []
+    for labels in product([0, 1], repeat=len(y)):
+        label = np.array(labels)
+        if measure == "prbep" and label.sum() != y.sum():
+            continue
+        a, b = label @ y, label @ (1 - y)
+        losses.append(float(table.loss_of_table(a, b, y.sum() - a, (1 - y).sum() - b)))
+        slopes.append(2.0 * (label - y) @ features)
+    w, objective = slack_qp(np.array(slopes), np.array(losses), C)
+    model = MeasureSVM(asked, C=C, beta=0.5, tol=1e-9, max_iter=5000).fit(X, y)
+    assert model.objective_ == pytest.approx(objective, rel=1e-6)
+    ours = np.append(model.coef_, model.intercept_) if constant else model.coef_[0]
+    np.testing.assert_allclose(ours, w, atol=1e-3 * np.abs(w).max())
+
+
+def jaccard(a, b, c, d):
+    return a / (a + b + c)
+
+
+ASKED = [
+    ("error", {}),
+    ("f1", {}),
+    ("fbeta", {"beta": 2.0}),
+    ("precision_at_k", {"k": 0.1}),
+    ("recall_at_k", {"k": "2p"}),
+    ("prbep", {}),
+    ("roc_area", {}),
+    ("partial_roc_area", {"fpr": (0.05, 0.3)}),
+    (jaccard, {}),
+]
+
+
+@pytest.mark.parametrize(("measure", "options"), ASKED)
+@pytest.mark.parametrize("C", [1e-4, 1.0])
+def test_every_measure_reaches_its_gap_and_the_slack_bounds_its_loss(cancer, measure, options, C):
+    X, y = cancer
+    model = MeasureSVM(measure, C=C, **options).fit(X, y)
+    assert 0 <= model.dual_gap_ <= 1e-3
+    scores = X @ model.coef_[0] + model.intercept_[0]
+    if options.get("k") is None:
+        # Theorem 1; its proof needs the true labelling among those allowed, k = n+.
+        assert model.slack_ >= model.measure_.loss(y == 1, scores) - 1e-9
+    assert model.train_value_ == pytest.approx(model.measure_.value(y == 1, scores), abs=1e-12)
+    assert model.train_value_ > 0.9
+
+
+def test_gap_is_true_to_a_tighter_solution(cancer):
+    X, y = cancer
+    rough = MeasureSVM("f1", C=0.1, tol=1e-2).fit(X, y)
+    exact = MeasureSVM("f1", C=0.1, tol=1e-6, max_iter=5000).fit(X, y)
+    assert exact.objective_ <= rough.objective_
+    assert rough.objective_ * (1 - rough.dual_gap_) <= exact.objective_
+
+
+def test_too_few_cuts_warn(cancer):
+    with pytest.warns(ConvergenceWarning, match=r"duality gap is .* lower C"):
+        MeasureSVM(max_iter=3).fit(*cancer)
+
+
+def test_hopeless_overlap_warns_that_w_is_zero():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((500, 3)), rng.random(500) < 0.1
+    with pytest.warns(ConvergenceWarning, match="is that of w = 0"):
+        model = MeasureSVM("f1").fit(X, y)
+    assert model.slack_ == pytest.approx(100)
+
+
+FORMATS = {
+    "F": np.asfortranarray,
+    "float32": lambda X: X.astype(np.float32),
+    "CSR": sparse.csr_matrix,
+    "CSC": sparse.csc_array,
+    "CSR float32": lambda X: sparse.csr_matrix(X.astype(np.float32)),
+}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_every_format_gives_the_same_fit(cancer, form, kernel):
+    X, y = cancer[0][:200].astype(np.float32).astype(float), cancer[1][:200]
+    shaped = FORMATS[form](X)
+    model = MeasureSVM("f1", C=0.01, kernel=kernel, gamma=0.02, kernel_tol=1e-4)
+    dense, other = clone(model).fit(X, y), clone(model).fit(shaped, y)
+    assert other.objective_ == pytest.approx(dense.objective_, rel=2e-3)
+    np.testing.assert_allclose(
+        dense.decision_function(X), dense.decision_function(shaped), rtol=1e-9, atol=1e-9
+    )
+    assert np.mean(dense.predict(X) == other.predict(shaped)) > 0.99
+
+
+@pytest.mark.parametrize("measure", ["f1", "roc_area"])
+def test_linear_kernel_by_the_kernel_route_is_the_linear_fit(measure):
+    X, y = small(100)
+    C = 0.01 if measure == "f1" else 1e-4
+    options = {"C": C, "tol": 1e-7, "max_iter": 5000}
+    linear = MeasureSVM(measure, **options).fit(X, y)
+    kernel = MeasureSVM(measure, kernel=lambda X, Z: X @ Z.T, **options).fit(X, y)
+    matrix = MeasureSVM(measure, kernel="precomputed", **options).fit(X @ X.T, y)
+    assert kernel.objective_ == pytest.approx(linear.objective_, rel=1e-6)
+    atol = 1e-2 * np.abs(linear.decision_function(X)).max()
+    np.testing.assert_allclose(kernel.decision_function(X), linear.decision_function(X), atol=atol)
+    np.testing.assert_allclose(
+        matrix.decision_function(X @ X.T), kernel.decision_function(X), atol=atol
+    )
+
+
+def test_rbf_scores_of_the_training_rows_come_back_from_the_pivots():
+    X, y = small(150)
+    model = MeasureSVM("f1", kernel="rbf", C=0.1).fit(X, y)
+    assert model.kernel_left_out_ <= 1e-8
+    scores = model.decision_function(X)
+    assert model.measure_.value(y == 1, scores) == model.train_value_
+    assert model.objective_ >= 0.1 * model.measure_.most_violated(y == 1, scores).slack(scores)
+    same = rbf_kernel(X, X[model.pivots_], gamma=1 / 4) @ model.dual_coef_[0]
+    np.testing.assert_allclose(scores, same + model.intercept_, atol=1e-10)
+
+
+def test_too_low_a_rank_warns():
+    with pytest.warns(ConvergenceWarning, match="5 columns leave out .* raise max_rank"):
+        MeasureSVM(kernel="rbf", max_rank=5).fit(*small())
+
+
+@pytest.mark.parametrize("k", [7, 0.2, "1.5p"])
+def test_predictions_at_k_are_exactly_k(cancer, k):
+    X, y = cancer
+    model = MeasureSVM("precision_at_k", k=k, C=1e-3).fit(X, y)
+    expected = {7: 7, 0.2: round(0.2 * len(y)), "1.5p": round(1.5 * y.sum())}[k]
+    chosen = model.predict_top_k(X)
+    assert chosen.sum() == expected
+    np.testing.assert_array_equal(chosen, model.predict(X))
+    scores = model.decision_function(X)
+    assert scores[chosen == 1].min() >= scores[chosen == 0].max()
+    assert model.predict_top_k(X[:50], k=5).sum() == 5
+    if k == "1.5p":
+        assert model.predict_top_k(X[:100]).sum() == round(150 * y.mean())
+
+
+def test_rules_of_the_other_measures(cancer):
+    X, y = cancer
+    prbep = MeasureSVM("prbep", C=1e-3).fit(X, y)
+    assert prbep.predict(X).sum() == y.sum()
+    partial = MeasureSVM("partial_roc_area", C=1e-5, fpr=(0, 0.02)).fit(X, y)
+    assert partial.predict(X)[y == 0].mean() <= 0.02
+    for measure in ("f1", "roc_area"):
+        model = MeasureSVM(measure, C=1e-3, fit_intercept=False).fit(X, y)
+        assert model.intercept_ == 0
+    with pytest.raises(ValueError, match="measure='f1' has no k"):
+        MeasureSVM("f1", C=1e-3).fit(X, y).predict_top_k(X)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"measure": "precision_at_k"}, "k=None is not understood"),
+        ({"measure": "precision_at_k", "k": 61}, "k=61 is out of range: there are 60 rows"),
+        ({"measure": "recall_at_k", "k": "9p"}, "out of range"),
+        ({"measure": "partial_roc_area", "fpr": (0.2, 0.1)}, "0 <= low < high <= 1"),
+        ({"measure": lambda a, b, c, d: a / (a + b)}, "nan for the table a=0, b=0"),
+        ({"measure": lambda a, b, c, d: b}, "higher must be better"),
+        ({"measure": "accuracy"}, "'measure' parameter"),
+        ({"kernel": "sigmoid", "gamma": 5.0, "coef0": -3.0}, "not positive semi-definite"),
+        ({"kernel": lambda X, Z: X}, "The kernel returned shape"),
+        ({"kernel": "precomputed"}, "square matrix"),
+    ],
+)
+def test_errors_say_what_to_do(options, message):
+    with pytest.raises(ValueError, match=message):
+        MeasureSVM(**options).fit(*small())
+
+
+def test_one_class_is_refused():
+    X, y = small()
+    with pytest.raises(ValueError, match="only one class"):
+        MeasureSVM().fit(X, np.ones_like(y))
+
+
+def test_features_that_overflow_are_named():
+    X, y = small()
+    with pytest.raises(ValueError, match="too large for float64"):
+        MeasureSVM("f1").fit(X * 1e300, y)
+
+
+class Informedness(ContingencyMeasure):
+    def of_table(self, a, b, c, d):
+        return a / (a + c) - b / (b + d)
+
+
+def test_a_measure_of_ones_own_trains(cancer):
+    X, y = cancer
+    model = MeasureSVM(Informedness(), C=0.01).fit(X, y)
+    assert model.dual_gap_ <= 1e-3
+    assert model.train_value_ > 0.95
+    assert clone(model).get_params()["C"] == 0.01
+
+
+def test_grid_search_pickle_and_labels(cancer):
+    X, y = cancer
+    labels = np.where(y == 1, "yes", "no")
+    search = GridSearchCV(MeasureSVM(), {"C": [1e-4, 1e-2]}, scoring="accuracy", cv=3)
+    best = search.fit(X, labels).best_estimator_
+    again = pickle.loads(pickle.dumps(best))
+    np.testing.assert_array_equal(again.predict(X), best.predict(X))
+    assert f1_score(labels, best.predict(X), pos_label="yes") == pytest.approx(best.train_value_)
+
+
+def test_refitting_with_another_kernel_leaves_nothing_behind(cancer):
+    X, y = cancer
+    model = MeasureSVM("f1", C=0.01, kernel="rbf").fit(X, y)
+    model.set_params(kernel="linear").fit(X, y)
+    assert hasattr(model, "coef_")
+    for name in ("dual_coef_", "pivots_", "kernel_left_out_"):
+        assert not hasattr(model, name)
+
+
+def test_prediction_imports_no_numba(tmp_path):
+    X, y = small()
+    models = [MeasureSVM(kernel=kernel, C=0.01).fit(X, y) for kernel in ("linear", "rbf")]
+    path = tmp_path / "models.pkl"
+    path.write_bytes(pickle.dumps((models, X)))
+    code = f"""
+        import pickle, sys
+        models, X = pickle.load(open({str(path)!r}, "rb"))
+        for model in models:
+            model.predict(X)
+        assert "numba" not in sys.modules and "matplotlib" not in sys.modules
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
+
+
+def test_verbose_prints_a_line_a_cut(capsys, cancer):
+    model = MeasureSVM(C=1e-3, verbose=1).fit(*cancer)
+    assert capsys.readouterr().out.count("\n") == model.n_iter_ == len(model.history_)
+
+
+def test_fits_without_a_warning(cancer):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MeasureSVM(C=1e-3).fit(*cancer)
