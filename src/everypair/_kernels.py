@@ -63,11 +63,11 @@ def box_evaluate(scores, weights, positive, slots, per_unit, fields, start, stop
 
 
 @compiled
-def box_near(ids, moments, near, fields):
+def box_near(ids, held, moments, near, fields):
     """Add to ``fields[a, k]`` the sources of ``moments[b, l]`` up to the reach of ``near``.
 
-    ``ids``: box numbers, ascending; ``near[d, l, k]``: the kernel at box distance
-    ``d - reach`` (`boxes.BoxKernel`).
+    ``ids``: box numbers, ascending; ``held``: which of them hold a source; ``near[d, l, k]``:
+    the kernel at box distance ``d - reach`` (`boxes.BoxKernel`).
     """
     reach = near.shape[0] // 2
     low = 0
@@ -78,6 +78,8 @@ def box_near(ids, moments, near, fields):
             distance = ids[a] - ids[b]
             if distance < -reach:
                 break
+            if not held[b]:
+                continue
             table = near[int(distance) + reach]
             for l in range(COEFFICIENTS):
                 m = moments[b, l]

@@ -77,9 +77,21 @@ class BoxKernel:
     def fields(self, ids: Array, moments: Array) -> Array:
         """Coefficients in each box of the sum over the sources that ``moments`` describes."""
         out = np.zeros_like(moments)
-        box_near(ids, moments, self.near, out)
+        if ids[-1] - ids[0] == ids.size - 1:
+            self._add_near_grid(moments, out)
+        else:
+            box_near(ids, np.any(moments != 0, axis=1), moments, self.near, out)
         self._add_far(ids, moments, out)
         return out
+
+    def _add_near_grid(self, moments: Array, out: Array) -> None:
+        """`box_near` on a grid without gaps: all boxes at one distance are one product."""
+        n_boxes = moments.shape[0]
+        reach = min(REACH_BOXES, n_boxes - 1)
+        for distance in range(-reach, reach + 1):
+            first, last = max(0, distance), min(n_boxes, n_boxes + distance)
+            sources = moments[first - distance : last - distance]
+            out[first:last] += sources @ self.near[distance + REACH_BOXES]
 
     def row_fields(self, ids: Array, wanted: NDArray[np.bool_], moments: Array) -> Array:
         """The same for many columns of ``moments[box, l, column]``, at the ``wanted`` boxes.

@@ -32,8 +32,9 @@ Array = NDArray[np.float64]
 ROUGH_COEFFICIENTS, ROUGH_ACCURACY = 3, 1e-4
 """Enough of each box for the matrix of a Newton step: it costs no step more."""
 
-GRID_BOXES_PER_ROW = 1 / 16
-"""A grid with more boxes than this is kept sparse: only boxes that hold points."""
+GRID_BOXES, GRID_BOXES_PER_ROW = 4096, 1 / 16
+"""A grid may have a box a row up to the first number and this share beyond; a larger one is
+kept sparse: only boxes that hold points."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class BoxedScores:
         self.pairs, self.scores = pairs, scores
         first = np.floor(scores.min() * PER_UNIT)
         last = np.floor(scores.max() * PER_UNIT)
-        if last - first < max(4096, scores.size * GRID_BOXES_PER_ROW):
+        if last - first < max(min(GRID_BOXES, scores.size), scores.size * GRID_BOXES_PER_ROW):
             self.ids = np.arange(first, last + 1)
             self.slots = np.empty(scores.size, dtype=np.int32)
             self._over_rows(lambda lo, hi: box_slots(scores, PER_UNIT, first, lo, hi, self.slots))
