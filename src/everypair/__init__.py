@@ -13,10 +13,16 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from everypair.estimators.auc import AUCClassifier as AUCClassifier
+    from everypair.estimators.rankopt import RankOpt as RankOpt
+    from everypair.estimators.rankopt import RankOptCV as RankOptCV
 
-_HOME = {"AUCClassifier": "everypair.estimators.auc"}
+_HOME = {
+    "AUCClassifier": "everypair.estimators.auc",
+    "RankOpt": "everypair.estimators.rankopt",
+    "RankOptCV": "everypair.estimators.rankopt",
+}
 
-__all__ = ["AUCClassifier", "__version__"]
+__all__ = ["AUCClassifier", "RankOpt", "RankOptCV", "__version__"]
 
 
 def __getattr__(name: str) -> Any:
