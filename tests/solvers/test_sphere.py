@@ -39,12 +39,15 @@ def statistics(pairs):
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.csc_matrix])
 def test_class_moments_are_those_of_numpy(problem, kind):
     X, pairs = problem
-    separation, variance = class_moments(as_matrix(kind(X)), pairs)
+    moments = class_moments(as_matrix(kind(X)), pairs)
     classes = [(X[rows], pairs.weight[rows]) for rows in (pairs.positives, pairs.negatives)]
     means = [np.average(rows, axis=0, weights=weight) for rows, weight in classes]
-    np.testing.assert_allclose(separation, means[0] - means[1], rtol=1e-10)
+    np.testing.assert_allclose(moments.separation, means[0] - means[1], rtol=1e-10)
     by_numpy = [np.cov(rows.T, aweights=weight, ddof=0) for rows, weight in classes]
-    np.testing.assert_allclose(variance, np.diag(by_numpy[0] + by_numpy[1]), rtol=1e-9)
+    np.testing.assert_allclose(moments.variance, np.diag(by_numpy[0] + by_numpy[1]), rtol=1e-9)
+    weight = np.where(pairs.positive, 0.3, 0.7) * pairs.weight  # 30 % positives
+    of_all = np.cov(X.T, aweights=weight, ddof=0)
+    np.testing.assert_allclose(moments.variance_of_all(0.3), np.diag(of_all), rtol=1e-9)
     covariance = class_covariance(as_matrix(kind(X)), pairs)
     if kind is np.asarray:
         np.testing.assert_allclose(covariance, (by_numpy[0] + by_numpy[1]) / 2, atol=1e-10)
@@ -56,7 +59,7 @@ def test_class_moments_are_those_of_numpy(problem, kind):
 def test_gradient_along_the_sphere_is_that_of_finite_differences(problem, statistic):
     X, pairs = problem
     statistic = statistics(pairs)[statistic]
-    sphere, u = Sphere.around(as_matrix(X), pairs)
+    sphere, u = Sphere.around(as_matrix(X), pairs, 0.3)
     radius, step = 3.0, 1e-5
     gradient = radius * sphere.pull_back(statistic.at(radius * sphere.scores(u)).gradient)
     differences = [
@@ -74,7 +77,7 @@ def test_gradient_along_the_sphere_is_that_of_finite_differences(problem, statis
 @pytest.mark.parametrize("climber", CLIMBERS)
 def test_statistic_never_falls_within_a_radius(problem, climber, statistic):
     X, pairs = problem
-    sphere, start = Sphere.around(as_matrix(X), pairs)
+    sphere, start = Sphere.around(as_matrix(X), pairs, 0.3)
     steps = climb_path(
         sphere, statistics(pairs)[statistic], start, (0.1, 0.5, 0.9, 0.99),
         CLIMBERS[climber], 100, 1e-4,
@@ -92,7 +95,7 @@ def test_statistic_never_falls_within_a_radius(problem, climber, statistic):
 @pytest.mark.parametrize("saturation", [0.1, 0.5])
 def test_climb_arrives_where_scipy_does_on_the_written_out_statistic(problem, climber, saturation):
     X, pairs = problem
-    sphere, start = Sphere.around(as_matrix(X), pairs, class_covariance(as_matrix(X), pairs))
+    sphere, start = Sphere.around(as_matrix(X), pairs, 0.3, class_covariance(as_matrix(X), pairs))
     statistic = AllPairsStatistic(pairs)
     (step,) = climb_path(sphere, statistic, start, (saturation,), CLIMBERS[climber], 2000, 1e-9)
 
@@ -112,7 +115,7 @@ def test_climb_arrives_where_scipy_does_on_the_written_out_statistic(problem, cl
 
 def test_other_starts_arrive_at_the_same_place(problem):
     X, pairs = problem
-    sphere, start = Sphere.around(as_matrix(X), pairs)
+    sphere, start = Sphere.around(as_matrix(X), pairs, 0.3)
     rng = np.random.default_rng(0)
     settings = (sphere, AllPairsStatistic(pairs))
     here = climb_by_lbfgs(*settings, start, 5.0, 500, 1e-8)

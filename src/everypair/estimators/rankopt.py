@@ -65,14 +65,15 @@ class _SphereClimber(LinearRanker):
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
         matrix, pairs = as_matrix(X), Pairs.of(positive, sample_weight)
         with thread_limit(), np.errstate(over="ignore", invalid="ignore"):
-            coef = self._climb(matrix, pairs)
+            positive_share = float(np.average(positive, weights=sample_weight))
+            coef = self._climb(matrix, pairs, positive_share)
             scores = matrix.dot(coef)
             self.train_auc_ = auc(pairs, scores)
         self.n_iter_ = sum(row.n_iter for row in self.path_)
         self._set_linear(coef, self._choose_threshold(positive, scores, sample_weight))
         return self
 
-    def _climb(self, X: Matrix, pairs: Pairs) -> Array:
+    def _climb(self, X: Matrix, pairs: Pairs, positive_share: float) -> Array:
         """The coefficients; sets ``path_``."""
         raise NotImplementedError
 
@@ -80,6 +81,7 @@ class _SphereClimber(LinearRanker):
         self,
         X: Matrix,
         pairs: Pairs,
+        positive_share: float,
         saturations: tuple[float, ...],
         covariance: Array | None,
     ) -> tuple[list[Step], Array]:
@@ -87,7 +89,7 @@ class _SphereClimber(LinearRanker):
         from everypair.solvers.rank_statistic import AllPairsStatistic
         from everypair.solvers.sphere import Sphere, climb_by_lbfgs, climb_path
 
-        sphere, start = Sphere.around(X, pairs, covariance)
+        sphere, start = Sphere.around(X, pairs, positive_share, covariance)
         statistic = AllPairsStatistic(pairs)
         steps = climb_path(
             sphere, statistic, start, saturations, climb_by_lbfgs, self.max_iter, self.tol
@@ -115,7 +117,7 @@ class RankOpt(_SphereClimber):
 
     over the pairs of a positive row i and a negative row j; sigma is the logistic function, a
     and b are the sample weights, each class summing to one, and ``scale`` gives each feature
-    a class variance of one. A radius is known by the share of pairs that it saturates,
+    a variance of one. A radius is known by the share of pairs that it saturates,
     ``|x_i . w - x_j . w| > 5``. A small radius makes R nearly linear and the direction smooth;
     as the radius grows R tends to AUC itself. It acts as the penalty does elsewhere.
 
@@ -166,7 +168,7 @@ class RankOpt(_SphereClimber):
     -----
     Rescaling a feature changes nothing; there is no need to standardise. The paper leaves open
     the steps' factors (here 1.2 and 0.5), the rescaling against plateaus (here the features'
-    class variance, in place of separation over variance; the start is the same) and how
+    variance, in place of separation over class variance; the start is the same) and how
     sub-folds of different radii are averaged (here their directions).
 
     With ``linear``, integer weights are not the same as repeated rows, as the pairing is random;
@@ -212,13 +214,16 @@ class RankOpt(_SphereClimber):
         self.tol = tol
         self.random_state = random_state
 
-    def _climb(self, X: Matrix, pairs: Pairs) -> Array:
+    def _climb(self, X: Matrix, pairs: Pairs, positive_share: float) -> Array:
         if self.pairs == "linear":
-            return self._climb_linear(X, pairs, self._saturations(LINEAR_SATURATIONS))
+            saturations = self._saturations(LINEAR_SATURATIONS)
+            return self._climb_linear(X, pairs, positive_share, saturations)
         from everypair.solvers.sphere import class_covariance
 
         saturations = self._saturations(ALL_SATURATIONS)
-        steps, coef = self._climb_every_pair(X, pairs, saturations, class_covariance(X, pairs))
+        steps, coef = self._climb_every_pair(
+            X, pairs, positive_share, saturations, class_covariance(X, pairs)
+        )
         self.path_ = _rows(steps, pairs)
         self._warn_if_cut_short(steps)
         return coef
@@ -226,12 +231,14 @@ class RankOpt(_SphereClimber):
     def _saturations(self, default: tuple[float, ...]) -> tuple[float, ...]:
         return default if self.saturation is None else check_saturations(self.saturation)
 
-    def _climb_linear(self, X: Matrix, pairs: Pairs, saturations: tuple[float, ...]) -> Array:
+    def _climb_linear(
+        self, X: Matrix, pairs: Pairs, positive_share: float, saturations: tuple[float, ...]
+    ) -> Array:
         """Table 1 of the paper: a path per sub-fold, the best radius of each, their mean."""
         from everypair.solvers.rank_statistic import RandomOrder
         from everypair.solvers.sphere import Sphere, climb_by_gradients, climb_path
 
-        sphere, start = Sphere.around(X, pairs)
+        sphere, start = Sphere.around(X, pairs, positive_share)
         order = RandomOrder.draw(pairs, check_random_state(self.random_state))
         n_subfolds = min(self.n_subfolds, order.n_offsets)
         self.path_ = []
@@ -311,7 +318,7 @@ class RankOptCV(_SphereClimber):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _climb(self, X: Matrix, pairs: Pairs) -> Array:
+    def _climb(self, X: Matrix, pairs: Pairs, positive_share: float) -> Array:
         from everypair.pairs import Pairs as Fold
         from everypair.pairs import auc
         from everypair.solvers.sphere import class_covariance
@@ -330,7 +337,7 @@ class RankOptCV(_SphereClimber):
             if not all(np.any(part[rows]) for part in parts for rows in classes):
                 continue  # no pair to train or to validate on
             training, validation = (Fold.of(pairs.positive, part) for part in parts)
-            steps, _ = self._climb_every_pair(X, training, saturations, covariance)
+            steps, _ = self._climb_every_pair(X, training, positive_share, saturations, covariance)
             scores.append([auc(validation, step.climb.scores) for step in steps])
         if not scores:
             raise ValueError(
@@ -341,7 +348,9 @@ class RankOptCV(_SphereClimber):
         self.scores_ = np.array(scores)
         best = int(np.argmax(self.scores_.mean(axis=0)))
         self.saturation_ = saturations[best]
-        steps, coef = self._climb_every_pair(X, pairs, saturations[: best + 1], covariance)
+        steps, coef = self._climb_every_pair(
+            X, pairs, positive_share, saturations[: best + 1], covariance
+        )
         self.path_ = _rows(steps, pairs, self.scores_.mean(axis=0)[: best + 1])
         self._warn_if_cut_short(steps)
         return coef

@@ -40,10 +40,25 @@ NARROW = 500
 
 
 class ClassMoments(NamedTuple):
-    """Per feature: difference of the class means, and the two class variances added."""
+    """Per feature: difference of the class means, and the variance in each class."""
 
     separation: Array
-    variance: Array
+    variance_of_positives: Array
+    variance_of_negatives: Array
+
+    @property
+    def variance(self) -> Array:
+        """Both class variances added, at least a share of the separation squared."""
+        added = self.variance_of_positives + self.variance_of_negatives
+        return np.maximum(added, self.separation**2 / MOST_SEPARATION)
+
+    def variance_of_all(self, positive_share: float) -> Array:
+        """Of all rows, when this share of them is positive."""
+        return np.asarray(
+            positive_share * self.variance_of_positives
+            + (1 - positive_share) * self.variance_of_negatives
+            + positive_share * (1 - positive_share) * self.separation**2
+        )
 
 
 def class_moments(X: Matrix, pairs: Pairs) -> ClassMoments:
@@ -67,7 +82,7 @@ def class_moments(X: Matrix, pairs: Pairs) -> ClassMoments:
             means = np.array([X.pull_back(weight) for weight in classes])
             squares = np.array([X.pull_back_squares(weight) for weight in classes])
         separation = means[0] - means[1]
-        variance = (squares - means**2).sum(axis=0)
+        variance = squares - means**2
         size = squares.sum(axis=0)
     if not np.all(np.isfinite(size)):
         raise ValueError(
@@ -76,8 +91,8 @@ def class_moments(X: Matrix, pairs: Pairs) -> ClassMoments:
         )
     # What is left of a constant column after rounding is no variance.
     variance = np.where(variance > 1e-13 * size, variance, 0.0)
-    separation = np.where((variance > 0) | (separation**2 > 1e-13 * size), separation, 0.0)
-    return ClassMoments(separation, np.maximum(variance, separation**2 / MOST_SEPARATION))
+    varies = np.any(variance > 0, axis=0) | (separation**2 > 1e-13 * size)
+    return ClassMoments(np.where(varies, separation, 0.0), *variance)
 
 
 def class_covariance(X: Matrix, pairs: Pairs) -> Array | None:
@@ -136,17 +151,23 @@ class Sphere:
 
     @classmethod
     def around(
-        cls, X: Matrix, pairs: Pairs, covariance: Array | None = None
+        cls, X: Matrix, pairs: Pairs, positive_share: float, covariance: Array | None = None
     ) -> tuple[Sphere, Array]:
-        """The sphere over features of class variance one, and where climbs on it start.
+        """The sphere over features of variance one, and where climbs on it start.
 
-        The start is ``w = separation / variance``, feature by feature (section 3.4). A feature
-        that is constant in both classes is left out by a scale of zero.
+        The variance is that of all rows, ``positive_share`` of them positive. The start is
+        ``w = separation / variance``, feature by feature, with the class variances added
+        (section 3.4). A constant feature is left out by a scale of zero.
         """
-        separation, variance = class_moments(X, pairs)
-        spread = np.sqrt(variance / 2)
+        moments = class_moments(X, pairs)
+        spread = np.sqrt(moments.variance_of_all(positive_share))
         scale = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
-        start = separation * scale
+        start = np.divide(
+            moments.separation * spread,
+            moments.variance,
+            out=np.zeros_like(spread),
+            where=moments.variance > 0,
+        )
         if not np.any(start):
             # The classes have the same means: no direction is better than another so far.
             start = np.ones_like(start)
