@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 LINEAR_SATURATIONS = (0.1, 0.3, 0.5, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99)
-ALL_SATURATIONS = (0.5, 0.8)
-CV_SATURATIONS = (0.001, 0.01, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95)
+ALL_SATURATIONS = (0.5, 0.9)
+CV_SATURATIONS = (0.01, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
 
 
 class RadiusRow(NamedTuple):
@@ -130,7 +130,7 @@ class RankOpt(_SphereClimber):
         ``n_subfolds`` such climbs averaged.
     saturation : float or ascending sequence of floats in (0, 1), optional
         Shares of saturated pairs; each climb starts where the one before ended. For ``all``
-        the model is that of the last, and None means ``(0.5, 0.8)``; lower it for few or
+        the model is that of the last, and None means ``(0.5, 0.9)``; lower it for few or
         noisy rows, or let `RankOptCV` choose. For ``linear`` the model is that of the best
         validation statistic, and None means the paper's series from 0.1 to 0.99.
     n_subfolds : int
@@ -181,9 +181,9 @@ class RankOpt(_SphereClimber):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = RankOpt().fit(X, y)
     >>> print(f"{model.train_auc_:.3f}")
-    0.996
+    0.997
     >>> [row.saturation for row in model.path_]
-    [0.5, 0.8]
+    [0.5, 0.9]
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -19,6 +19,7 @@ from scipy.optimize import minimize
 from everypair.matrix import DenseMatrix, Matrix
 from everypair.pairs import Pairs
 from everypair.pairs.point import add_weighted_gram
+from everypair.solvers.choose import sample_rows
 from everypair.solvers.rank_statistic import Statistic
 
 Array = NDArray[np.float64]
@@ -35,8 +36,11 @@ ends: about what a slope of ``tol`` has left to give."""
 
 MEMORY = 10
 
-NARROW = 500
-"""Columns up to which the class covariance of a dense X is worth its n p^2."""
+NARROW = 300
+"""Columns up to which the class covariance of a dense X is worth its price."""
+
+SAMPLE_ROWS, SAMPLE_ROWS_PER_COLUMN = 2000, 10
+"""Rows that the class covariance comes from: more would not save another step."""
 
 
 class ClassMoments(NamedTuple):
@@ -96,10 +100,14 @@ def class_moments(X: Matrix, pairs: Pairs) -> ClassMoments:
 
 
 def class_covariance(X: Matrix, pairs: Pairs) -> Array | None:
-    """Mean of the two class covariances, for dense X of few columns."""
+    """Mean of the two class covariances, on a sample of rows; for dense X of few columns."""
     n_columns = X.shape[1]
     if not isinstance(X, DenseMatrix) or n_columns > NARROW:
         return None
+    n_rows = max(SAMPLE_ROWS, SAMPLE_ROWS_PER_COLUMN * n_columns)
+    if pairs.n_rows > n_rows:
+        rows = sample_rows(pairs, n_rows)
+        X, pairs = X.take(rows), Pairs.of(pairs.positive[rows], pairs.weight[rows])
     weight = pairs.weight
     of_positives = np.where(pairs.positive, weight, 0.0)
 
