@@ -220,14 +220,14 @@ def growth(page, args, cache):
     text = []
     for pairs in ("all", "linear"):
         step_price(pairs, 1000, 5)  # compile
-        rows, columns = [10**4, 10**5, 10**6], [25, 50, 100, 200]
+        rows, columns = [10**4, 10**5, 10**6], [50, 100, 200, 400]
         by_rows = [step_price(pairs, n, 20) for n in rows]
-        by_columns = [step_price(pairs, 50_000, p) for p in columns]
+        by_columns = [step_price(pairs, 20_000, p) for p in columns]
         table = [
             [f"{n:,} x 20", f"{price / by_rows[0]:.2f}"]
             for n, price in zip(rows, by_rows, strict=True)
         ] + [
-            [f"50,000 x {p}", f"{price / by_columns[0]:.2f}"]
+            [f"20,000 x {p}", f"{price / by_columns[0]:.2f}"]
             for p, price in zip(columns, by_columns, strict=True)
         ]
         text.append(
