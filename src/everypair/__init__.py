@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from everypair.estimators.auc import AUCClassifier as AUCClassifier
     from everypair.estimators.cpauc import CPAUC as CPAUC
     from everypair.estimators.measure_svm import MeasureSVM as MeasureSVM
+    from everypair.estimators.rankopt import RankOpt as RankOpt
+    from everypair.estimators.rankopt import RankOptCV as RankOptCV
     from everypair.estimators.rls import AUCRLS as AUCRLS
     from everypair.estimators.rls_cv import AUCRLSCV as AUCRLSCV
     from everypair.estimators.sparse import AUCClassifierCV as AUCClassifierCV
@@ -27,6 +29,8 @@ _HOME = {
     "AUCRLSCV": "everypair.estimators.rls_cv",
     "CPAUC": "everypair.estimators.cpauc",
     "MeasureSVM": "everypair.estimators.measure_svm",
+    "RankOpt": "everypair.estimators.rankopt",
+    "RankOptCV": "everypair.estimators.rankopt",
     "auc_path": "everypair.estimators.sparse",
 }
 
@@ -37,6 +41,8 @@ __all__ = [
     "AUCClassifier",
     "AUCClassifierCV",
     "MeasureSVM",
+    "RankOpt",
+    "RankOptCV",
     "__version__",
     "auc_path",
 ]

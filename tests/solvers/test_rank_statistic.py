@@ -1,0 +1,117 @@
+"""The rank statistics against their definitions (Herschtal & Raskutti 2004, section 2)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import ranked_data
+from hypothesis import given
+from scipy.special import expit
+
+from everypair.pairs import LOSSES, Pairs
+from everypair.pairs.brute import BrutePoint
+from everypair.solvers.rank_statistic import SATURATED, AllPairsStatistic, RandomOrder
+
+MILD = (1e-3, 1.0, 30.0)
+
+
+@given(ranked_data(max_rows=60, scales=MILD))
+def test_mean_over_all_offsets_is_the_statistic_of_every_pair(data):
+    pairs, scores, _ = data
+    order = RandomOrder.draw(pairs, np.random.RandomState(0))
+    points = [statistic.at(scores) for statistic in order.statistics()]
+    brute = BrutePoint(LOSSES["sigmoid"], pairs, scores)
+    every = AllPairsStatistic(pairs).at(scores)
+    assert np.mean([point.loss for point in points]) == pytest.approx(brute.value(), rel=1e-9)
+    assert every.loss == pytest.approx(brute.value(), rel=1e-9)
+    mean = np.mean([point.gradient for point in points], axis=0)
+    atol = 1e-9 * np.abs(brute.gradient()).max()
+    np.testing.assert_allclose(mean, brute.gradient(), atol=atol)
+    np.testing.assert_allclose(every.gradient, brute.gradient(), atol=atol)
+
+
+@given(ranked_data(max_rows=60, scales=MILD))
+def test_no_two_offsets_share_a_pair_and_each_row_of_the_larger_class_is_used_once(data):
+    pairs, _, _ = data
+    order = RandomOrder.draw(pairs, np.random.RandomState(1))
+    seen = [
+        pair
+        for statistic in order.statistics()
+        for pair in zip(statistic.positives.tolist(), statistic.negatives.tolist(), strict=True)
+    ]
+    assert len(set(seen)) == len(seen) == order.smaller.size * order.larger.size
+    first = order.statistic(0)
+    larger = first.negatives if order.pairs.positive[order.smaller[0]] else first.positives
+    assert np.array_equal(np.sort(larger), np.sort(order.larger))
+
+
+def test_without_weights_the_linear_statistic_is_equation_2():
+    rng = np.random.default_rng(0)
+    positive = np.arange(25) % 5 == 0
+    scores = rng.standard_normal(25)
+    order = RandomOrder.draw(Pairs.of(positive), np.random.RandomState(0))
+    by_hand = np.mean(
+        [expit(scores[order.smaller[k % 5]] - scores[order.larger[k]]) for k in range(20)]
+    )
+    assert 1 - order.statistic(0).loss(scores) == pytest.approx(by_hand, rel=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.8])
+def test_gradient_is_that_of_finite_differences(share):
+    rng = np.random.default_rng(0)
+    positive = rng.random(40) < share
+    scores, pairs = rng.standard_normal(40), Pairs.of(positive, rng.random(40))
+    order = RandomOrder.draw(pairs, np.random.RandomState(0))
+    for statistic in (order.statistic(3), AllPairsStatistic(pairs)):
+        step = 1e-5
+        differences = [
+            (statistic.loss(scores + step * e) - statistic.loss(scores - step * e)) / (2 * step)
+            for e in np.eye(40)
+        ]
+        np.testing.assert_allclose(statistic.at(scores).gradient, differences, atol=1e-9)
+        assert statistic.loss(scores) == statistic.at(scores).loss
+
+
+@pytest.mark.parametrize("share", [0.001, 0.1, 0.5, 0.75, 0.99])
+@pytest.mark.parametrize("positives", [0.05, 0.5, 0.9])
+def test_radius_saturates_the_asked_share_within_one_of_q(share, positives):
+    rng = np.random.default_rng(1)
+    positive = rng.random(500) < positives
+    scores = 1e3 + 7 * rng.standard_normal(500) + positive
+    pairs = Pairs.of(positive)
+    order = RandomOrder.draw(pairs, np.random.RandomState(0))
+    one_of_q = 1 / order.larger.size
+    linear = order.statistic(0)
+    saturated = np.abs(linear.radius(scores, share) * linear.margins(scores)) > SATURATED
+    assert abs(saturated.mean() - share) <= one_of_q + 1e-12
+    margins = scores[positive][:, None] - scores[~positive]
+    saturated = np.abs(AllPairsStatistic(pairs).radius(scores, share) * margins) > SATURATED
+    assert abs(saturated.mean() - share) <= one_of_q + 1e-12
+
+
+def test_radius_of_scores_without_a_difference_is_finite():
+    pairs = Pairs.of(np.arange(6) % 2 == 0)
+    for statistic in (AllPairsStatistic(pairs), RandomOrder.draw(pairs, np.random).statistic(0)):
+        assert statistic.radius(np.ones(6), 0.5) == 1.0
+        assert np.isfinite(statistic.radius(np.array([0.0, 0, 0, 0, 0, 1]), 0.9))
+
+
+def efficiency_loss(n_positive, n_negative, radius, repeats=3000):
+    """var(R_l) / var(R) over fresh samples of two normal classes (section 2.2)."""
+    rng = np.random.default_rng(0)
+    positive = np.arange(n_positive + n_negative) < n_positive
+    pairs = Pairs.of(positive)
+    values = []
+    for _ in range(repeats):
+        scores = radius * (rng.standard_normal(positive.size) + positive)
+        margins = scores[:n_positive, None] - scores[n_positive:]
+        order = RandomOrder.draw(pairs, np.random.RandomState(0))
+        values.append((order.statistic(0).loss(scores), expit(-margins).mean()))
+    linear, every = np.var(values, axis=0)
+    return linear / every
+
+
+def test_efficiency_loss_is_between_1_and_2_when_balanced_and_near_1_when_not():
+    assert 1.3 < efficiency_loss(40, 40, radius=20.0) < 2.0  # saturated
+    assert efficiency_loss(40, 40, radius=0.05) == pytest.approx(1.0, abs=0.02)  # linear
+    assert 0.95 < efficiency_loss(10, 300, radius=20.0) < 1.2  # heavily imbalanced

@@ -1,0 +1,125 @@
+"""Climbs on the sphere: gradients, monotony, and where they arrive."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import minimize
+
+from everypair.matrix import as_matrix
+from everypair.pairs import LOSSES, Pairs
+from everypair.pairs.brute import BrutePoint
+from everypair.solvers.rank_statistic import AllPairsStatistic, RandomOrder
+from everypair.solvers.sphere import (
+    Sphere,
+    class_covariance,
+    class_moments,
+    climb_by_gradients,
+    climb_by_lbfgs,
+    climb_path,
+)
+
+CLIMBERS = {"gradients": climb_by_gradients, "lbfgs": climb_by_lbfgs}
+
+
+@pytest.fixture
+def problem():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 5)) @ rng.standard_normal((5, 5)) + 3
+    positive = X @ np.array([1.0, -1.0, 0.5, 0.0, 0.2]) + 2 * rng.logistic(size=300) > 4
+    return X, Pairs.of(positive, rng.random(300) + 0.1)
+
+
+def statistics(pairs):
+    order = RandomOrder.draw(pairs, np.random.RandomState(0))
+    return {"linear": order.statistic(1), "all": AllPairsStatistic(pairs)}
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.csc_matrix])
+def test_class_moments_are_those_of_numpy(problem, kind):
+    X, pairs = problem
+    moments = class_moments(as_matrix(kind(X)), pairs)
+    classes = [(X[rows], pairs.weight[rows]) for rows in (pairs.positives, pairs.negatives)]
+    means = [np.average(rows, axis=0, weights=weight) for rows, weight in classes]
+    np.testing.assert_allclose(moments.separation, means[0] - means[1], rtol=1e-10)
+    by_numpy = [np.cov(rows.T, aweights=weight, ddof=0) for rows, weight in classes]
+    np.testing.assert_allclose(moments.variance, np.diag(by_numpy[0] + by_numpy[1]), rtol=1e-9)
+    weight = np.where(pairs.positive, 0.3, 0.7) * pairs.weight  # 30 % positives
+    of_all = np.cov(X.T, aweights=weight, ddof=0)
+    np.testing.assert_allclose(moments.variance_of_all(0.3), np.diag(of_all), rtol=1e-9)
+    covariance = class_covariance(as_matrix(kind(X)), pairs)
+    if kind is np.asarray:
+        np.testing.assert_allclose(covariance, (by_numpy[0] + by_numpy[1]) / 2, atol=1e-10)
+    else:
+        assert covariance is None
+
+
+@pytest.mark.parametrize("statistic", ["linear", "all"])
+def test_gradient_along_the_sphere_is_that_of_finite_differences(problem, statistic):
+    X, pairs = problem
+    statistic = statistics(pairs)[statistic]
+    sphere, u = Sphere.around(as_matrix(X), pairs, 0.3)
+    radius, step = 3.0, 1e-5
+    gradient = radius * sphere.pull_back(statistic.at(radius * sphere.scores(u)).gradient)
+    differences = [
+        (
+            statistic.loss(radius * sphere.scores(u + step * e))
+            - statistic.loss(radius * sphere.scores(u - step * e))
+        )
+        / (2 * step)
+        for e in np.eye(5)
+    ]
+    np.testing.assert_allclose(gradient, differences, atol=1e-8)
+
+
+@pytest.mark.parametrize("statistic", ["linear", "all"])
+@pytest.mark.parametrize("climber", CLIMBERS)
+def test_statistic_never_falls_within_a_radius(problem, climber, statistic):
+    X, pairs = problem
+    sphere, start = Sphere.around(as_matrix(X), pairs, 0.3)
+    steps = climb_path(
+        sphere, statistics(pairs)[statistic], start, (0.1, 0.5, 0.9, 0.99),
+        CLIMBERS[climber], 100, 1e-4,
+    )  # fmt: skip
+    for step in steps:
+        losses = np.array(step.climb.history)
+        assert np.all(np.diff(losses) <= 0)
+        assert losses[-1] == step.climb.loss
+        assert np.linalg.norm(step.climb.direction) == pytest.approx(1.0, abs=1e-12)
+    assert sum(step.climb.n_iter for step in steps) > 5
+    assert np.all(np.diff([step.radius for step in steps]) > 0)
+
+
+@pytest.mark.parametrize("climber", CLIMBERS)
+@pytest.mark.parametrize("saturation", [0.1, 0.5])
+def test_climb_arrives_where_scipy_does_on_the_written_out_statistic(problem, climber, saturation):
+    X, pairs = problem
+    sphere, start = Sphere.around(as_matrix(X), pairs, 0.3, class_covariance(as_matrix(X), pairs))
+    statistic = AllPairsStatistic(pairs)
+    (step,) = climb_path(sphere, statistic, start, (saturation,), CLIMBERS[climber], 2000, 1e-9)
+
+    def written_out(v):
+        w = step.radius * sphere.scale * v / np.linalg.norm(v)
+        return BrutePoint(LOSSES["sigmoid"], pairs, X @ w).value()
+
+    found = minimize(written_out, np.ones(5), method="Nelder-Mead",
+                     options={"maxiter": 4000, "maxfev": 4000, "xatol": 1e-7, "fatol": 1e-13,
+                              "adaptive": True})  # fmt: skip
+    assert step.climb.converged
+    assert step.climb.loss <= found.fun + 1e-7
+    if found.fun < step.climb.loss + 1e-7:
+        cosine = found.x @ step.climb.direction / np.linalg.norm(found.x)
+        assert cosine == pytest.approx(1.0, abs=1e-4)
+
+
+def test_other_starts_arrive_at_the_same_place(problem):
+    X, pairs = problem
+    sphere, start = Sphere.around(as_matrix(X), pairs, 0.3)
+    rng = np.random.default_rng(0)
+    settings = (sphere, AllPairsStatistic(pairs))
+    here = climb_by_lbfgs(*settings, start, 5.0, 500, 1e-8)
+    for _ in range(3):
+        other = start + rng.standard_normal(5)
+        there = climb_by_lbfgs(*settings, other / np.linalg.norm(other), 5.0, 500, 1e-8)
+        np.testing.assert_allclose(there.direction, here.direction, atol=1e-5)
