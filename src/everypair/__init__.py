@@ -13,10 +13,16 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from everypair.estimators.auc import AUCClassifier as AUCClassifier
+    from everypair.estimators.rocsvm import ROCSVM as ROCSVM
+    from everypair.estimators.two_norm_svm import TwoNormSVM as TwoNormSVM
 
-_HOME = {"AUCClassifier": "everypair.estimators.auc"}
+_HOME = {
+    "AUCClassifier": "everypair.estimators.auc",
+    "ROCSVM": "everypair.estimators.rocsvm",
+    "TwoNormSVM": "everypair.estimators.two_norm_svm",
+}
 
-__all__ = ["AUCClassifier", "__version__"]
+__all__ = ["ROCSVM", "AUCClassifier", "TwoNormSVM", "__version__"]
 
 
 def __getattr__(name: str) -> Any:

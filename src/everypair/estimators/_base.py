@@ -120,10 +120,12 @@ def linear_scores(X: Any, coef: Array) -> Array:
     return out
 
 
-def warn_not_converged(what: str, distance: float, tol: float, n_iter: int) -> None:
+def warn_not_converged(
+    what: str, distance: float, tol: float, n_iter: int, easier: str = "raise alpha"
+) -> None:
     warnings.warn(
         f"The {what} is {distance:.1e} after {n_iter} iterations, above tol={tol:g}: raise "
-        "max_iter, scale the features (StandardScaler) or raise alpha.",
+        f"max_iter, scale the features (StandardScaler) or {easier}.",
         ConvergenceWarning,
         stacklevel=3,
     )

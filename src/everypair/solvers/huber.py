@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.matrix import Matrix
-from everypair.pairs.sorted import HingePoint, HuberHingePoint, SortedScores
+from everypair.pairs.listed import ListedHuberHingePoint, PairList
+from everypair.pairs.sorted import HuberHingePoint, SortedScores
 from everypair.pairs.structure import Pairs
 from everypair.solvers.objective import Iterate, Judgement, Objective, Progress, Stop
 
@@ -33,9 +34,9 @@ INNER_SHARE = 0.1
 
 def judge_as_hinge(now: Iterate) -> Judgement:
     """The hinge objective and its relative gap at a point of the rounded problem."""
-    assert isinstance(now.loss, HuberHingePoint)
+    assert isinstance(now.loss, HuberHingePoint | ListedHuberHingePoint)
     alpha, pairs = now.objective.alpha, now.loss.pairs
-    value = HingePoint(now.loss.order).value() + alpha / 2 * float(now.w @ now.w)
+    value = now.loss.hinge_value() + alpha / 2 * float(now.w @ now.w)
     multipliers = -float(now.score_gradient[pairs.positives].sum())
     pulled = now.loss_gradient
     dual = multipliers - float(pulled @ pulled) / (2 * alpha)
@@ -44,7 +45,7 @@ def judge_as_hinge(now: Iterate) -> Judgement:
 
 def hinge_by_continuation(
     X: Matrix,
-    pairs: Pairs,
+    pairs: Pairs | PairList,
     alpha: float,
     start: Array,
     tol: float,
@@ -61,7 +62,7 @@ def hinge_by_continuation(
 
     best = None
     while True:
-        rounded = partial(_rounded, pairs, width)
+        rounded = partial(rounded_hinge, pairs, width)
         now = inner(Objective(X, rounded, alpha, judge_as_hinge), start, stop, progress)
         if best is None or now.judged.distance < best.judged.distance:
             best = now
@@ -70,5 +71,9 @@ def hinge_by_continuation(
         start, width = now.w, width / NARROWER
 
 
-def _rounded(pairs: Pairs, width: float, scores: Array) -> HuberHingePoint:
+def rounded_hinge(
+    pairs: Pairs | PairList, width: float, scores: Array
+) -> HuberHingePoint | ListedHuberHingePoint:
+    if isinstance(pairs, PairList):
+        return ListedHuberHingePoint(pairs, scores, width)
     return HuberHingePoint(SortedScores(pairs, scores), width)
