@@ -19,8 +19,6 @@ from everypair.low_rank import MEMORY_SHARE, GrowingFactor, available_memory
 Array = NDArray[np.float64]
 
 FALLBACK_RANK = 500
-LOOSEST, TIGHTEST = 1e-3, 1e-11
-"""Tolerances that the library's solver is asked for, one after the other."""
 
 
 class TwoNormSVM(BinaryRanker):
@@ -47,13 +45,12 @@ class TwoNormSVM(BinaryRanker):
     degree, coef0 : float
         Of the polynomial kernel.
     max_rank : int or None
-        None solves with the whole kernel matrix, n^2 numbers of memory (`sklearn.svm.SVC` on the
-        matrix of k'). A number seeks f in the span of so many rows (pivots) instead, n times
-        as many numbers.
+        None solves with the whole kernel matrix, 2 n^2 numbers of memory. A number seeks f in the
+        span of so many rows (pivots) instead, n times as many numbers.
     tol : float
         Relative duality gap to reach.
     max_iter : int
-        Newton steps at most, with ``max_rank``.
+        Newton steps at most.
 
     Attributes
     ----------
@@ -76,7 +73,7 @@ class TwoNormSVM(BinaryRanker):
     dual_gap_ : float
         ``(P - D) / P``; over the pivots' span with ``max_rank``.
     n_iter_ : int
-        Iterations of the solver.
+        Newton steps.
 
     Notes
     -----
@@ -168,7 +165,7 @@ class TwoNormSVM(BinaryRanker):
     def _holds_matrix(self, n_rows: int) -> bool:
         if self.max_rank is not None:
             return False
-        fits = 8.0 * n_rows**2 <= MEMORY_SHARE * available_memory()
+        fits = 16.0 * n_rows**2 <= MEMORY_SHARE * available_memory()
         if not fits:
             warnings.warn(
                 f"The kernel matrix of {n_rows} rows does not fit in memory: f is sought in the "
@@ -182,36 +179,20 @@ class TwoNormSVM(BinaryRanker):
     def _solve_matrix(
         self, kernel: TrainingKernel, signs: Array, costs: Array
     ) -> tuple[Array, Array]:
-        """Scores in H without the intercept, and what H' adds to them."""
-        from sklearn.svm import SVC
+        """Scores in H without the intercept, and what H' adds to them.
+
+        With alpha = 2 c xi, eq. 16 adds y alpha / (2 c) = y xi: it lifts each row to its margin.
+        """
+        from everypair.solvers.two_norm import two_norm_svm_matrix
 
         rows = np.flatnonzero(costs > 0)
         K = _matrix(kernel, rows)
-        ridge = 1 / (2 * costs[rows])
-        diagonal = np.einsum("ii->i", K)
-        # At the solution sum(alpha) = 2 P <= 2 sum(costs): no multiplier reaches this bound, so
-        # the box of the library's SVM is none.
-        bound, accuracy = 2 * float(costs.sum()), LOOSEST
-        while True:
-            diagonal += ridge
-            svm = SVC(C=bound, kernel="precomputed", tol=accuracy).fit(K, signs[rows])
-            diagonal -= ridge
-            beta = np.zeros(rows.size)
-            beta[svm.support_] = svm.dual_coef_[0]
-            scores, b = K @ beta, float(svm.intercept_[0])
-            slacks = np.maximum(0.0, 1 - signs[rows] * (scores + b))
-            objective = float(beta @ scores) / 2 + float(costs[rows] @ slacks**2)
-            dual = np.abs(beta).sum() - float(beta @ (scores + ridge * beta)) / 2
-            self.dual_gap_ = (objective - dual) / objective if objective > 0 else 0.0
-            if self.dual_gap_ <= self.tol or accuracy <= TIGHTEST:
-                break
-            accuracy /= 10
-        self.objective_, self.n_iter_ = objective, int(np.sum(svm.n_iter_))
-        self.kernel_left_out_ = 0.0
-        self.support_ = rows[svm.support_]
-        self.dual_coef_, self.intercept_ = beta[svm.support_].reshape(1, -1), np.array([b])
+        fit = two_norm_svm_matrix(K, signs[rows], costs[rows], float(self.tol), int(self.max_iter))
+        needed = fit.coef != 0
+        self.support_, self.dual_coef_ = rows[needed], fit.coef[needed].reshape(1, -1)
+        self._keep(fit, left_out=0.0)
         every, lift = np.empty(signs.size), np.zeros(signs.size)
-        every[rows], lift[rows] = scores, ridge * beta
+        every[rows], lift[rows] = fit.scores, signs[rows] * fit.slacks
         if rows.size < signs.size:
             rest = np.flatnonzero(costs == 0)
             expansion = kernel.expansion(self.support_)
@@ -231,11 +212,12 @@ class TwoNormSVM(BinaryRanker):
         needed = coefficients != 0
         self.support_ = factor.pivots[needed]
         self.dual_coef_ = coefficients[needed].reshape(1, -1)
-        self.intercept_ = np.array([fit.intercept])
-        self.kernel_left_out_ = factor.left_out
-        self.objective_, self.dual_gap_, self.n_iter_ = fit.objective, fit.gap, fit.n_iter
-        # y alpha / (2 c) with alpha = 2 c xi: H' lifts every row to its margin.
+        self._keep(fit, factor.left_out)
         return fit.scores, np.where(costs > 0, signs * fit.slacks, 0.0)
+
+    def _keep(self, fit: Any, left_out: float) -> None:
+        self.intercept_, self.kernel_left_out_ = np.array([fit.intercept]), left_out
+        self.objective_, self.dual_gap_, self.n_iter_ = fit.objective, fit.gap, fit.n_iter
 
     def decision_function(self, X: Any) -> Array:
         """f(x) + b (eq. 13): the higher, the more likely of class ``classes_[1]``."""
