@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from everypair.estimators.rankopt import RankOptCV as RankOptCV
     from everypair.estimators.rls import AUCRLS as AUCRLS
     from everypair.estimators.rls_cv import AUCRLSCV as AUCRLSCV
+    from everypair.estimators.rocsvm import ROCSVM as ROCSVM
     from everypair.estimators.sparse import AUCClassifierCV as AUCClassifierCV
     from everypair.estimators.sparse import auc_path as auc_path
+    from everypair.estimators.two_norm_svm import TwoNormSVM as TwoNormSVM
 
 _HOME = {
     "AUCClassifier": "everypair.estimators.auc",
@@ -29,8 +31,10 @@ _HOME = {
     "AUCRLSCV": "everypair.estimators.rls_cv",
     "CPAUC": "everypair.estimators.cpauc",
     "MeasureSVM": "everypair.estimators.measure_svm",
+    "ROCSVM": "everypair.estimators.rocsvm",
     "RankOpt": "everypair.estimators.rankopt",
     "RankOptCV": "everypair.estimators.rankopt",
+    "TwoNormSVM": "everypair.estimators.two_norm_svm",
     "auc_path": "everypair.estimators.sparse",
 }
 
@@ -38,11 +42,13 @@ __all__ = [
     "AUCRLS",
     "AUCRLSCV",
     "CPAUC",
+    "ROCSVM",
     "AUCClassifier",
     "AUCClassifierCV",
     "MeasureSVM",
     "RankOpt",
     "RankOptCV",
+    "TwoNormSVM",
     "__version__",
     "auc_path",
 ]

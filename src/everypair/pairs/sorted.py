@@ -228,6 +228,10 @@ class HuberHingePoint(_SortedPoint):
             out[side.target_rows] = -sign * side.target_weights * multipliers
         return out
 
+    def hinge_value(self) -> float:
+        """The hinge itself at these scores."""
+        return HingePoint(self.order).value()
+
 
 def auc(pairs: Pairs, scores: Array) -> float:
     """Exact area under the ROC curve: weighted share of pairs won, ties counted half."""

@@ -64,6 +64,10 @@ class Pairs:
     def n_rows(self) -> int:
         return self.positive.size
 
+    @property
+    def n_pairs(self) -> int:
+        return self.positives.size * self.negatives.size
+
     @cached_property
     def positives(self) -> NDArray[np.intp]:
         """Numbers of the positive rows."""

@@ -56,6 +56,13 @@ class Fit:
     """Relative duality gap; for the non-convex sigmoid the relative gradient norm."""
     n_iter: int
     history: list[tuple[float, float, float]]
+    width: float | None = None
+    """Of the hinge: its last rounding. Pairs whose multiplier is inside (0, 1) are within it."""
+
+    @classmethod
+    def at(cls, now: Iterate, progress: Progress) -> Fit:
+        width = getattr(now.loss, "width", None)
+        return cls(now.w, now.scores, *now.judged, progress.n_iter, progress.history, width)
 
 
 def choose_solver(X: Matrix, loss: str, solver: str) -> str:
@@ -123,7 +130,7 @@ def _minimise(
                 if solver == "newton" and loss != "hinge":
                     run = partial(settled, partial(newton, matrix=NewtonMatrix(rough)))
         now = _descend(X, pairs, loss, alpha, start, tol, progress, run)
-    return Fit(now.w, now.scores, *now.judged, progress.n_iter, progress.history)
+    return Fit.at(now, progress)
 
 
 def _descend(

@@ -17,7 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.matrix import Matrix
-from everypair.pairs.sorted import HingePoint, HuberHingePoint, SortedScores
+from everypair.pairs import PairPoint
+from everypair.pairs.listed import ListedHuberHingePoint, PairList
+from everypair.pairs.sorted import HuberHingePoint, SortedScores
 from everypair.pairs.structure import Pairs
 from everypair.solvers.objective import (
     Iterate,
@@ -41,9 +43,9 @@ INNER_SHARE = 0.1
 
 def judge_as_hinge(now: Iterate) -> Judgement:
     """The hinge objective and its relative gap at a point of the rounded problem."""
-    assert isinstance(now.loss, HuberHingePoint)
+    assert isinstance(now.loss, HuberHingePoint | ListedHuberHingePoint)
     alpha, pairs = now.objective.alpha, now.loss.pairs
-    value = HingePoint(now.loss.order).value() + alpha / 2 * float(now.w @ now.w)
+    value = now.loss.hinge_value() + alpha / 2 * float(now.w @ now.w)
     multipliers = -float(now.score_gradient[pairs.positives].sum())
     pulled = now.loss_gradient
     dual = multipliers - float(pulled @ pulled) / (2 * alpha)
@@ -52,7 +54,7 @@ def judge_as_hinge(now: Iterate) -> Judgement:
 
 def hinge_by_continuation(
     X: Matrix,
-    pairs: Pairs,
+    pairs: Pairs | PairList,
     alpha: float,
     start: Array,
     tol: float,
@@ -72,7 +74,8 @@ def hinge_by_continuation(
         return close and not at_rest(now)
 
     def rounded(width: float) -> Objective:
-        return Objective(X, partial(_rounded, pairs, width), alpha, judge_as_hinge)
+        point: Callable[[Array], PairPoint] = partial(rounded_hinge, pairs, width)
+        return Objective(X, point, alpha, judge_as_hinge)
 
     width = FIRST_WIDTH
     best = better_start(rounded(width), start)
@@ -93,5 +96,9 @@ def hinge_by_continuation(
         now = rounded(width).at(now.w, now.scores)
 
 
-def _rounded(pairs: Pairs, width: float, scores: Array) -> HuberHingePoint:
+def rounded_hinge(
+    pairs: Pairs | PairList, width: float, scores: Array
+) -> HuberHingePoint | ListedHuberHingePoint:
+    if isinstance(pairs, PairList):
+        return ListedHuberHingePoint(pairs, scores, width)
     return HuberHingePoint(SortedScores(pairs, scores), width)

@@ -53,7 +53,7 @@ COARSE_STEP, COARSE_TOL = 0.1, 1e-2
 
 @dataclass(frozen=True)
 class SparseFit(Fit):
-    kkt_residual: float | None
+    kkt_residual: float | None = None
     """Relative to the largest gradient at w = 0; None for the hinge, which has no gradient."""
 
 
@@ -207,7 +207,12 @@ class SparseProblem:
                 )
                 judged, residual = best.judged, best.residual
         return SparseFit(
-            best.w, best.point.scores, *judged, progress.n_iter, progress.history, residual
+            best.w,
+            best.point.scores,
+            *judged,
+            progress.n_iter,
+            progress.history,
+            kkt_residual=residual,
         )
 
     def _descend(self, now: CompositeIterate, stop: Stop, progress: Progress) -> CompositeIterate:

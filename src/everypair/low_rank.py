@@ -1,0 +1,157 @@
+"""K ~ G G' grown a block of columns at a time, where the next solve will need it.
+
+A block of rows is drawn, each with a probability in proportion to ``importance_i R_ii``, where
+R = K - G G' is what is not explained yet (randomly pivoted Cholesky: Chen, Epperly, Tropp &
+Webber 2025); their columns of K are computed at once, freed of what G has, and factored. Every
+step is a matrix product, which a column at a time is not, and far-out rows, that the greedy
+choice would take first, get no more than their share.
+
+The importance is the caller's. With the multipliers c of a solution at hand, ``c_i^2`` is the
+right one: leaving R out of the kernel costs ``c' R c / (2 alpha)`` of the dual objective.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpstrf
+
+from everypair.kernels import NOT_PSD, LowRank, TrainingKernel
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+BLOCK_COLUMNS = 128
+
+ROUNDING = 1e-13
+"""A remainder below this share of the largest diagonal entry is rounding, not a direction."""
+
+MEMORY_SHARE = 0.5
+"""Of the memory that is free, the part that a factor and its Hessian may take."""
+
+
+class GrowingFactor:
+    """The factor so far, its pivots, and the diagonal of what it leaves out."""
+
+    def __init__(self, kernel: TrainingKernel):
+        self.kernel = kernel
+        self.left = kernel.diagonal()
+        _refuse_not_finite(self.left)
+        self._largest = float(self.left.max(initial=0.0))
+        self._trace = float(self.left.sum())
+        self._refuse_negative()
+        self.features = np.empty((kernel.n_rows, 0))
+        self.pivots: Index = np.empty(0, dtype=np.intp)
+        # The same data give the same factor.
+        self._rng = np.random.default_rng(0)
+
+    @property
+    def rank(self) -> int:
+        return self.pivots.size
+
+    @property
+    def left_out(self) -> float:
+        """The trace that is not explained, as a share of the whole."""
+        return float(self.left.sum()) / self._trace if self._trace > 0 else 0.0
+
+    @property
+    def low_rank(self) -> LowRank:
+        return LowRank(self.features, self.pivots, self.left_out)
+
+    def grow(self, importance: Array, max_rank: int, tol: float) -> bool:
+        """Add pivots up to ``max_rank``; True when they leave out at most ``tol`` of the trace.
+
+        Rows without importance become no pivots, and what is left of them does not count.
+        """
+        max_rank = min(max_rank, self.kernel.n_rows)
+        room = np.empty((self.kernel.n_rows, max_rank))
+        room[:, : self.rank] = self.features
+        while not (complete := self._explained(importance, tol)) and self.rank < max_rank:
+            self._add(room, self._draw(importance, min(BLOCK_COLUMNS, max_rank - self.rank)))
+        self.features = room if self.rank == max_rank else room[:, : self.rank].copy()
+        return complete
+
+    def _open(self, importance: Array) -> NDArray[np.bool_]:
+        return (importance > 0) & (self.left > ROUNDING * self._largest)
+
+    def _explained(self, importance: Array, tol: float) -> bool:
+        return float(self.left[self._open(importance)].sum()) <= tol * self._trace
+
+    def _draw(self, importance: Array, n_rows: int) -> Index:
+        open_rows = np.flatnonzero(self._open(importance))
+        if open_rows.size <= n_rows:
+            return open_rows
+        # Divided by the largest first: the product of two small numbers may vanish.
+        chance = importance[open_rows] / importance[open_rows].max()
+        chance *= self.left[open_rows] / self._largest
+        chance = np.maximum(chance, np.finfo(float).tiny)
+        return self._rng.choice(open_rows, n_rows, replace=False, p=chance / chance.sum())
+
+    def _add(self, room: Array, chosen: Index) -> None:
+        """Append the columns of the chosen rows; those that hang on the others are left out."""
+        rank = self.rank
+        columns = self._columns(chosen)
+        columns -= room[:, :rank] @ room[chosen, :rank].T
+        factor, order, kept, _ = dpstrf(columns[chosen], tol=ROUNDING * self._largest, lower=1)
+        order = order[:kept] - 1
+        factor = np.tril(factor[:kept, :kept])
+        new = room[:, rank : rank + kept]
+        new[:] = solve_triangular(factor, columns[:, order].T, lower=True, check_finite=False).T
+        new[self.pivots] = 0.0
+        new[chosen[order]] = factor
+        self.pivots = np.concatenate([self.pivots, chosen[order]])
+        self.left -= np.einsum("ij,ij->i", new, new)
+        self._refuse_negative()
+        np.maximum(self.left, 0.0, out=self.left)
+        self.left[chosen] = 0.0  # pivots, and rows that they explain to rounding
+
+    def _columns(self, rows: Index) -> Array:
+        kernel = self.kernel
+        if kernel.kernel.function == "precomputed":
+            columns = kernel.X[:, rows]
+            columns = columns.toarray() if hasattr(columns, "toarray") else columns
+            columns = np.array(columns, dtype=np.float64)
+        else:
+            columns = kernel.kernel.values(kernel.X, kernel.X[rows])
+        _refuse_not_finite(columns)
+        return columns
+
+    def _refuse_negative(self) -> None:
+        least = float(self.left.min(initial=0.0))
+        if least < -NOT_PSD * max(self._largest, np.finfo(float).tiny):
+            raise ValueError(
+                "The kernel is not positive semi-definite: a pivot of its Cholesky factor is "
+                f"{least:.1e}. Use a Mercer kernel such as 'rbf' or 'poly' with coef0 >= 0."
+            )
+
+
+def _refuse_not_finite(values: Array) -> None:
+    if not np.all(np.isfinite(values)):
+        raise ValueError("The kernel has NaN or infinite values: rescale X or lower the degree.")
+
+
+def available_memory() -> float:
+    """Bytes that may be taken without swapping; infinite where the system does not say."""
+    try:
+        with open("/proc/meminfo") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return float(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return float("inf")
+
+
+def rank_that_fits(n_rows: int) -> int:
+    """The largest rank whose factor fits: n r numbers, the copy while it grows, 3 r^2 more."""
+    numbers = MEMORY_SHARE * available_memory() / 8
+    if not np.isfinite(numbers):
+        return n_rows
+    rank = (np.sqrt(n_rows**2 + 3 * numbers) - n_rows) / 3
+    return int(np.clip(rank, 1, n_rows))

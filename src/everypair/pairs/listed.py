@@ -1,0 +1,114 @@
+"""Pairs given one by one: the rounded hinge over a list, for sums that are not over every pair.
+
+L(s) = sum_k w_k phi(s_{i_k} - s_{j_k}). Cost and memory grow with the list; `sorted` has the
+same loss over every pair without one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everypair.matrix import DenseMatrix, Matrix
+from everypair.pairs.losses import HINGE, huber_hinge
+from everypair.pairs.point import EXACT, fenchel_dual, hessian_by_products
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class PairList:
+    """Positive row ``first[k]`` with negative row ``second[k]``, weighing ``pair_weight[k]``.
+
+    The pairs' weights sum to one; ``total`` is what they summed to before. Every one of them
+    is positive.
+    """
+
+    first: Index
+    second: Index
+    pair_weight: Array
+    n_rows: int
+    total: float
+
+    @classmethod
+    def of(cls, first: Index, second: Index, pair_weight: Array, n_rows: int) -> PairList:
+        kept = pair_weight > 0
+        first, second, pair_weight = first[kept], second[kept], pair_weight[kept]
+        total = float(pair_weight.sum())
+        return cls(first, second, pair_weight / total, n_rows, total)
+
+    @property
+    def n_pairs(self) -> int:
+        return self.first.size
+
+    @cached_property
+    def positives(self) -> Index:
+        """Numbers of the positive rows that are in some pair."""
+        return np.unique(self.first)
+
+    @cached_property
+    def weight(self) -> Array:
+        """What the pairs of each row weigh together."""
+        return self.per_row(self.pair_weight, self.pair_weight)
+
+    def margins(self, values: Array) -> Array:
+        return values[self.first] - values[self.second]
+
+    def to_rows(self, per_pair: Array) -> Array:
+        """Sum over each row's pairs: plus for the positive of a pair, minus for the negative."""
+        return self.per_row(per_pair, -per_pair)
+
+    def per_row(self, of_first: Array, of_second: Array) -> Array:
+        first = np.bincount(self.first, of_first, minlength=self.n_rows)
+        second = np.bincount(self.second, of_second, minlength=self.n_rows)
+        return np.asarray(first + second, dtype=np.float64)
+
+
+class ListedHuberHingePoint:
+    """The hinge rounded over ``0 < u < width`` (`losses.huber_hinge`), over a list of pairs."""
+
+    def __init__(self, pairs: PairList, scores: Array, width: float):
+        self.pairs, self.scores, self.width = pairs, scores, width
+        self._loss = huber_hinge(width)
+        self._margins = pairs.margins(scores)
+
+    @cached_property
+    def _curvatures(self) -> Array:
+        return self.pairs.pair_weight * self._loss.curvature(self._margins)
+
+    def value(self) -> float:
+        return float(self.pairs.pair_weight @ self._loss.value(self._margins))
+
+    def hinge_value(self) -> float:
+        """The hinge itself at these scores."""
+        return float(self.pairs.pair_weight @ HINGE.value(self._margins))
+
+    def gradient(self) -> Array:
+        return self.pairs.to_rows(self.pairs.pair_weight * self._loss.slope(self._margins))
+
+    def curvature(self) -> Array:
+        return self.pairs.per_row(self._curvatures, self._curvatures)
+
+    def product(self, vector: Array) -> Array:
+        return self.pairs.to_rows(self._curvatures * self.pairs.margins(vector))
+
+    def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
+        """Gathered from the differences of the curved pairs' rows: nothing cancels."""
+        if not isinstance(X, DenseMatrix):
+            return hessian_by_products(self, X)
+        curved = np.flatnonzero(self._curvatures)
+        out = np.zeros((X.shape[1], X.shape[1]))
+        for begin in range(0, curved.size, X.block_rows):
+            some = curved[begin : begin + X.block_rows]
+            rows = X.X[self.pairs.first[some]].astype(np.float64)
+            rows -= X.X[self.pairs.second[some]]
+            rows *= np.sqrt(self._curvatures[some])[:, None]
+            out += rows.T @ rows
+        return out
+
+    def dual_value(self) -> float:
+        return fenchel_dual(self.value(), self.scores, self.gradient())

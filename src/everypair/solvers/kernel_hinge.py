@@ -1,0 +1,126 @@
+"""The hinge over pairs in a kernel's space: rough solves choose the pivots of the last one.
+
+A first factor of low rank, whose pivots each row's weight decides; its solution to a rough
+tolerance; then more pivots where its multipliers c say that they count (``c_i^2 R_ii``,
+`low_rank`), up to the rank that was asked for, starting from what is known. A solution over
+some pivots is a function of the kernel's space, and its scores and norm are exact; what a low
+rank leaves open is how much lower the objective would be over all of the space.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everypair.kernels import BLOCK_ENTRIES, LowRank, TrainingKernel
+from everypair.low_rank import GrowingFactor
+from everypair.matrix import DenseMatrix, Matrix
+from everypair.pairs.listed import PairList
+from everypair.pairs.structure import Pairs
+from everypair.solvers.choose import NARROW, SOLVERS, Fit, choose_solver
+from everypair.solvers.huber import hinge_by_continuation, rounded_hinge
+from everypair.solvers.newton import newton
+from everypair.solvers.newton_cg import newton_cg
+from everypair.solvers.objective import Progress
+
+Array = NDArray[np.float64]
+
+FIRST_RANK = 128
+GROWTH = 4
+"""Ranks of the rough solves: 128, 512, ..., below the last. Each costs a fraction of the next."""
+
+ROUGH_TOL = 1e-3
+
+FIRM = 1e-5
+MANY = 128
+"""With a penalty of at least FIRM, in units of the kernel's diagonal, few Hessian products make
+a step, and they are cheaper than the Hessian from so many columns on."""
+
+FLOOR = 1e-2
+"""Rows without a multiplier may get one later: they count as if it were this share of the
+largest it can be."""
+
+
+@dataclass(frozen=True)
+class KernelFit:
+    fit: Fit
+    basis: LowRank
+    complete: bool
+    """Whether the factor leaves out no more than was asked for."""
+
+
+def minimise_in_kernel(
+    kernel: TrainingKernel,
+    pairs: Pairs | PairList,
+    alpha: float,
+    *,
+    kernel_tol: float,
+    max_rank: int,
+    tol: float,
+    max_iter: int,
+    verbose: int = 0,
+) -> KernelFit:
+    """Minimise ``hinge(s) + alpha / 2 |f|^2`` over the functions f that the pivots span."""
+    factor = GrowingFactor(kernel)
+    scale = float(pairs.weight @ factor.left) / float(pairs.weight.sum())
+    importance, start = pairs.weight, np.zeros(0)
+    rank = min(FIRST_RANK, max_rank)
+    with np.errstate(over="ignore", invalid="ignore"):
+        while True:
+            complete = factor.grow(importance, rank, kernel_tol)
+            last = complete or factor.rank >= max_rank
+            start = np.concatenate([start, np.zeros(factor.rank - start.size)])
+            progress = Progress(max_iter, verbose if last else 0)
+            products = factor.rank > (MANY if alpha >= FIRM * scale else NARROW)
+            now = hinge_by_continuation(
+                DenseMatrix(factor.features),
+                pairs,
+                alpha,
+                start,
+                tol if last else ROUGH_TOL,
+                progress,
+                newton_cg if products else newton,
+            )
+            if last:
+                return KernelFit(Fit.at(now, progress), factor.low_rank, complete)
+            importance = now.score_gradient**2 + (FLOOR * pairs.weight) ** 2
+            start = now.w
+            rank = min(GROWTH * rank, max_rank)
+
+
+def minimise_over_list(
+    X: Matrix, pairs: PairList, alpha: float, *, tol: float, max_iter: int, verbose: int = 0
+) -> Fit:
+    """Minimise ``hinge(Xw) + alpha / 2 |w|^2`` over w, the hinge over the pairs of the list."""
+    progress = Progress(max_iter, verbose)
+    inner = SOLVERS[choose_solver(X, "hinge", "auto")]
+    with np.errstate(over="ignore", invalid="ignore"):
+        start = np.zeros(X.shape[1])
+        now = hinge_by_continuation(X, pairs, alpha, start, tol, progress, inner)
+    return Fit.at(now, progress)
+
+
+def kernel_gap(
+    kernel: TrainingKernel,
+    pairs: Pairs | PairList,
+    alpha: float,
+    scores: Array,
+    objective: float,
+    width: float,
+) -> float:
+    """Relative gap over all of the kernel's space, with the multipliers of this rounding.
+
+    ``D = -sum_{i in P} c_i - c'Kc / (2 alpha)``, c the rounded loss' gradient in score space.
+    """
+    point = rounded_hinge(pairs, width, scores)
+    c = point.gradient()
+    rows = np.flatnonzero(c)
+    expansion, norm = kernel.expansion(rows), 0.0
+    step = max(1, BLOCK_ENTRIES // max(1, rows.size))
+    for start in range(0, rows.size, step):
+        some = rows[start : start + step]
+        norm += float(c[some] @ expansion.scores(kernel.X[some], c[rows]))
+    dual = -float(c[pairs.positives].sum()) - norm / (2 * alpha)
+    return (objective - dual) / objective
