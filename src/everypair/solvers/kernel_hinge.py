@@ -24,6 +24,7 @@ from everypair.solvers.huber import hinge_by_continuation, rounded_hinge
 from everypair.solvers.newton import newton
 from everypair.solvers.newton_cg import newton_cg
 from everypair.solvers.objective import Progress
+from everypair.threads import one_blas_thread
 
 Array = NDArray[np.float64]
 
@@ -67,7 +68,9 @@ def minimise_in_kernel(
     scale = float(pairs.weight @ factor.left) / float(pairs.weight.sum())
     importance, start = pairs.weight, np.zeros(0)
     rank = min(FIRST_RANK, max_rank)
-    with np.errstate(over="ignore", invalid="ignore"):
+    # Products of a factor with a vector are bound by memory: threads that wait for them cost more
+    # than they bring, many times more where the cores are shared.
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         while True:
             complete = factor.grow(importance, rank, kernel_tol)
             last = complete or factor.rank >= max_rank
