@@ -16,7 +16,8 @@ from scipy import sparse
 
 from everypair.matrix import as_matrix
 from everypair.measures import Measure, measure_of
-from everypair.solvers.cutting_plane import Evaluation, Planes, Problem, cutting_plane
+from everypair.solvers.cutting_plane import cutting_plane
+from everypair.solvers.planes import Evaluation, Planes, Problem
 
 TOL = 1e-3
 MAX_CUTS = 600
@@ -24,8 +25,7 @@ CASES = [("f1", 0.01), ("f1", 1.0), ("prbep", 1.0), ("roc_area", 0.01), ("error"
 
 
 def zero(problem: Problem) -> tuple[Evaluation, Planes]:
-    n_columns = problem.X.shape[1] + 1
-    return problem.at(np.zeros(n_columns)), Planes(n_columns, problem.C)
+    return problem.at(np.zeros(problem.X.shape[1] + 1)), Planes(problem)
 
 
 def models_minimum(problem: Problem) -> int:
@@ -33,7 +33,7 @@ def models_minimum(problem: Problem) -> int:
     now, planes = zero(problem)
     best = now
     while planes.n_cuts < MAX_CUTS:
-        planes.add(now.slope, now.offset, now.w)
+        planes.add(now.cut, now.w)
         if best.objective - planes.lower_bound() <= TOL * best.objective:
             break
         now = problem.at(planes.minimum())
@@ -47,7 +47,7 @@ def line_search(problem: Problem) -> tuple[int, int]:
     now, planes = zero(problem)
     best, searches = now, 1
     while planes.n_cuts < MAX_CUTS:
-        planes.add(now.slope, now.offset, now.w)
+        planes.add(now.cut, now.w)
         if best.objective - planes.lower_bound() <= TOL * best.objective:
             break
         goal = planes.minimum()
@@ -55,7 +55,7 @@ def line_search(problem: Problem) -> tuple[int, int]:
         for _ in range(4):
             trial = problem.at(start + t * (goal - start))
             searches += 1
-            slope = (trial.w + problem.C * trial.slope * (trial.slack > 0)) @ (goal - start)
+            slope = (trial.w + problem.C * trial.cut.slope * (trial.slack > 0)) @ (goal - start)
             low, high = (t, high) if slope < 0 else (low, t)
             best = min(best, trial, key=lambda point: point.objective)
             if low == 1.0:
@@ -98,7 +98,7 @@ def qp_ratio(problem: Problem, n_cuts: int = 150) -> float:
     now, planes = zero(problem)
     took = []
     for _ in range(n_cuts):
-        planes.add(now.slope, now.offset, now.w)
+        planes.add(now.cut, now.w)
         began = perf_counter()
         planes.lower_bound()
         took.append(perf_counter() - began)
@@ -110,10 +110,9 @@ def main() -> None:
     X, y = gaussians(20_000)
     matrix = as_matrix(X)
     print(
-        "| measure | C | model's minimum: cuts | OCAS: cuts, searches | level: cuts = searches ",
-        end="",
+        "| measure | C | model's minimum: cuts | OCAS: cuts, searches | level: cuts = searches "
+        "| QP of 150 cuts: Clarabel / ours |"
     )
-    print("| QP by Clarabel / ours |")
     print("|---|---|---|---|---|---|")
     for name, C in CASES:
         measure: Measure = measure_of(name)
