@@ -7,8 +7,9 @@ import pytest
 
 from everypair.matrix import as_matrix
 from everypair.measures import FBeta, Measure, Violation
-from everypair.solvers import cutting_plane as module
-from everypair.solvers.cutting_plane import Planes, Problem, cutting_plane
+from everypair.solvers import planes as module
+from everypair.solvers.cutting_plane import cutting_plane
+from everypair.solvers.planes import Planes, Problem
 
 
 @pytest.fixture
@@ -22,31 +23,48 @@ def data():
 def test_planes_lie_below_the_slack_and_touch_it_where_they_were_cut(data):
     X, positive = data
     rng = np.random.default_rng(1)
-    problem, planes = Problem(as_matrix(X), positive, FBeta(), 1.0, True), Planes(7, 1.0)
+    problem = Problem(as_matrix(X), positive, FBeta(), 1.0, True)
+    planes = Planes(problem)
     points = [0.05 * rng.standard_normal(7) for _ in range(20)]
     for w in points:
-        cut = problem.at(w)
-        planes.add(cut.slope, cut.offset, cut.w)
-        assert cut.offset + cut.slope @ w == pytest.approx(cut.slack, abs=1e-9)
+        point = problem.at(w)
+        planes.add(point.cut, w)
+        assert point.cut.offset + point.cut.slope @ w == pytest.approx(point.slack, abs=1e-9)
     for w in [*points, *(0.1 * rng.standard_normal(7) for _ in range(20))]:
-        assert np.max(planes.offsets + planes.slopes @ w) <= problem.at(w).slack + 1e-9
+        assert np.max(planes.offsets + planes.slopes.products(w)) <= problem.at(w).slack + 1e-9
 
 
 def test_bound_is_the_minimum_of_the_model(data):
     X, positive = data
     rng = np.random.default_rng(2)
-    problem, planes = Problem(as_matrix(X), positive, FBeta(), 0.02, True), Planes(7, 0.02)
+    problem = Problem(as_matrix(X), positive, FBeta(), 0.02, True)
+    planes = Planes(problem)
     for _ in range(8):
-        cut = problem.at(0.05 * rng.standard_normal(7))
-        planes.add(cut.slope, cut.offset, cut.w)
+        point = problem.at(0.05 * rng.standard_normal(7))
+        planes.add(point.cut, point.w)
 
     def model(w):
-        return w @ w / 2 + 0.02 * np.max(planes.offsets + planes.slopes @ w)
+        return w @ w / 2 + 0.02 * np.max(planes.offsets + planes.slopes.products(w))
 
     bound, w = planes.lower_bound(), planes.minimum()
     assert model(w) == pytest.approx(bound, rel=1e-9)
     for _ in range(50):
         assert model(w + 0.01 * rng.standard_normal(7)) >= bound
+
+
+@pytest.mark.parametrize("constant", [False, True])
+def test_wide_data_give_the_fit_that_their_rotation_to_few_columns_gives(constant):
+    """The first keeps labellings, the second slopes: two stores, one answer."""
+    rng = np.random.default_rng(3)
+    few = rng.standard_normal((60, 5))
+    positive = few[:, 0] + 0.5 * rng.standard_normal(60) > 0.5
+    rotation = np.linalg.qr(rng.standard_normal((80, 5)))[0].T
+    tall = cutting_plane(as_matrix(few), positive, FBeta(), 0.1, constant=constant, tol=1e-7)
+    wide = cutting_plane(
+        as_matrix(few @ rotation), positive, FBeta(), 0.1, constant=constant, tol=1e-7
+    )
+    assert wide.objective == pytest.approx(tall.objective, rel=1e-6)
+    np.testing.assert_allclose(rotation @ wide.coef, tall.coef, atol=1e-3)
 
 
 @pytest.mark.parametrize("stale", [5, 30, 10**6])

@@ -109,15 +109,14 @@ class PartialROCArea(Measure):
         ]
 
         # A further negative pays while s_(r) > s_i above the range and s_(r) > s_i - 1/2 inside
-        # it: one candidate in each stretch, and the negative on whose step the range begins.
+        # it: one candidate in each stretch. (Where the range begins inside a step, that
+        # negative pays only if the second candidate reaches it anyway.)
         ascending = t[::-1]
         above = last - np.searchsorted(ascending, s, side="right")
         within = last - np.searchsorted(ascending, s - 0.5, side="right")
-        candidates = [np.minimum(above, first), np.maximum(within, first)]
-        if first < begin:
-            candidates.append(np.full(s.size, first + 1))
-        totals = np.stack([sums[0][r] + sums[2][r] - 2 * sums[1][r] * s for r in candidates])
-        chosen = np.stack(candidates)[np.argmax(totals, axis=0), np.arange(s.size)]
+        before, after = np.minimum(above, first), np.maximum(within, first)
+        gains = (sums[0][r] + sums[2][r] - 2 * sums[1][r] * s for r in (before, after))
+        chosen = np.where(np.greater(*gains), before, after)
 
         change = np.zeros(scores.size)
         change[positives] = -2 * sums[1][chosen]
