@@ -17,10 +17,10 @@ types: .venv/installed-dev
 	$(BIN)/mypy
 
 unit: .venv/installed-dev
-	$(BIN)/python -m pytest -m "not slow" --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n auto -m "not slow" --cov --cov-report=term:skip-covered
 
 slow: .venv/installed-dev
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -n auto -m slow
 
 format: .venv/installed-dev
 	$(BIN)/ruff check --fix .

@@ -257,7 +257,7 @@ def test_odd_data_give_a_finite_model_or_a_clear_error_in_seconds(
 ):
     X, y = imbalanced
     X = ODD[name](X, y)
-    began = time.perf_counter()
+    began = time.process_time()
     model = AUCClassifier(loss=loss, alpha=alpha, solver=solver)
     if name == "scale 1e200":
         with pytest.raises(ValueError, match="too large for float64"):
@@ -268,7 +268,7 @@ def test_odd_data_give_a_finite_model_or_a_clear_error_in_seconds(
             assert np.all(np.isfinite(values))
         assert np.isfinite(model.objective_)
         assert getattr(model, "dual_gap_", 0) >= -1e-12
-    assert time.perf_counter() - began < 20
+    assert time.process_time() - began < 20
 
 
 def test_separable_data_are_ranked_perfectly(imbalanced):

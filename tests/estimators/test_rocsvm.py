@@ -127,7 +127,7 @@ def test_pair_statuses_satisfy_proposition_3_2_1(small):
 
 def test_the_multipliers_read_off_the_scores_give_the_solution(small):
     X, y = small
-    model = ROCSVM(C=0.5, gamma=0.3, tol=1e-10).fit(X, y)
+    model = ROCSVM(C=0.5, gamma=0.3, tol=1e-13).fit(X, y)
     first, second = (m.ravel() for m in np.meshgrid(np.flatnonzero(y), np.flatnonzero(y == 0)))
     scores = model.decision_function(X)
     multipliers = pair_multipliers(scores[first], scores[second], 1.0, model.margin_width_, 0.5)
@@ -316,12 +316,12 @@ def test_odd_data_give_a_finite_model_in_seconds(imbalanced, name, pairs):
     X, y = imbalanced
     change, settings = ODD[name]
     X = change(X)
-    began = time.perf_counter()
+    began = time.process_time()
     model = ROCSVM(**{"C": 1e-3, "pairs": pairs, "max_iter": 100, **settings}).fit(X, y)
     assert np.all(np.isfinite(model.decision_function(X)))
     assert np.isfinite(model.objective_)
     assert model.dual_gap_ >= -1e-9
-    assert time.perf_counter() - began < 20
+    assert time.process_time() - began < 20
 
 
 @pytest.mark.parametrize(
