@@ -24,8 +24,16 @@ def training_kernel(estimator: Any, X: Any, sample_weight: Array | None) -> Trai
         gamma = weighted_scale(X, sample_weight)
     kernel = Kernel(function, gamma, estimator.degree, estimator.coef0).on(X)
     if function == "rbf" and not sparse.issparse(X):
-        return Kernel(CentredRBF(X, float(kernel.kernel.gamma)), kernel.kernel.gamma).on(X)
+        gamma = float(kernel.kernel.gamma)
+        return UnitDiagonal(Kernel(CentredRBF(X, gamma), gamma), X)
     return kernel
+
+
+class UnitDiagonal(TrainingKernel):
+    """k(x, x) = 1, which need not be computed."""
+
+    def diagonal(self) -> Array:
+        return np.ones(self.n_rows)
 
 
 class CentredRBF:
