@@ -93,7 +93,7 @@ def hinge_by_continuation(
             return best
         width /= NARROWER
         progress.renew()
-        now = rounded(width).at(now.w, now.scores)
+        now = rounded(width).at(now.w)
 
 
 def rounded_hinge(

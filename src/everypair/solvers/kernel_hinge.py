@@ -10,6 +10,7 @@ rank leaves open is how much lower the objective would be over all of the space.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from everypair.low_rank import GrowingFactor
 from everypair.matrix import DenseMatrix, Matrix
 from everypair.pairs.listed import PairList
 from everypair.pairs.structure import Pairs
-from everypair.solvers.choose import NARROW, SOLVERS, Fit, choose_solver
+from everypair.solvers.choose import NARROW, SOLVERS, Fit, choose_solver, settled
 from everypair.solvers.huber import hinge_by_continuation, rounded_hinge
 from everypair.solvers.newton import newton
 from everypair.solvers.newton_cg import newton_cg
@@ -84,7 +85,7 @@ def minimise_in_kernel(
                 start,
                 tol if last else ROUGH_TOL,
                 progress,
-                newton_cg if products else newton,
+                partial(settled, newton_cg if products else newton),
             )
             if last:
                 return KernelFit(Fit.at(now, progress), factor.low_rank, complete)
@@ -98,7 +99,7 @@ def minimise_over_list(
 ) -> Fit:
     """Minimise ``hinge(Xw) + alpha / 2 |w|^2`` over w, the hinge over the pairs of the list."""
     progress = Progress(max_iter, verbose)
-    inner = SOLVERS[choose_solver(X, "hinge", "auto")]
+    inner = partial(settled, SOLVERS[choose_solver(X, "hinge", "auto")])
     with np.errstate(over="ignore", invalid="ignore"):
         start = np.zeros(X.shape[1])
         now = hinge_by_continuation(X, pairs, alpha, start, tol, progress, inner)
