@@ -1,0 +1,72 @@
+"""Every compiled loop of the library: arrays and scalars in, arrays out.
+
+Nothing here allocates per row or knows of estimators. Each kernel works on the rows
+``start:stop`` of its arrays or on all of them, releases the GIL, and is split over
+threads from outside (`everypair.threads`).
+"""
+
+from everypair._kernels.boxes import (
+    COEFFICIENTS,
+    box_evaluate,
+    box_far,
+    box_moments,
+    box_near,
+    box_near_rows,
+    box_row_moments,
+    box_slots,
+)
+from everypair._kernels.descent import (
+    descend_coordinates,
+)
+from everypair._kernels.labellings import (
+    best_f_beta_table,
+)
+from everypair._kernels.left_out import (
+    left_out_pairs_won,
+)
+from everypair._kernels.rankings import (
+    doubled_wins,
+    mass_below,
+)
+from everypair._kernels.rows import (
+    csr_add_rows,
+    csr_add_squares,
+    csr_dot,
+    csr_dot_squares,
+)
+from everypair._kernels.simplex import (
+    simplex_ascent,
+)
+from everypair._kernels.walks import (
+    auc_pairs,
+    count_short,
+    growing_sums,
+    window_rows,
+    window_sums,
+)
+
+__all__ = [
+    "COEFFICIENTS",
+    "auc_pairs",
+    "best_f_beta_table",
+    "box_evaluate",
+    "box_far",
+    "box_moments",
+    "box_near",
+    "box_near_rows",
+    "box_row_moments",
+    "box_slots",
+    "count_short",
+    "csr_add_rows",
+    "csr_add_squares",
+    "csr_dot",
+    "csr_dot_squares",
+    "descend_coordinates",
+    "doubled_wins",
+    "growing_sums",
+    "left_out_pairs_won",
+    "mass_below",
+    "simplex_ascent",
+    "window_rows",
+    "window_sums",
+]
