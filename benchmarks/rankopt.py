@@ -87,6 +87,7 @@ def run(name, X, y, methods, n_splits, rows, cache):
     key = f"{name}|{rows}|{n_splits}"
     done = cache.setdefault(key, {})
     all_cuts, overlap = cuts(y, n_splits, rows)
+    done["sizes"] = [*map(len, all_cuts[-1]), overlap]
     for k, (train, test) in enumerate(all_cuts):
         X_train, X_test = prepared(X, train, test)
         for method, make in methods.items():
@@ -102,7 +103,6 @@ def run(name, X, y, methods, n_splits, rows, cache):
             auc = roc_auc_score(y[test], model.decision_function(X_test))
             results.append([float(auc), seconds])
         yield
-    done["sizes"] = [len(train), len(test), overlap]
 
 
 def corrected_t(differences, overlap):
