@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from everypair import AUCClassifier, MeasureSVM
+from everypair import ROCSVM, AUCClassifier, MeasureSVM
 from everypair.measures import ContingencyMeasure, measure_of
 
 CHECKED = [
@@ -100,6 +100,15 @@ def test_roc_area_with_c_equals_the_mean_pair_hinge_rescaled(C):
     off = np.linalg.norm(ours.coef_ - theirs.coef_ / 2)
     assert off <= np.sqrt(4 * 1e-7 * ours.objective_) + 1e-9
     assert ours.train_value_ == pytest.approx(theirs.train_auc_, abs=1e-3)
+
+
+@pytest.mark.parametrize("C", [1e-3, 1e-2])
+def test_roc_area_with_c_equals_the_roc_svm_with_twice_c_and_half_the_margin(C):
+    X, y = small(80, separation=0.7)
+    cuts = MeasureSVM("roc_area", C=C, tol=1e-9).fit(X, y)
+    pairs = ROCSVM(C=2 * C, kernel="linear", margin=0.5, tol=1e-9).fit(X, y)
+    assert cuts.objective_ == pytest.approx(pairs.objective_, rel=1e-8)
+    np.testing.assert_allclose(cuts.coef_, pairs.coef_, atol=1e-4)
 
 
 def test_roc_area_equals_the_qp_over_pairs():
