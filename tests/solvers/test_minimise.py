@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import clarabel
 import numpy as np
 import pytest
 from scipy import sparse
@@ -67,27 +68,28 @@ def test_sigmoid_minimum_is_where_scipy_stays(problem, alpha):
 
 @pytest.mark.parametrize("solver", ["newton", "newton-cg"])
 @pytest.mark.parametrize("alpha", [1.0, 1e-2])
-def test_hinge_minimiser_is_what_the_dual_quadratic_program_gives(problem, alpha, solver):
-    """max sum w a - |sum w a (x_i - x_j)|^2 / (2 alpha) over 0 <= a <= 1, one a for every pair."""
+def test_hinge_minimiser_is_what_a_quadratic_program_gives(problem, alpha, solver):
+    """min alpha / 2 |v|^2 + w . xi over v and xi >= 0, xi >= 1 - (x_i - x_j) . v, for every pair."""
     X, pairs = problem
     p, n = pairs.positives, pairs.negatives
     differences = (X[p][:, None, :] - X[n][None, :, :]).reshape(-1, 4)
     weights = np.outer(pairs.weight[p], pairs.weight[n]).ravel()
-
-    def negative_dual(a):
-        pull = (weights * a) @ differences
-        slope = weights * (1 - differences @ pull / alpha)
-        return pull @ pull / (2 * alpha) - weights @ a, -slope
-
-    settings = {"gtol": 1e-14, "ftol": 1e-17, "maxiter": 100_000, "maxfun": 10**6}
-    dual = minimize(
-        negative_dual, np.full(weights.size, 0.5), jac=True, method="L-BFGS-B",
-        bounds=[(0, 1)] * weights.size, options=settings,
-    )  # fmt: skip
+    slacks, none = sparse.eye(weights.size), sparse.csc_matrix((weights.size, 4))
+    quadratic = sparse.block_diag([alpha * sparse.eye(4), 0 * slacks]).tocsc()
+    linear = np.concatenate([np.zeros(4), weights])
+    rows = [[-sparse.csc_matrix(differences), -slacks], [none, -slacks]]
+    bounds = np.concatenate([-np.ones(weights.size), np.zeros(weights.size)])
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
+    cones = [clarabel.NonnegativeConeT(bounds.size)]
+    program = clarabel.DefaultSolver(
+        quadratic, linear, sparse.block_array(rows).tocsc(), bounds, cones, settings
+    ).solve()
     fit = minimise(as_matrix(X), pairs, "hinge", alpha, solver=solver, tol=1e-10, max_iter=500)
-    assert fit.objective == pytest.approx(-dual.fun, rel=1e-6)
+    assert fit.objective == pytest.approx(program.obj_val, rel=1e-8)
     assert -1e-12 <= fit.distance <= 1e-10
-    np.testing.assert_allclose(fit.coef, (weights * dual.x) @ differences / alpha, atol=1e-4)
+    np.testing.assert_allclose(fit.coef, program.x[:4], atol=1e-6)
 
 
 @pytest.mark.parametrize("loss", SMOOTH_CONVEX)
