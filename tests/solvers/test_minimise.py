@@ -69,7 +69,7 @@ def test_sigmoid_minimum_is_where_scipy_stays(problem, alpha):
 @pytest.mark.parametrize("solver", ["newton", "newton-cg"])
 @pytest.mark.parametrize("alpha", [1.0, 1e-2])
 def test_hinge_minimiser_is_what_a_quadratic_program_gives(problem, alpha, solver):
-    """min alpha / 2 |v|^2 + w . xi over v and xi >= 0, xi >= 1 - (x_i - x_j) . v, for every pair."""
+    """min alpha / 2 |v|^2 + w . xi, subject to xi >= 0 and xi_ij >= 1 - (x_i - x_j) . v."""
     X, pairs = problem
     p, n = pairs.positives, pairs.negatives
     differences = (X[p][:, None, :] - X[n][None, :, :]).reshape(-1, 4)
