@@ -128,4 +128,5 @@ def _slack(smoothers: Smoothers, pivots: Index, combine: Array) -> Array:
 def _sides(smoothers: Smoothers, slack: Array, rows: Index) -> Array:
     """What the kernel needs to know of some rows: one (4, n) array a lam."""
     parts = (smoothers.R_diagonal, smoothers.beta, smoothers.magnitude, slack)
-    return np.stack([part[:, rows] for part in parts], axis=1)
+    # numpy may lay the stack out in another order, and the kernel's inner loop would not vectorise.
+    return np.ascontiguousarray(np.stack([part[:, rows] for part in parts], axis=1))
