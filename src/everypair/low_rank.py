@@ -20,6 +20,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
 from everypair.kernels import NOT_PSD, LowRank, TrainingKernel
+from everypair.threads import one_blas_thread, over_rows
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -92,21 +93,32 @@ class GrowingFactor:
 
     def _add(self, room: Array, chosen: Index) -> None:
         """Append the columns of the chosen rows; those that hang on the others are left out."""
-        rank = self.rank
-        columns = self._columns(chosen)
-        columns -= room[:, :rank] @ room[chosen, :rank].T
-        factor, order, kept, _ = dpstrf(columns[chosen], tol=ROUNDING * self._largest, lower=1)
-        order = order[:kept] - 1
-        factor = np.tril(factor[:kept, :kept])
-        new = room[:, rank : rank + kept]
-        new[:] = solve_triangular(factor, columns[:, order].T, lower=True, check_finite=False).T
+        n_rows, rank = room.shape[0], self.rank
+        columns, known = self._columns(chosen), room[chosen, :rank].T
+
+        def free_of_known(start: int, stop: int) -> None:
+            columns[start:stop] -= room[start:stop, :rank] @ known
+
+        with one_blas_thread():
+            over_rows(free_of_known, n_rows, n_rows * rank * chosen.size)
+            factor, order, kept, _ = dpstrf(columns[chosen], tol=ROUNDING * self._largest, lower=1)
+            order = order[:kept] - 1
+            factor = np.tril(factor[:kept, :kept])
+            new = room[:, rank : rank + kept]
+
+            def solve(start: int, stop: int) -> None:
+                rows = columns[start:stop, order].T
+                new[start:stop] = solve_triangular(factor, rows, lower=True, check_finite=False).T
+                self.left[start:stop] -= np.einsum("ij,ij->i", new[start:stop], new[start:stop])
+
+            over_rows(solve, n_rows, n_rows * kept**2)
         new[self.pivots] = 0.0
         new[chosen[order]] = factor
         self.pivots = np.concatenate([self.pivots, chosen[order]])
-        self.left -= np.einsum("ij,ij->i", new, new)
         self._refuse_negative()
         np.maximum(self.left, 0.0, out=self.left)
         self.left[chosen] = 0.0  # pivots, and rows that they explain to rounding
+        self.left[self.pivots] = 0.0
 
     def _columns(self, rows: Index) -> Array:
         kernel = self.kernel
