@@ -256,7 +256,7 @@ def explicit_program(X, y, gamma, C):
     return -C * solution.obj_val, time.perf_counter() - began
 
 
-def program(page, sizes=(40, 60, 100, 140)):
+def program(page, sizes=(40, 60, 100, 140, 200)):
     rows = []
     for n_rows in sizes:
         X, y = weston_toy(n_rows, random_state=0)
