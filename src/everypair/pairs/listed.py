@@ -96,6 +96,10 @@ class ListedHuberHingePoint:
     def product(self, vector: Array) -> Array:
         return self.pairs.to_rows(self._curvatures * self.pairs.margins(vector))
 
+    def products(self, columns: Array) -> Array:
+        """``H v`` for each of some columns v."""
+        return np.column_stack([self.product(column) for column in columns.T])
+
     def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
         """Gathered from the differences of the curved pairs' rows: nothing cancels."""
         if not isinstance(X, DenseMatrix):

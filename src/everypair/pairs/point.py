@@ -81,12 +81,24 @@ def weighted_gram(X: Matrix, weights: Array) -> Array:
     return gram
 
 
-def hessian_by_products(point: PairPoint, X: SparseMatrix) -> Array:
-    """``X' H X``, one column of X and one product at a time."""
-    columns = X.X.tocsc()
-    n_columns = X.shape[1]
-    out = np.empty((n_columns, n_columns))
-    for k in range(n_columns):
-        column = columns[:, [k]].toarray().ravel().astype(np.float64, copy=False)
-        out[k] = X.pull_back(point.product(column))
+class TakesColumns(Protocol):
+    """A point that multiplies several columns by H at once."""
+
+    def products(self, columns: Array) -> Array: ...
+
+
+COLUMNS_BYTES = 2**24
+"""Of the columns of a sparse matrix that are written out at a time."""
+
+
+def hessian_by_products(point: TakesColumns, X: SparseMatrix) -> Array:
+    """``X' H X``, a few columns of X at a time."""
+    n_rows, n_columns = X.shape
+    by_columns, out = X.X.tocsc(), np.empty((n_columns, n_columns))
+    step = max(1, COLUMNS_BYTES // (8 * n_rows))
+    for begin in range(0, n_columns, step):
+        some = slice(begin, begin + step)
+        columns = by_columns[:, some].toarray(order="C").astype(np.float64, copy=False)
+        columns -= columns.mean(axis=0)  # H does not see constants, but rounding would
+        out[:, some] = X.X.T @ point.products(columns)
     return (out + out.T) / 2

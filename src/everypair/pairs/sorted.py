@@ -133,11 +133,27 @@ class _SortedPoint:
             out[side.target_rows] -= self._height * side.target_weights * others
         return out
 
+    def products(self, columns: Array) -> Array:
+        """``H v`` for each of some centred columns v."""
+        n_columns = columns.shape[1]
+        out, origin = self._curvature[:, None] * columns, np.zeros(n_columns)
+        for side, _ in self.order.sides:
+            low, high = self.window(side)
+            running, state = np.zeros(n_columns), np.zeros(2, dtype=np.intp)
+            sums = np.empty((side.target_rows.size, n_columns))
+            window_rows(
+                columns, origin, side.source_rows, side.source_weights,
+                low, high, 0, running, state, sums,
+            )  # fmt: skip
+            sums *= (self._height * side.target_weights)[:, None]
+            out[side.target_rows] -= sums
+        return out
+
     def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
         """``X' diag(d) X - C - C'``, C gathered from the side with the fewer targets.
 
-        The gathering takes rows of X in the order of their scores; sparse X is multiplied column
-        by column instead.
+        The gathering takes rows of X in the order of their scores; of sparse X a few columns are
+        written out at a time instead.
         """
         if not isinstance(X, DenseMatrix):
             return hessian_by_products(self, X)
