@@ -16,11 +16,11 @@ LEVEL = 0.95
 N_BOOTSTRAP = 200
 """Replicates of the band of weighted rows: enough for a drawing, and minutes less than 2000."""
 
-N_BINS = 48
+MAX_BINS = 48
 TAIL = 0.002
 """Share of the scores on each side that the outermost bar may gather."""
 
-N_WEIGHTS = 40
+N_WEIGHTS = 24
 """Largest weights of a model that are kept; a page is not the place for thousands."""
 
 N_LINES = 60
@@ -99,17 +99,19 @@ def _band(model: ModelResult, comparison: Comparison) -> dict[str, list[float]] 
 
 def _histogram(rows: Rows, scores: Array) -> dict[str, Any]:
     """Shares of each class in bins of equal width; the outermost gather what lies beyond."""
-    low, high = (float(end) for end in np.quantile(scores, [TAIL, 1 - TAIL]))
+    low = float(np.quantile(scores, TAIL, method="lower"))
+    high = float(np.quantile(scores, 1 - TAIL, method="higher"))
     if not low < high:
         low, high = float(scores.min()), float(scores.max())
     if not low < high:
         reach = max(abs(low), 1.0) / 2
         low, high = low - reach, high + reach
     inside = np.clip(scores, low, high)
+    n_bins = min(MAX_BINS, 8 + int(np.sqrt(2 * scores.size)))
     shares = {}
     for name, members in (("positive", rows.positive), ("negative", ~rows.positive)):
         counted, _ = np.histogram(
-            inside[members], N_BINS, (low, high), weights=rows.shares(members)
+            inside[members], n_bins, (low, high), weights=rows.shares(members)
         )
         shares[name] = np.round(counted, 5).tolist()
     gathers = bool(scores.min() < low or scores.max() > high)

@@ -2,11 +2,11 @@
 
 function drawScores(box, width) {
   const { histogram } = chosen();
-  const height = 270, left = 46, right = 10, top = 20, bottom = 42;
+  const height = 280, left = 46, right = 10, top = 20, bottom = 42;
   const bins = histogram.positive.length;
   const reach = Math.max(...histogram.positive, ...histogram.negative);
   const x = scale(histogram.low, histogram.high, left, width - right);
-  const y = scale(-reach, reach, height - bottom - 16, top);
+  const y = scale(-reach, reach, height - bottom - 24, top);
   const cut = chosen().threshold[state.at];
   const at = Math.min(width - right, Math.max(left, x(cut)));
   const picture = svg("svg", {

@@ -63,8 +63,8 @@ function listCurves() {
       else state.shown.delete(i);
       redrawRoc();
     });
-    const sample = svg("svg", { width: 30, height: 10, "aria-hidden": "true" },
-      svg("line", { x1: 0, x2: 30, y1: 5, y2: 5, "stroke-width": 2.4, ...lineStyle(i) }));
+    const sample = svg("svg", { width: 26, height: 10, "aria-hidden": "true" },
+      svg("line", { x1: 0, x2: 26, y1: 5, y2: 5, "stroke-width": 2.4, ...lineStyle(i) }));
     byId("curves").append(html("label", { "data-model": i, title: model.name }, box, sample,
       html("span", { class: "name" }, model.name), html("span", {}, decimals(model.auc))));
   });
