@@ -10,7 +10,9 @@ import pytest
 @pytest.fixture(scope="session")
 def browser():
     """Chromium, headless and with no network at all."""
-    binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    names = ("chromium", "chromium-browser", "google-chrome")
+    binary = next(filter(None, map(shutil.which, names)), None)
+    driver = shutil.which("chromedriver")
     if binary is None or driver is None:
         pytest.skip("chromium and chromedriver are not installed: `make test-browser` does it")
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
@@ -22,5 +24,7 @@ def browser():
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     window = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
     window.execute_cdp_cmd("Network.enable", {})
+    cut_off = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
+    window.execute_cdp_cmd("Network.emulateNetworkConditions", cut_off)
     yield window
     window.quit()

@@ -156,6 +156,16 @@ def test_least_cost_follows_the_costs(opened, comparison):
     assert no_complaint(opened)
 
 
+def test_a_threshold_by_hand_calls_as_many_rows_of_another_model(opened, comparison):
+    press(opened, "slider", *["\ue014"] * 12)  # arrow right
+    called = value(opened, "tp") + value(opened, "fp")
+    other = comparison.models[2]
+    choose(opened, "model", other.name)
+    agrees(opened, comparison, other)
+    assert value(opened, "tp") + value(opened, "fp") == pytest.approx(called, rel=0.1)
+    assert no_complaint(opened)
+
+
 def test_a_click_on_the_curve_sets_the_threshold(opened, comparison):
     from selenium.webdriver import ActionChains
 
