@@ -227,7 +227,9 @@ def test_markup_in_names_is_shown_and_not_run(opened):
     assert ODD in names
     assert not opened.find_elements("css selector", "img, main script, td b")
     # An open alert would make this raise.
-    assert opened.execute_script("return document.title").startswith("churn in customers <2024>")
+    assert opened.execute_script("return document.title").startswith(
+        "churn = yes in customers <2024>"
+    )
 
 
 @pytest.mark.parametrize("kind", ["four models", "fourteen models", "odd", "all failed"])

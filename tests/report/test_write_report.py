@@ -181,6 +181,9 @@ def test_odd_comparisons_have_a_report(page_of):
     data = embedded(page_of(replace(comparison, models=[flat, *failed], columns=[])))
     assert data["models"][0]["band"] is None
     assert set(data["models"][0]["standard"]) == {"f1", "balanced"}
+    nameless = page_of(replace(comparison, source="", target="", command=""))
+    assert "<h1>Predicting <b>yes</b></h1>" in nameless
+    assert 'id="command"' not in nameless
     assert embedded(page_of(make_comparison(20, share=0.1)))["n_positive"] == 2
 
 

@@ -68,7 +68,9 @@ def _model(model: ModelResult, rows: Rows, mass: float, comparison: Comparison) 
         "standard": cuts.standard,
         "band": _band(model, comparison),
         "histogram": _histogram(rows, scores),
-        "weights": None if model.coefficients is None else _weights(model.coefficients),
+        "weights": None
+        if model.coefficients is None
+        else _weights(model.coefficients, model.n_features),
     }
 
 
@@ -118,13 +120,13 @@ def _histogram(rows: Rows, scores: Array) -> dict[str, Any]:
     return {"low": low, "high": high, "gathers": gathers, **shares}
 
 
-def _weights(coefficients: Mapping[str, float]) -> dict[str, Any]:
+def _weights(coefficients: Mapping[str, float], n_used: int | None) -> dict[str, Any]:
+    """The largest ones. The record may hold fewer than the model has, and says how many."""
     values = np.fromiter(coefficients.values(), np.float64, len(coefficients))
     largest = np.argsort(-np.abs(values), kind="stable")[:N_WEIGHTS]
     names = list(coefficients)
     return {
-        "n_nonzero": int(np.count_nonzero(values)),
-        "n_features": len(names),
+        "n_used": int(np.count_nonzero(values)) if n_used is None else n_used,
         "names": [names[i] for i in largest if values[i] != 0],
         "values": [float(values[i]) for i in largest if values[i] != 0],
     }
@@ -140,7 +142,6 @@ def _path(path: PathSummary) -> dict[str, Any]:
     return {
         "alphas": [float(f"{alpha:.6g}") for alpha in alphas],
         "chosen": path.chosen,
-        "n_features": len(path.features),
         "n_entered": int(np.count_nonzero(reach)),
         "n_nonzero": np.count_nonzero(coef, axis=1).tolist(),
         "names": [str(path.features[i]) for i in largest],

@@ -101,8 +101,10 @@ def _facts(comparison: Comparison) -> dict[str, Any]:
     baseline = next((m for m in fitted if m.name == comparison.best_baseline), None)
     n_rows = comparison.y.size
     cells = n_rows * len(comparison.columns)
+    target, positive = comparison.target, comparison.positive
     return {
-        "best": fitted[0] if fitted else None,
+        "event": f"{target} = {positive}" if target else positive,
+        "ours": next((model for model in fitted if model.kind == "everypair"), None),
         "baseline": baseline,
         "n_rows": n_rows,
         "n_positive": int(np.count_nonzero(comparison.y)),

@@ -21,7 +21,7 @@ function startTheme() {
 
 function startCopy() {
   const button = byId("copy");
-  if (!navigator.clipboard) return;
+  if (!button || !navigator.clipboard) return;
   button.addEventListener("click", async () => {
     try {
       await navigator.clipboard.writeText(byId("command").textContent);

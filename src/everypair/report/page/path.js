@@ -81,8 +81,8 @@ function nameEnds(picture, ends, x, letters, [top, bottom]) {
 
 function startPath() {
   if (!byId("path")) return;
-  const { names, n_features: all, n_entered: entered, n_nonzero: counts, alphas, chosen: alpha } = data.path;
-  const words = [`${count(entered)} of ${count(all)} features enter; the ${Math.min(N_NAMED, names.length)} with the largest weights are named.`];
+  const { names, n_entered: entered, n_nonzero: counts, alphas, chosen: alpha } = data.path;
+  const words = [`${count(entered)} features enter; the ${Math.min(N_NAMED, names.length)} with the largest weights are named.`];
   if (entered > names.length) words.push(`${count(names.length)} are drawn.`);
   if (alpha !== null) {
     const at = nearestIndex(alphas.map(Math.log), Math.log(alpha));

@@ -5,9 +5,10 @@ function drawWeights(place) {
   const low = Math.min(0, ...weights.values);
   const high = Math.max(0, ...weights.values);
   const x = scale(low, high > low ? high : low + 1, 0, 100);
-  const rest = weights.n_nonzero - weights.values.length;
+  const words = weightWords(Math.max(-low, high));
+  const rest = weights.n_used - weights.values.length;
   byId("weights-caption").textContent =
-    `${name}: ${count(weights.n_nonzero)} of ${count(weights.n_features)} features have a weight` +
+    `${name}: ${count(weights.n_used)} ${weights.n_used === 1 ? "feature has" : "features have"} a weight` +
     (rest > 0 ? `; the ${weights.values.length} largest are shown.` : ".");
   byId("bars").replaceChildren(...weights.values.map((value, i) => {
     const from = Math.min(x(0), x(value));
@@ -19,8 +20,15 @@ function drawWeights(place) {
     return html("tr", {},
       html("th", { scope: "row", title: weights.names[i] }, weights.names[i]),
       html("td", {}, lane),
-      html("td", {}, (value > 0 ? "+" : "") + significant(value, 3)));
+      html("td", {}, (value > 0 ? "+" : "") + words(value)));
   }));
+}
+
+// As many decimals for all as give the largest four digits, so that points stand in line.
+function weightWords(largest) {
+  const digits = 3 - Math.floor(Math.log10(largest));
+  const plain = digits >= 0 && digits <= 7;
+  return (value) => (plain ? decimals(value, digits) : significant(value, 3));
 }
 
 function startWeights() {
