@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -232,19 +233,39 @@ def test_markup_in_names_is_shown_and_not_run(opened):
     )
 
 
-@pytest.mark.parametrize("kind", ["four models", "fourteen models", "odd", "all failed"])
+def _odd():
+    long = "w" * 300
+    made = make_comparison(20, share=0.1, names=(long, ODD, "–" * 90))
+    return replace(
+        made,
+        source=long,
+        target=long,
+        verdict=long,
+        folds=long,
+        command=long,
+        versions={long: long},
+        notes=(long,),
+        models=[replace(m, name=f"{m.name} {long}", settings={long: long}) for m in made.models],
+    )
+
+
+def _all_failed():
+    made = make_comparison(failing=2)
+    return replace(made, models=made.models[-2:])
+
+
+PHONES = {
+    "four models": lambda: make_comparison(failing=2),
+    "fourteen models": lambda: make_comparison(n_models=14, weighted=True),
+    "long words": _odd,
+    "all failed": _all_failed,
+}
+
+
+@pytest.mark.parametrize("kind", PHONES)
 def test_a_phone_never_scrolls_sideways(browser, tmp_path, kind):
-    comparison = {
-        "four models": lambda: make_comparison(failing=2),
-        "fourteen models": lambda: make_comparison(n_models=14, weighted=True),
-        "odd": lambda: make_comparison(20, share=0.1, names=("x" * 400, ODD, "–" * 90)),
-        "all failed": lambda: make_comparison(failing=2),
-    }[kind]()
-    if kind == "all failed":
-        object.__setattr__(comparison, "models", comparison.models[-2:])
-    load(browser, write_report(comparison, tmp_path / "report.html"), PHONE)
-    wide = browser.execute_script("return document.documentElement.scrollWidth")
-    assert wide == PHONE
+    load(browser, write_report(PHONES[kind](), tmp_path / "report.html"), PHONE)
+    assert browser.execute_script("return document.documentElement.scrollWidth") == PHONE
     assert no_complaint(browser)
 
 
