@@ -29,12 +29,13 @@ def rates_score(
 ) -> float:
     """A measure of rates and skew (`tables`) of predicted labels."""
     rows = Rows.of(y, sample_weight, pos_label)
-    called = np.asarray(predicted).reshape(-1) == rows.label
+    called = np.asarray(predicted).reshape(-1) == rows.labels[1]
     called = called if rows.kept is None else called[rows.kept]
     weight = np.ones(called.size) if rows.weight is None else rows.weight
     mass = [float(weight[m].sum()) for m in (rows.positive, ~rows.positive)]
     hits = [float(weight[m & called].sum()) for m in (rows.positive, ~rows.positive)]
-    return float(_OF_RATES[measure](hits[0] / mass[0], hits[1] / mass[1], mass[1] / mass[0]))
+    skew = rows.skew * mass[1] / mass[0]
+    return float(_OF_RATES[measure](hits[0] / mass[0], hits[1] / mass[1], skew))
 
 
 _OF_SCORES: dict[str, tuple[Callable[..., float], bool]] = {

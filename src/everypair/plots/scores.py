@@ -76,7 +76,6 @@ class ScoreDisplay:
         """Draw scores; `everypair.metrics.threshold_for` gives a threshold by a rule."""
         rows = Rows.of(y, sample_weight, pos_label)
         scores = rows.scores(s)
-        other = next(label for label in np.unique(np.asarray(y)) if label != rows.label)
         members = (rows.positive, ~rows.positive)
         weights = None
         if rows.weight is not None:
@@ -86,7 +85,7 @@ class ScoreDisplay:
             negatives=scores[members[1]],
             weights=weights,
             threshold=threshold,
-            labels=(str(other), str(rows.label)),
+            labels=(str(rows.labels[0]), str(rows.labels[1])),
         )
         return display.plot(ax=ax)
 
