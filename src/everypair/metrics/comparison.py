@@ -297,7 +297,7 @@ def _comparison(
 def _ends_without_spread(
     aucs: list[float], level: float, samples: list[Sample], partial: bool = False
 ) -> tuple[float, float]:
-    """The interval of a difference with se = 0: the same ranking twice, or rows that cannot tell."""
+    """Where se = 0: the same ranking twice, or rows that cannot tell."""
     ranks = [np.unique(scores, return_inverse=True)[1] for scores in samples[0][1]]
     if len(ranks) == 2 and np.array_equal(ranks[0], ranks[1]):
         return 0.0, 0.0
