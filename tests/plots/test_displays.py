@@ -333,6 +333,8 @@ def test_a_curve_without_an_interval_is_still_drawn(fitted):
     assert ROCDisplay.from_estimator(dummy, X, y).line_.get_label() == "DummyClassifier: AUC 0.500"
     one = ROCDisplay.from_predictions([0, 0, 0, 1], [1, 2, 3, 2.5])
     assert (one.interval, one.band) == (None, None)
+    above = ROCDisplay.from_predictions([0, 0, 0, 1], [1, 2, 3, 4])
+    assert (above.interval.auc, above.band) == (1.0, None)  # separated: known by one pair
     both = ROCComparisonDisplay.from_estimator({"model": fitted.auc, "chance": dummy}, X, y)
     assert both.intervals["chance"] is None
     assert both.lines_[1].get_label() == "chance: AUC 0.500"

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from everypair.metrics._rows import NoSpread, by_name
 from everypair.metrics.curve import area_between
-from everypair.metrics.inference import AUCInterval, auc_confidence_interval
+from everypair.metrics.inference import AUCInterval
+
+Result = TypeVar("Result")
 
 # Okabe & Ito's colours, ordered so that neighbours differ in lightness too.
 COLOURS = ("#0072B2", "#D55E00", "#000000", "#56B4E9", "#009E73", "#CC79A7", "#E69F00")
@@ -121,10 +122,10 @@ def roc_label(name: str, fpr: Any, tpr: Any, interval: AUCInterval | None) -> st
     return f"{short(name)}: AUC {value}"
 
 
-def interval_if_any(y: ArrayLike, s: ArrayLike, **options: Any) -> AUCInterval | None:
-    """None where the scores are all equal or a class has one row: the curve is drawn still."""
+def if_any(bound: Callable[..., Result], *data: Any, **options: Any) -> Result | None:
+    """An interval or band; None where the scores have none, so that the curve is drawn still."""
     try:
-        return auc_confidence_interval(y, s, **options)
+        return bound(*data, **options)
     except NoSpread:
         return None
 

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 from everypair.metrics._rows import Array, Rows
 from everypair.metrics.cross_val import scores_of
 from everypair.metrics.curve import Curve
-from everypair.metrics.inference import AUCInterval
+from everypair.metrics.inference import AUCInterval, auc_confidence_interval
 from everypair.plots._axes import (
     ROC_CURVE,
-    interval_if_any,
+    if_any,
     legend,
     named,
     roc_axes,
@@ -85,8 +85,14 @@ class ROCComparisonDisplay:
         for name, s in named(scores, "scores").items():
             curve = Curve.of(rows, rows.scores(s, f"scores[{name!r}]"))
             curves[name] = curve.fpr, curve.tpr
-            intervals[name] = interval_if_any(
-                y, s, level=level, sample_weight=sample_weight, groups=groups, pos_label=pos_label
+            intervals[name] = if_any(
+                auc_confidence_interval,
+                y,
+                s,
+                level=level,
+                sample_weight=sample_weight,
+                groups=groups,
+                pos_label=pos_label,
             )
         return cls(curves=curves, intervals=intervals).plot(ax=ax)
 

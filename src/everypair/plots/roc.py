@@ -11,11 +11,11 @@ from everypair.metrics._rows import Array, Rows
 from everypair.metrics.bands import ROCBand, roc_band
 from everypair.metrics.cross_val import cut_of, scores_of
 from everypair.metrics.curve import Curve
-from everypair.metrics.inference import AUCInterval
+from everypair.metrics.inference import AUCInterval, auc_confidence_interval
 from everypair.plots._axes import (
     RING,
     ROC_CURVE,
-    interval_if_any,
+    if_any,
     legend,
     line_options,
     roc_axes,
@@ -139,15 +139,14 @@ class ROCDisplay:
         if threshold is not None:
             above = int(np.searchsorted(-curve.levels, -threshold, side="left"))
             point = float(curve.fpr[above]), float(curve.tpr[above])
-        interval = interval_if_any(y, s, **shared)
         region = None
-        if band is not None and interval is not None:
+        if band is not None:
             drawn = {"n_bootstrap": n_bootstrap, "random_state": random_state}
-            region = roc_band(y, s, kind=band, **drawn, **shared)
+            region = if_any(roc_band, y, s, kind=band, **drawn, **shared)
         display = cls(
             fpr=curve.fpr,
             tpr=curve.tpr,
-            interval=interval,
+            interval=if_any(auc_confidence_interval, y, s, **shared),
             band=region,
             threshold=threshold,
             point=point,
