@@ -75,7 +75,7 @@ def get_scorer(name: str, **options: Any) -> Any:
         ``auc``, ``gini``, ``swapped_pairs`` (negated), ``precision_at_k``, ``recall_at_k``,
         ``prbep`` and ``fbeta_max`` judge `decision_function` (or `predict_proba`);
         ``accuracy``, ``precision``, ``f`` and ``wracc`` (Rakotomamonjy 2004, Table 1) judge
-        `predict`.
+        `predict`. The measures at k and ``prbep`` count rows and take no ``sample_weight``.
     **options
         Arguments of the metric: ``max_fpr=0.1`` for the AUC, ``k="2p"`` for recall at k,
         ``beta=2`` for F-beta, ``pos_label`` for any.
