@@ -122,6 +122,18 @@ def test_one_standard_error_is_sparser_and_within_it(data):
     assert np.count_nonzero(sparser.coef_) < np.count_nonzero(best.coef_)
 
 
+def test_the_model_keeps_the_path_that_it_was_chosen_from(data):
+    X, y = data
+    model = AUCClassifierCV(l1_ratio=[0.3, 1.0], n_alphas=6, eps=0.05, cv=3, tol=1e-8).fit(X, y)
+    row = [0.3, 1.0].index(model.l1_ratio_)
+    path = auc_path(X, y, l1_ratio=model.l1_ratio_, alphas=model.alphas_[row], tol=1e-8)
+    assert sparse.issparse(model.coefs_)
+    np.testing.assert_allclose(model.coefs_.toarray(), path.coefs, atol=1e-5)
+    at = np.flatnonzero(model.alphas_[row] == model.alpha_)[0]
+    np.testing.assert_array_equal(model.coefs_[:, [at]].toarray()[:, 0], model.coef_[0])
+    assert model.history_[-1][2] <= 1e-8
+
+
 def test_l1_ratio_is_chosen_with_alpha(data):
     X, y = data
     model = AUCClassifierCV(l1_ratio=[0.2, 1.0], n_alphas=5, eps=0.1, cv=3).fit(X, y)

@@ -162,7 +162,7 @@ def test_one_model_is_no_comparison():
 
 
 def test_paired_tests_are_those_of_proc():
-    """`roc.test` of pROC on its aSAH data (GPL, not shipped): $EVERYPAIR_DATA/aSAH/aSAH.csv."""
+    """`roc.test` of pROC on its aSAH data (GPL, not shipped; docs/metrics.md: how to get it)."""
     import pandas as pd
 
     file = Path(os.environ.get("EVERYPAIR_DATA", "")) / "aSAH" / "aSAH.csv"
@@ -186,3 +186,47 @@ def test_paired_tests_are_those_of_proc():
     for name, variance in (("ndka", 0.0031908105493913), ("s100b", 0.00266868245717244)):
         ours = auc_confidence_interval(data.outcome, data[name])
         assert ours.se**2 == pytest.approx(variance, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", ["delong", "bootstrap"])
+@pytest.mark.parametrize("paired", [True, False])
+def test_two_perfect_models_on_few_rows_may_still_differ(method, paired):
+    """se = 0, but three rows of each class cannot say that the areas are equal."""
+    y = np.array([0, 0, 0, 1, 1, 1])
+    s1, s2 = np.arange(6.0), np.array([0.0, 2, 1, 4, 3, 5])
+    test = compare_auc(
+        y if paired else (y, y), s1, s2, paired, method=method, n_bootstrap=20, random_state=0
+    )
+    assert (test.difference, test.se, test.z, test.p) == (0.0, 0.0, 0.0, 1.0)
+    bound = 0.0125 ** (1 / 3)
+    assert (test.low, test.high) == pytest.approx((bound - 1, 1 - bound))
+    if paired and method == "delong":
+        (inside,) = compare_models(y, {"a": s1, "b": s2}).comparisons
+        assert (inside.low, inside.high) == (test.low, test.high)
+        alike = compare_auc(y, s1, np.exp(s1))
+        assert (alike.low, alike.high) == (0.0, 0.0)
+
+
+def test_equal_groups_are_said_to_have_no_spread():
+    y, s = np.array([1, 0, 0] * 2), np.array([2.0, 1, 3] * 2)
+    with pytest.raises(ValueError, match="too few rows or groups"):
+        compare_auc(y, s, [5, 1, 3] * 2, groups=[0, 0, 0, 1, 1, 1])
+
+
+def test_models_come_as_a_data_frame_too():
+    import pandas as pd
+    import polars as pl
+
+    rng = np.random.default_rng(9)
+    y, s1, s2 = two_models(rng, 60)
+    expected = compare_models(y, {"a": s1, "b": s2})
+    for frame in (pd.DataFrame({"a": s1, "b": s2}), pl.DataFrame({"a": s1, "b": s2})):
+        result = compare_models(y, frame)
+        assert result.names == ("a", "b")
+        assert result.p == expected.p
+
+
+@pytest.mark.parametrize("third", [[2, 1, 3, 4], np.array([2, 1, 3, 4]), 1])
+def test_a_third_model_is_sent_to_compare_models(third):
+    with pytest.raises(ValueError, match="compare_models"):
+        compare_auc([0, 1, 0, 1], [1, 2, 3, 4], [2, 1, 3, 4], third)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import ndtr
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
@@ -13,9 +16,11 @@ from sklearn.model_selection import (
     GroupKFold,
     LeaveOneOut,
     RepeatedStratifiedKFold,
+    StratifiedGroupKFold,
     StratifiedKFold,
 )
 from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
 
 from everypair.metrics import auc_confidence_interval, auc_score, cross_val_auc
 
@@ -140,3 +145,54 @@ def test_one_fold_with_mixed_groups_is_about_obuchowskis_variance():
     plain = auc_confidence_interval(y[test], scores)
     assert result.se == pytest.approx(grouped.se, rel=0.01)
     assert abs(grouped.se / plain.se - 1) > 0.05
+
+
+class Identity(MeanDifference):
+    """Scores a row by its first feature, whatever it was fitted on."""
+
+    def decision_function(self, X):
+        return X[:, 0]
+
+
+@pytest.mark.parametrize("shift", [1.0, 50.0])
+@pytest.mark.parametrize("as_mask", [False, True])
+def test_one_fold_held_out_is_the_interval_of_its_rows(shift, as_mask):
+    X, y = data(np.random.default_rng(8), 600, shift=shift)
+    test = np.arange(36)
+    fold = np.arange(36, 600), (np.arange(600) < 36 if as_mask else test)
+    result = cross_val_auc(Identity(), X, y, cv=[fold])
+    alone = auc_confidence_interval(y[test], X[test, 0])
+    for name in ("auc", "low", "high", "se"):
+        assert getattr(result, name) == pytest.approx(getattr(alone, name), abs=1e-12)
+    assert result.pooled == alone
+
+
+def test_folds_of_area_nought_and_one_are_not_sure_of_a_half():
+    y, X = np.array([0, 0, 1, 1] * 2), np.array([1.0, 2, 3, 4, 4, 3, 2, 1])[:, None]
+    folds = [(np.arange(4), np.arange(4, 8)), (np.arange(4, 8), np.arange(4))]
+    result = cross_val_auc(Identity(), X, y, cv=folds)
+    assert (result.auc, result.se) == (0.5, 0.0)
+    assert result.high - result.low > 0.8
+
+
+def test_a_precomputed_kernel_is_cut_on_both_sides():
+    X, y = data(np.random.default_rng(9), 90)
+    kernel = cross_val_auc(SVC(kernel="precomputed"), X @ X.T, y, cv=3)
+    linear = cross_val_auc(SVC(kernel="linear"), X, y, cv=3)
+    np.testing.assert_allclose(kernel.fold_auc, linear.fold_auc, atol=1e-2)
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_a_number_of_folds_keeps_groups_whole(routing):
+    X, y = data(np.random.default_rng(10), 240)
+    groups = np.arange(240) // 4
+    with config_context(enable_metadata_routing=routing), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ours = cross_val_auc(MeanDifference(), X, y, cv=3, groups=groups)
+        named = cross_val_auc(
+            MeanDifference(), X, y, cv=StratifiedGroupKFold(3), groups=list(groups)
+        )
+        cross_val_auc(MeanDifference(), X, y, groups=groups)
+    np.testing.assert_array_equal(ours.fold_auc, named.fold_auc)
+    whole = cross_val_auc(MeanDifference(), X, y, cv=GroupKFold(3), groups=groups)
+    assert whole.auc == pytest.approx(ours.auc, abs=0.1)

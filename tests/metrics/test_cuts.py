@@ -229,3 +229,63 @@ def test_rates_broadcast_and_are_checked():
             function(1.2, 0, 1)
         with pytest.raises(ValueError, match="skew"):
             function(1, 0, 0)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_a_cut_of_rounded_scores_keeps_its_promise(dtype):
+    """NumPy rounds a number to float32 before it compares float32 with it."""
+    rng = np.random.default_rng(2)
+    small = np.array([1, 0, 1, 0, 1]), np.array([0.1, 0.2, 0.3, 0.4, 0.5])
+    tight = np.array([1, 0] * 4), 1 + np.arange(8) * float(np.finfo(dtype).eps)
+    wild = rng.random(300) < 0.5, rng.random(300)
+    for labels, scores in (small, tight, wild):
+        y, s = labels.astype(bool), scores.astype(dtype)
+        assert np.all((s > threshold_for(y, s, tpr=1.0))[y])
+        assert not np.any(s > threshold_for(y, s, cost=(1, 0)))
+        assert np.mean((s > threshold_for(y, s, fpr=0.3))[~y]) <= 0.3
+        best = fbeta_max(y, s, 2.0)
+        assert fbeta_score(y, s > best.threshold, beta=2) == pytest.approx(best.value)
+
+
+def test_of_equally_good_cuts_the_highest_is_taken():
+    """0.1 - 0 and 0.8 - 0.7 differ in their last bit, 1 x 10 and 8 x 10 - 7 x 10 do not."""
+    y = np.array([1] + [0] * 7 + [1] * 7 + [0] * 3 + [1] * 2)
+    assert threshold_for(y, -np.arange(20.0), "balanced") == -0.5
+    weight = np.full(20, 3.0)
+    assert threshold_for(y, -np.arange(20.0), "balanced", sample_weight=weight) == -0.5
+
+
+@pytest.mark.filterwarnings("error")
+def test_cuts_of_the_largest_scores_do_not_overflow():
+    s = [-1.5e308, 1.5e308]
+    assert threshold_for([0, 1], s, "accuracy") == 0.0
+    assert 1.5e308 < threshold_for([0, 1], s, cost=(1, 0)) < np.inf
+    assert -np.inf < threshold_for([1, 0], s, tpr=1.0) < -1.5e308
+
+
+def test_costs_come_in_an_array_too():
+    y, s = [0, 0, 1, 0, 1, 1], [1, 2, 3, 4, 5, 6]
+    assert threshold_for(y, s, cost=np.array([1, 10])) == threshold_for(y, s, cost=(1, 10))
+    with pytest.raises(ValueError, match="exactly one"):
+        threshold_for(y, s, cost=("1", "10"))
+
+
+def test_the_error_names_what_the_caller_can_write():
+    with pytest.raises(ValueError, match=r"got 'youden': .*'balanced' \(Youden"):
+        threshold_for([0, 1], [0, 1], "youden")
+    with pytest.raises(ValueError, match=r"got fpr=5: .*fpr= or tpr= between 0 and 1"):
+        threshold_for([0, 1], [0, 1], fpr=5)
+    with pytest.raises(ValueError, match=r"threshold=\{'fpr': 5\} is not a rule: .*\{'tpr': x\}"):
+        AUCClassifier(threshold={"fpr": 5}).fit([[0], [1]], [0, 1])
+
+
+@pytest.mark.parametrize("rule", ["accuracy", "balanced", "f1"])
+def test_classes_of_extreme_weights_are_still_cut(rule):
+    y, s = [0, 0, 1, 1], [1, 3, 2, 4]
+    for a, b in ((1e300, 1e-100), (1e-100, 1e300)):
+        t = threshold_for(y, s, rule, sample_weight=[a, a, b, b])
+        assert t in (0.5, 1.5, 2.5, 3.5) or 4 < t < 4.1
+        assert threshold_for(y, s, tpr=1.0, sample_weight=[a, a, b, b]) == 1.5
+        assert 0 <= fbeta_max(y, s, sample_weight=[a, a, b, b]).value <= 1
+    heavy = threshold_for(y, s, "accuracy", sample_weight=[1e300, 1e300, 1e-100, 1e-100])
+    assert heavy == 3.5  # no negative above, and of those cuts the most positives

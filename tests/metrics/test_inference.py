@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ranking_definitions import pair_values, rankings, wfns
 from scipy.special import ndtri
+from scipy.stats import beta
 
 from everypair.metrics import auc_confidence_interval, auc_score
 from everypair.metrics._rows import Rows
@@ -228,12 +229,20 @@ def test_separated_classes_get_the_exact_bound():
         ([0, 1, 0, 1], [2, 2, 2, 2], {}, "single value 2: a ranking without any order"),
         ([0, 1, 0, 1], [2, 2, 2, 2], {"method": "bootstrap"}, "without any order"),
         ([0, 0, 0, 1], [1, 2, 3, 2.5], {}, "only one positive row"),
+        ([0, 0, 0, 1], [1, 2, 3, 2.5], {"method": "bootstrap"}, "only one positive row"),
+        (
+            [0, 0, 1, 1],
+            [1, 3, 2, 4],
+            {"groups": [1, 1, 2, 2], "method": "bootstrap"},
+            "only one group with positives",
+        ),
+        ([0, 0, 1, 1], [1, 3, 2, 4], {"groups": ["a", None, "b", "c"]}, "NaN or None"),
         ([0, 0, 1, 1], [1, 3, 2, 4], {"method": "wald"}, "method='wald' is not known"),
         ([0, 0, 1, 1], [1, 3, 2, 4], {"level": 95}, "level=95"),
         ([0, 0, 1, 1], [1, 3, 2, 4], {"max_fpr": 0.1}, "use method='bootstrap'"),
         ([0, 0, 1, 1], [1, 3, 2, 4], {"groups": [1, 1, 1, 1]}, "single value"),
         ([0, 0, 1, 1], [1, 3, 2, 4], {"groups": [1, 2, 3]}, "3 values for 4 rows"),
-        ([0, 0, 1, 1], [1, 3, 2, 4], {"groups": [1, 2, 3, np.nan]}, "groups has NaN"),
+        ([0, 0, 1, 1], [1, 3, 2, 4], {"groups": [1, 2, 3, np.nan]}, "groups has NaN or None"),
         (
             [0, 0, 1, 1],
             [1, 3, 2, 4],
@@ -245,10 +254,58 @@ def test_separated_classes_get_the_exact_bound():
             [0, 0, 1, 1],
             [1, 2, 3, 4],
             {"method": "bootstrap", "max_fpr": 0.5},
-            "separate the classes",
+            "no spread",
         ),
     ],
 )
 def test_what_has_no_interval_says_so(y, s, options, says):
     with pytest.raises(ValueError, match=says):
         auc_confidence_interval(y, s, **options)
+
+
+@pytest.mark.parametrize("method", ["delong", "hanley-mcneil"])
+@pytest.mark.parametrize(("n_positive", "n_negative"), [(30, 300), (12, 12), (5000, 5000)])
+def test_the_low_end_does_not_jump_as_pairs_are_swapped(method, n_positive, n_negative):
+    """None swapped, one, two, ...: the interval starts from that of separated classes."""
+    y = np.repeat([0, 1], [n_negative, n_positive])
+    ends = []
+    for swaps in range(8):
+        s = np.arange(y.size, dtype=float)
+        s[n_negative] -= swaps + 0.5 if swaps else 0
+        ends.append(auc_confidence_interval(y, s, method).low)
+        if method == "delong":
+            mirrored = auc_confidence_interval(y, -s)
+            assert mirrored.high == pytest.approx(1 - ends[-1])
+    assert np.max(np.abs(np.diff(ends))) <= 0.02 + 0.05 * (1 - ends[0])
+
+
+@settings(deadline=None, derandomize=True)
+@given(rankings(least_of_class=2))
+def test_the_logit_interval_is_within_that_of_disjoint_pairs(data):
+    y, s, _ = data
+    if s.min() == s.max():
+        return
+    ours, k = auc_confidence_interval(y, s), min(y.sum(), (~y).sum())
+    lost, won = np.ceil(k * (1 - ours.auc) - 1e-9), np.ceil(k * ours.auc - 1e-9)
+    assert ours.low >= (beta.ppf(0.025, k - lost, lost + 1) if lost < k else 0) - 1e-12
+    assert ours.high <= (beta.ppf(0.975, won + 1, k - won) if won < k else 1) + 1e-12
+    assert ours.low <= ours.auc <= ours.high
+
+
+def test_no_interval_is_a_point():
+    """Groups that are copies of each other say se = 0 of an area of 1/2."""
+    y, s = np.array([1, 0, 0] * 2), np.array([2.0, 1, 3] * 2)
+    groups = [0, 0, 0, 1, 1, 1]
+    for options in ({}, {"logit": False}, {"method": "bootstrap", "random_state": 0}):
+        ours = auc_confidence_interval(y, s, groups=groups, **options)
+        assert ours.se == 0
+        assert ours.high - ours.low > 0.9  # two groups make one pair
+
+
+@pytest.mark.parametrize("method", ["delong", "hanley-mcneil", "bootstrap"])
+def test_an_area_that_weights_round_to_one_has_an_interval(method):
+    y, s = np.array([0, 0, 1, 1]), np.array([1.0, 3, 2, 4])
+    ours = auc_confidence_interval(y, s, method, sample_weight=[1, 1e-20, 1e-20, 1], random_state=0)
+    assert ours.auc == 1.0
+    assert ours.low <= 0.03
+    assert ours.high == 1.0

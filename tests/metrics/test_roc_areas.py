@@ -103,6 +103,10 @@ def test_the_second_sorted_label_is_positive_unless_told(labels):
         (["a", None], [0, 1], {}, "cannot be sorted"),
         ([0, 1], [0, 1, 2], {}, "3 values for 2 rows"),
         ([0, 1], ["a", "b"], {}, "not numeric"),
+        ([0, 1], ["1", "2"], {}, "not numeric"),
+        ([0, 1], np.array(["1", 2], dtype=object), {}, "not numeric"),
+        ([0, 1], [1j, 2], {}, "not numeric"),
+        ([0, 1], [0, 1], {"max_fpr": "a"}, "max_fpr='a' is not a range"),
         ([[0, 1]], [0, 1], {}, "shape"),
         ([], [], {}, "empty"),
         ([0, 1], [0, 1], {"sample_weight": [1, -1]}, "negative value -1"),
@@ -132,3 +136,14 @@ def test_importing_metrics_loads_neither_numba_nor_matplotlib():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("weights", [(1e300, 1e-100), (1e-100, 1e300), (1e200, 1e200)])
+def test_the_scale_of_a_classs_weights_does_not_matter(weights):
+    y, s = np.array([0, 0, 1, 1]), np.array([1.0, 3, 2, 4])
+    weight = np.where(y == 1, weights[1], weights[0]) * np.array([1, 2, 3, 4])
+    plain = np.array([1.0, 2, 3, 4])
+    assert auc_score(y, s, weight) == pytest.approx(auc_score(y, s, plain))
+    assert auc_score(y, s, weight, 0.5) == pytest.approx(auc_score(y, s, plain, 0.5))
+    assert swapped_pairs(y, np.arange(4), weight) == 0.0
+    assert not np.isnan(swapped_pairs(y, s, weight))

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -157,7 +158,7 @@ class AUCClassifierCV(LinearRanker):
 
     In every fold a whole path is fitted on the training rows (`auc_path`) and each of
     its solutions is scored by the exact AUC of the held-out rows. The alpha (and l1_ratio) with the
-    highest mean AUC is refitted on all rows.
+    highest mean AUC is refitted on all rows, as part of a last path.
 
     Parameters
     ----------
@@ -189,8 +190,10 @@ class AUCClassifierCV(LinearRanker):
     alphas_ : array of shape (n_l1_ratios, n_alphas)
     auc_path_ : array of shape (n_l1_ratios, n_alphas, n_folds)
         AUC of the held-out rows.
-    coef_, intercept_, classes_, objective_, dual_gap_, kkt_residual_, train_auc_, n_iter_
-        Of the last fit, as in `AUCClassifier`.
+    coefs_ : sparse array of shape (n_features, n_alphas)
+        Coefficients on all rows along the chosen l1_ratio's alphas.
+    coef_, intercept_, classes_, objective_, dual_gap_, kkt_residual_, train_auc_, n_iter_, history_
+        Of the fit at ``alpha_`` on all rows, as in `AUCClassifier`.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -267,7 +270,7 @@ class AUCClassifierCV(LinearRanker):
         """
         from everypair.matrix import as_matrix
         from everypair.pairs import Pairs, auc
-        from everypair.solvers.path import SparseProblem, alpha_grid, minimise_sparse
+        from everypair.solvers.path import SparseProblem, alpha_grid, minimise_path
         from everypair.threads import thread_limit
 
         self._validate_params()
@@ -287,13 +290,20 @@ class AUCClassifierCV(LinearRanker):
         best, chosen = self._select(self.auc_path_)
         self.l1_ratio_, self.alpha_ = float(ratios[best]), float(self.alphas_[best, chosen])
         with thread_limit():
-            fit = minimise_sparse(
-                matrix, pairs, self.loss, self.alpha_, self.l1_ratio_, weights,
-                tol=float(self.tol), max_iter=int(self.max_iter),
-            )  # fmt: skip
+            problem = SparseProblem(matrix, pairs, self.loss, self.l1_ratio_, weights)
+            columns = []
+            fits = minimise_path(
+                problem, self.alphas_[best], tol=float(self.tol), max_iter=int(self.max_iter)
+            )
+            for k, each in enumerate(fits):
+                columns.append(sparse.csc_array(each.coef.reshape(-1, 1)))
+                if k == chosen:
+                    fit = each
             self.train_auc_ = auc(pairs, fit.scores)
+        # Sparse, so that a model of many features stays small.
+        self.coefs_ = sparse.hstack(columns, format="csc")
         self.objective_, self.dual_gap_, self.n_iter_ = fit.objective, fit.distance, fit.n_iter
-        self.kkt_residual_ = fit.kkt_residual
+        self.kkt_residual_, self.history_ = fit.kkt_residual, fit.history
         self._set_linear(fit.coef, self._choose_threshold(positive, fit.scores, sample_weight))
         if fit.distance > self.tol:
             warn_not_converged("relative duality gap", fit.distance, self.tol, fit.n_iter)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -14,18 +15,24 @@ Bool = NDArray[np.bool_]
 Index = NDArray[np.intp]
 
 
+class NoSpread(ValueError):
+    """These rows have an area but no error bar."""
+
+
 @dataclass(frozen=True)
 class Rows:
     """Which rows are positive and what each weighs. Rows of weight zero are gone.
 
-    ``weight`` is None when every row weighs the same; else it is scaled to a largest of one.
+    ``weight`` is None when every row weighs the same; else each class has a unit of its own, the
+    power of two below its largest weight, and ``skew`` is the negatives' unit in the positives'.
     """
 
     positive: Bool
     weight: Array | None
     kept: Bool | None
-    label: Any
-    """The positive label."""
+    labels: tuple[Any, Any]
+    """The negative label and the positive one."""
+    skew: float = 1.0
 
     @classmethod
     def of(
@@ -33,8 +40,8 @@ class Rows:
     ) -> Rows:
         labels = _vector(y, "y")
         if sample_weight is None:
-            label = _positive_label(labels, pos_label)
-            return cls(np.asarray(labels == label), None, None, label)
+            names = _ordered_labels(labels, pos_label)
+            return cls(np.asarray(labels == names[1]), None, None, names)
         weight = _finite(sample_weight, "sample_weight", labels.size)
         if weight.min() < 0:
             raise ValueError(
@@ -47,8 +54,15 @@ class Rows:
             raise ValueError("Every sample_weight is zero: give some rows a positive weight.")
         else:
             labels, weight = labels[kept], weight[kept]
-        label = _positive_label(labels, pos_label)
-        return cls(np.asarray(labels == label), weight / weight.max(), kept, label)
+        names = _ordered_labels(labels, pos_label)
+        positive = np.asarray(labels == names[1])
+        # Powers of two, so that whole weights add up exactly.
+        units = [_power_of_two(np.max(weight[which])) for which in (positive, ~positive)]
+        with np.errstate(over="ignore", under="ignore"):
+            weight = weight / np.where(positive, *units)
+            # Finite and above zero, so that no sum of both classes is NaN.
+            skew = float(np.clip(units[1] / units[0], 1e-300, 1e300))
+        return cls(positive, weight, kept, names, skew)
 
     @property
     def n_positive(self) -> int:
@@ -69,13 +83,15 @@ class Rows:
         n_given = self.positive.size if self.kept is None else self.kept.size
         if labels.size != n_given:
             raise ValueError(f"groups has {labels.size} values for {n_given} rows: one a row.")
-        if labels.dtype.kind == "f" and np.isnan(labels).any():
-            raise ValueError("groups has NaN: give every row a group.")
+        # A missing value is None or differs from itself (NaN); pandas' NA will not even say.
+        missing = labels.dtype.kind == "O" and any(_is_missing(label) for label in labels)
+        if missing or (labels.dtype.kind in "fmM" and np.any(labels != labels)):  # noqa: PLR0124
+            raise ValueError("groups has NaN or None: give every row a group.")
         if self.kept is not None:
             labels = labels[self.kept]
         names, codes = np.unique(labels, return_inverse=True)
         if names.size < 2:
-            raise ValueError(
+            raise NoSpread(
                 f"groups has the single value {names[0]!r}: "
                 "rows that all depend on each other carry no error bar."
             )
@@ -109,9 +125,12 @@ def _vector(values: ArrayLike, name: str) -> NDArray[Any]:
 
 def _finite(values: ArrayLike, name: str, n_rows: int) -> Array:
     vector = _vector(values, name)
-    if vector.dtype.kind == "c":
-        raise ValueError(f"{name} is complex: give real numbers.")
     try:
+        # Numbers that are written out, "0.5", are taken for a mistake.
+        if vector.dtype.kind not in "biufO" or (
+            vector.dtype.kind == "O" and any(isinstance(value, str) for value in vector)
+        ):
+            raise TypeError(f"values of type {vector.dtype}")
         vector = np.ascontiguousarray(vector, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} is not numeric: give one real number a row.") from error
@@ -124,13 +143,36 @@ def _finite(values: ArrayLike, name: str, n_rows: int) -> Array:
     return vector
 
 
-def _positive_label(labels: NDArray[Any], pos_label: Any) -> Any:
+def by_name(values: Any, what: str) -> dict[Any, Any]:
+    """A mapping, or a data frame by its columns, as a dictionary."""
+    if hasattr(values, "columns") and not isinstance(values, Mapping):
+        return {name: values[name] for name in values.columns}
+    if not isinstance(values, Mapping) or not values:
+        raise ValueError(
+            f"Give {what} as a mapping from the names of the models, or as a data frame."
+        )
+    return dict(values)
+
+
+def _power_of_two(value: float) -> Any:
+    """The largest one that is not above the value."""
+    return np.ldexp(1.0, np.frexp(value)[1] - 1)
+
+
+def _is_missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)  # noqa: PLR0124
+    except TypeError:
+        return True
+
+
+def _ordered_labels(labels: NDArray[Any], pos_label: Any) -> tuple[Any, Any]:
     low, high = _two_labels(labels)
-    if pos_label is None:
-        return high
-    if pos_label not in (low, high):
+    if pos_label is None or pos_label == high:
+        return low, high
+    if pos_label != low:
         raise ValueError(f"pos_label={pos_label!r} is not a label of y: use {low!r} or {high!r}.")
-    return pos_label
+    return high, low
 
 
 def _two_labels(labels: NDArray[Any]) -> tuple[Any, Any]:

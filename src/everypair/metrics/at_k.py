@@ -27,6 +27,7 @@ def precision_at_k(
     pos_label : label, optional
 
     Where the k-th score is tied with others, the value is the mean over all ways to break the tie.
+    Rows are counted: k is a number of rows, so there are no sample weights here.
 
     Examples
     --------

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 
 from everypair.metrics._rows import Array, Index, Rows
 from everypair.metrics.curve import area_between, mcclish
+from everypair.metrics.placements import bessel
 
 
 class Resampled:
@@ -23,6 +24,12 @@ class Resampled:
     def __init__(self, rows: Rows, rankings: list[Array], groups: Index | None = None):
         self.rows, self.groups = rows, groups
         self.members = (np.flatnonzero(rows.positive), np.flatnonzero(~rows.positive))
+        for members, name in zip(self.members, ("positive", "negative"), strict=True):
+            # One unit drawn again is itself: its class would seem to have no spread.
+            if groups is None:
+                bessel(members.size, f"{name} row")
+            else:
+                bessel(np.unique(groups[members]).size, f"group with {name}s")
         # np.unique ascends; negated, level 0 is the highest score.
         self.levels = [np.unique(-scores, return_inverse=True)[1] for scores in rankings]
 
@@ -40,10 +47,10 @@ class Resampled:
                 n_groups = int(self.groups.max()) + 1
                 drawn = np.bincount(random.randint(n_groups, size=n_groups), minlength=n_groups)
                 times = [drawn[self.groups[m]].astype(float) for m in self.members]
-                if not (times[0].any() and times[1].any()):
-                    continue  # groups of one class only: no area to compute
             if weight is not None:
                 times = [t * weight[m] for t, m in zip(times, self.members, strict=True)]
+            if not (times[0].any() and times[1].any()):
+                continue  # groups of one class only: no area to compute
             done += 1
             yield times[0], times[1]
 

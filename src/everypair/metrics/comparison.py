@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
@@ -12,10 +11,18 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtrc, ndtr, ndtri
 from sklearn.utils import check_random_state
 
-from everypair.metrics._rows import Array, Rows, check_level
+from everypair.metrics._rows import Array, Index, NoSpread, Rows, by_name, check_level
 from everypair.metrics.bootstrap import Resampled
 from everypair.metrics.curve import check_range
-from everypair.metrics.inference import check_not_tied, percentiles
+from everypair.metrics.inference import (
+    ROUNDING,
+    check_not_tied,
+    disjoint_pairs_interval,
+    effective_sizes,
+    independent_pairs,
+    percentiles,
+    standard_error,
+)
 from everypair.metrics.placements import covariance, influence
 from everypair.metrics.roc import area
 
@@ -97,6 +104,7 @@ def compare_auc(
     s1, s2 : arrays of scores
     paired : bool
         The two models scored the same rows. False: two independent sets of rows, no covariance.
+        (More than two models: `compare_models`.)
     method : {"delong", "bootstrap"}
         ``bootstrap`` takes se and interval (percentiles) from replicates that draw the same rows
         for both models.
@@ -111,6 +119,13 @@ def compare_auc(
     -------
     AUCComparison
         ``difference``, ``low``, ``high``, ``se``, ``z``, ``p``, ``auc1``, ``auc2``.
+
+    Notes
+    -----
+    Two models that rank all rows alike have difference, se and interval zero and p = 1. Two
+    that rank differently but both separate the classes have se = 0 as well; their interval is
+    then that of two areas each known by pairs that share no row, as in
+    `auc_confidence_interval`.
 
     Examples
     --------
@@ -128,6 +143,11 @@ def compare_auc(
         raise ValueError(
             "method='delong' is for the whole area: use method='bootstrap' with max_fpr."
         )
+    if not isinstance(paired, (bool, np.bool_)):
+        raise ValueError(
+            f"paired is True or False, not a {type(paired).__name__}: compare more than two models "
+            "with compare_models(y, {name: scores, ...})."
+        )
     samples = _samples(y, (s1, s2), paired, sample_weight, groups, pos_label)
     if method == "delong":
         aucs, variance = [], 0.0
@@ -136,7 +156,7 @@ def compare_auc(
             aucs += [auc for auc, _ in parts]
             gap = parts[0][1] - parts[1][1] if paired else parts[0][1]
             variance += covariance(gap[:, None], rows.positive, codes)[0, 0]
-        return _delong(aucs[0], aucs[1], variance, level)
+        return _delong(aucs, variance, level, samples)
     random = check_random_state(random_state)
     replicates, aucs = [], []
     for rows, rankings, codes in samples:
@@ -144,15 +164,17 @@ def compare_auc(
         replicates.append(resampled.areas(n_bootstrap, random, low, high, standardize))
         aucs += [area(rows, scores, low, high, standardize) for scores in rankings]
     first, second = np.hstack(replicates).T
-    se, difference = float(np.std(first - second, ddof=1)), aucs[0] - aucs[1]
-    ends = percentiles(first - second, level)
-    z, p = _test(difference, se)
-    return AUCComparison(aucs[0], aucs[1], difference, *ends, se, z, p, level, method)
+    se = standard_error(np.var(first - second, ddof=1))
+    if se == 0:
+        ends = _ends_without_spread(aucs, level, samples, partial=(low, high) != (0.0, 1.0))
+    else:
+        ends = percentiles(first - second, level)
+    return _comparison(aucs, ends, se, level, method)
 
 
 def compare_models(
     y: ArrayLike,
-    scores: Mapping[Any, ArrayLike],
+    scores: Any,
     *,
     level: float = 0.95,
     sample_weight: ArrayLike | None = None,
@@ -169,7 +191,7 @@ def compare_models(
     Parameters
     ----------
     y : array of labels
-    scores : mapping of a name to the scores of a model
+    scores : mapping of a name to the scores of a model, or data frame with a column for each
     level : float
         Confidence level of each interval, not corrected.
     sample_weight, groups, pos_label
@@ -188,25 +210,26 @@ def compare_models(
     [0.288 0.514 1.   ]
     """
     level = check_level(level)
-    if not isinstance(scores, Mapping) or len(scores) < 2:
-        raise ValueError("scores must map the names of at least two models to their scores.")
+    scores = by_name(scores, "scores")
+    if len(scores) < 2:
+        raise ValueError(f"scores has {len(scores)} model: give at least two models.")
     rows = Rows.of(y, sample_weight, pos_label)
     codes = None if groups is None else rows.groups(groups)
-    aucs, columns = [], []
+    aucs, columns, rankings = [], [], []
     for name, values in scores.items():
-        ranking = rows.scores(values, f"scores[{name!r}]")
-        check_not_tied(ranking, f"scores[{name!r}]")
-        auc, influences = influence(rows, ranking)
+        rankings.append(rows.scores(values, f"scores[{name!r}]"))
+        check_not_tied(rankings[-1], f"scores[{name!r}]")
+        auc, influences = influence(rows, rankings[-1])
         aucs.append(auc)
         columns.append(influences)
     # The variance of a difference of influences, not a difference of variances: two models that
     # rank alike have exactly zero.
     tests = [
         _delong(
-            aucs[i],
-            aucs[j],
+            [aucs[i], aucs[j]],
             covariance((columns[i] - columns[j])[:, None], rows.positive, codes)[0, 0],
             level,
+            [(rows, [rankings[i], rankings[j]], codes)],
         )
         for i, j in combinations(range(len(aucs)), 2)
     ]
@@ -247,26 +270,50 @@ def holm(p: ArrayLike) -> Array:
     return out
 
 
-def _delong(auc1: float, auc2: float, variance: float, level: float) -> AUCComparison:
-    difference, se = auc1 - auc2, float(np.sqrt(variance))
-    reach = float(ndtri((1 + level) / 2)) * se
-    ends = max(-1.0, difference - reach), min(1.0, difference + reach)
-    return AUCComparison(auc1, auc2, difference, *ends, se, *_test(difference, se), level)
+Sample = tuple[Rows, list[Array], Index | None]
 
 
-def _test(difference: float, se: float) -> tuple[float, float]:
-    if se == 0 and difference == 0:
-        return 0.0, 1.0
+def _delong(
+    aucs: list[float], variance: float, level: float, samples: list[Sample]
+) -> AUCComparison:
+    difference, se = aucs[0] - aucs[1], standard_error(variance)
     if se == 0:
-        raise ValueError(
-            f"The difference {difference:g} has no spread on these rows (each model separates "
-            "the classes, in opposite directions): there is nothing to test."
+        ends = _ends_without_spread(aucs, level, samples)
+    else:
+        reach = float(ndtri((1 + level) / 2)) * se
+        ends = max(-1.0, difference - reach), min(1.0, difference + reach)
+    return _comparison(aucs, ends, se, level, "delong")
+
+
+def _comparison(
+    aucs: list[float], ends: tuple[float, float], se: float, level: float, method: str
+) -> AUCComparison:
+    difference = aucs[0] - aucs[1] if se > 0 else 0.0
+    z = difference / se if se > 0 else 0.0
+    p = float(2 * ndtr(-abs(z)))
+    return AUCComparison(aucs[0], aucs[1], difference, *ends, se, z, p, level, method)
+
+
+def _ends_without_spread(
+    aucs: list[float], level: float, samples: list[Sample], partial: bool = False
+) -> tuple[float, float]:
+    """Where se = 0: the same ranking twice, or rows that cannot tell."""
+    ranks = [np.unique(scores, return_inverse=True)[1] for scores in samples[0][1]]
+    if len(ranks) == 2 and np.array_equal(ranks[0], ranks[1]):
+        return 0.0, 0.0
+    difference = aucs[0] - aucs[1]
+    if partial or abs(difference) > ROUNDING:
+        raise NoSpread(
+            f"The difference {difference:g} has no spread on these rows: there are too few rows "
+            "or groups, or too few of them are ranked badly, to test it."
         )
-    z = difference / se
-    return z, float(2 * ndtr(-abs(z)))
-
-
-Sample = tuple[Rows, list[Array], Any]
+    # Each area by pairs that share no row, at half the risk: together they keep the level.
+    pairs = [independent_pairs(effective_sizes(rows, codes), codes) for rows, _, codes in samples]
+    (low1, high1), (low2, high2) = (
+        disjoint_pairs_interval(auc, count, (1 + level) / 2)
+        for auc, count in zip(aucs, pairs * (2 // len(pairs)), strict=True)
+    )
+    return low1 - high2, high1 - low2
 
 
 def _samples(

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from everypair.metrics._rows import Array, Rows, check_level
 from everypair.metrics.inference import (
     AUCInterval,
+    area_interval,
     auc_confidence_interval,
     check_not_tied,
-    delong_interval,
     effective_sizes,
     independent_pairs,
+    standard_error,
 )
 from everypair.metrics.placements import bessel, influence
 
@@ -71,7 +74,8 @@ def cross_val_auc(
     estimator : classifier with `decision_function` or `predict_proba`
     X, y : rows and labels
     cv : int, splitter or iterable, optional
-        As in scikit-learn; every test fold needs two rows of each class.
+        As in scikit-learn; every test fold needs two rows of each class. A number (None: 5)
+        means stratified folds, which keep groups whole where there are groups.
     groups : array, optional
         Passed to the splitter, and rows of one group are taken as dependent.
     level, logit
@@ -100,30 +104,35 @@ def cross_val_auc(
     >>> print(result)
     0.995 [0.985, 0.998] over 5 folds; pooled 0.994 [0.985, 0.998]
     """
-    from sklearn.model_selection import cross_validate
-    from sklearn.utils import _safe_indexing
+    from sklearn.model_selection import StratifiedGroupKFold, check_cv, cross_validate
+    from sklearn.utils import indexable
+    from sklearn.utils.metaestimators import _safe_split
 
     level = check_level(level)
     rows = Rows.of(y, None, pos_label)
     codes = np.arange(rows.positive.size) if groups is None else rows.groups(groups)
+    X, y, groups = indexable(X, y, groups)
+    if groups is not None and (cv is None or isinstance(cv, Integral)):
+        cv = StratifiedGroupKFold(5 if cv is None else int(cv))
+    # Split here: under metadata routing `cross_validate` would not hand groups on.
+    folds = list(check_cv(cv, y, classifier=True).split(X, y, groups))
     fits = cross_validate(
         estimator,
         X,
         y,
-        cv=cv,
-        groups=groups,
+        cv=folds,
         params=params,
         n_jobs=n_jobs,
         scoring=_no_score,
         return_estimator=True,
-        return_indices=True,
         error_score="raise",
     )
-    tested = fits["indices"]["test"]
+    tested = [np.arange(rows.positive.size)[test] for _, test in folds]  # masks become numbers
     fold_auc, pooled_scores = [], []
     # Two sums of influences for each group, over its positives and over its negatives.
     sums = np.zeros((int(codes.max()) + 1, 2))
-    for k, (model, test) in enumerate(zip(fits["estimator"], tested, strict=True)):
+    for k, (model, (train, _)) in enumerate(zip(fits["estimator"], folds, strict=True)):
+        test = tested[k]
         positive = rows.positive[test]
         for members, name in ((positive, "positive"), (~positive, "negative")):
             if np.count_nonzero(members) < 2:
@@ -131,7 +140,8 @@ def cross_val_auc(
                     f"Test fold {k} has fewer than two {name} rows: use fewer folds, "
                     "or StratifiedKFold."
                 )
-        scores = scores_of(model, _safe_indexing(X, test), pos_label)
+        # A precomputed kernel is cut on both sides: rows of the test by columns of the training.
+        scores = scores_of(model, _safe_split(model, X, y, test, train)[0], pos_label)
         fold = Rows.of(positive)
         check_not_tied(scores, f"the decision function on test fold {k}")
         auc, influences = influence(fold, fold.scores(scores))
@@ -142,7 +152,7 @@ def cross_val_auc(
         fold_auc.append(auc)
         pooled_scores.append(scores)
     auc = float(np.mean(fold_auc))
-    se = float(np.sqrt(np.sum(sums.sum(axis=1) ** 2)))
+    se = standard_error(np.sum(sums.sum(axis=1) ** 2))
     every = np.concatenate(tested)
     copied = groups is not None or np.unique(every).size < every.size
     pooled = auc_confidence_interval(
@@ -152,17 +162,19 @@ def cross_val_auc(
         logit=logit,
         groups=codes[every] if copied else None,
     )
-    if 0 < auc < 1:
-        sizes = effective_sizes(rows, None if groups is None else codes)
-        ends = delong_interval(auc, se, sizes, level, logit)
-    else:
-        bound = ((1 - level) / 2) ** (1 / independent_pairs(rows, codes))
-        ends = (bound, 1.0) if auc == 1 else (0.0, 1 - bound)
+    once = np.unique(every)
+    held = None if groups is None else codes[once]
+    sizes = effective_sizes(Rows.of(rows.positive[once]), held)
+    pairs = independent_pairs(sizes, held)
+    ends = area_interval(auc, se, sizes, pairs, level, logit)
     return CrossValAUC(auc, *ends, se, level, np.array(fold_auc), pooled)
 
 
 def scores_of(estimator: Any, X: Any, pos_label: Any = None) -> Array:
     """`decision_function`, or the probability of the positive class where there is none."""
+    check_is_fitted(estimator)
+    if not hasattr(estimator, "classes_"):
+        raise ValueError(f"{type(estimator).__name__} has no classes_: a classifier is needed.")
     classes = estimator.classes_
     if len(classes) != 2:
         raise ValueError(f"The estimator knows {len(classes)} classes: a ranking needs two.")
@@ -173,6 +185,27 @@ def scores_of(estimator: Any, X: Any, pos_label: Any = None) -> Array:
         scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
         return scores if second else -scores
     return np.asarray(estimator.predict_proba(X)[:, int(second)], dtype=np.float64)
+
+
+def cut_of(estimator: Any, X: Any, scores: Array, pos_label: Any = None) -> float | None:
+    """The threshold that `predict` uses: 0 or 1/2 where that is it, else one found by looking.
+
+    None where the predicted labels are no cut of the scores.
+    """
+    label = estimator.classes_[1] if pos_label is None else pos_label
+    called = np.asarray(estimator.predict(X)) == label
+    lowest = scores[called].min(initial=np.inf)
+    highest = scores[~called].max(initial=-np.inf)
+    own = 0.0 if hasattr(estimator, "decision_function") else 0.5
+    if highest <= own < lowest:
+        return own
+    if not highest < lowest:
+        return None
+    if not np.isfinite(lowest):
+        return float(highest)
+    below = highest if np.isfinite(highest) else np.nextafter(lowest, -np.inf)
+    halfway = below / 2 + lowest / 2
+    return float(halfway if halfway < lowest else below)
 
 
 def _no_score(estimator: Any, X: Any, y: Any) -> float:

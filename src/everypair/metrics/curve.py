@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from everypair.metrics._rows import Array, Rows
 
@@ -14,12 +17,14 @@ class Curve:
     """For each distinct score, descending: weight of both classes at or above it.
 
     ``tp`` and ``fp`` begin with 0 (nothing above the cut), so they are one longer than
-    ``levels``. Without weights they are counts, exact in floating point.
+    ``levels``. Without weights they are counts, exact in floating point. With weights each is
+    in units of its class (`Rows`), and one unit of ``fp`` weighs as much as ``skew`` of ``tp``.
     """
 
     levels: Array
     tp: Array
     fp: Array
+    skew: float = 1.0
 
     @classmethod
     def of(cls, rows: Rows, scores: Array) -> Curve:
@@ -29,12 +34,12 @@ class Curve:
         of_positives = rows.positive[order].astype(np.float64)
         of_negatives = 1 - of_positives
         if rows.weight is not None:
-            weight = rows.weight[order] / rows.weight.max()  # no sum of them overflows
+            weight = rows.weight[order]
             of_positives *= weight
             of_negatives *= weight
         tp = np.concatenate([[0.0], np.cumsum(of_positives)[ends]])
         fp = np.concatenate([[0.0], np.cumsum(of_negatives)[ends]])
-        return cls(ranked[ends], tp, fp)
+        return cls(ranked[ends], tp, fp, rows.skew)
 
     @property
     def tpr(self) -> Array:
@@ -44,20 +49,30 @@ class Curve:
     def fpr(self) -> Array:
         return self.fp / self.fp[-1]
 
-    def cuts(self) -> Array:
+    def cuts(self, dtype: Any = np.float64) -> Array:
         """Thresholds t, for ``score > t``, halfway between neighbouring scores, descending.
 
-        The outermost lie a little outside the scores, so that a score computed again, and
-        rounded otherwise, falls on the same side.
+        They are numbers of the scores' own ``dtype``: NumPy rounds a threshold to float32 before
+        it compares float32 scores with it. The outermost lie a little outside the scores, so that
+        a score computed again, and rounded otherwise, falls on the same side.
         """
-        levels = self.levels
+        levels = self.levels.astype(dtype)
         between = levels[1:] / 2 + levels[:-1] / 2
         # Halfway may round up to the higher score, which would then fall below the cut.
         between = np.where(between < levels[:-1], between, levels[1:])
-        margin = 1e-9 * (levels[0] - levels[-1] + max(abs(levels[0]), abs(levels[-1])))
-        highest = max(levels[0] + margin, np.nextafter(levels[0], np.inf))
-        lowest = min(levels[-1] - margin, np.nextafter(levels[-1], -np.inf))
-        return np.concatenate([[highest], between, [lowest]])
+        top, bottom = self.levels[0], self.levels[-1]
+        margin = 1e-9 * top - 1e-9 * bottom + 1e-9 * max(abs(top), abs(bottom))
+        with np.errstate(over="ignore"):
+            outside = np.array([top + margin, bottom - margin]).astype(dtype)
+            highest = max(outside[0], np.nextafter(levels[0], levels.dtype.type(np.inf)))
+            lowest = min(outside[1], np.nextafter(levels[-1], levels.dtype.type(-np.inf)))
+        return np.concatenate([[highest], between, [lowest]]).astype(np.float64)
+
+
+def precision_of(s: ArrayLike) -> Any:
+    """The type in which these scores are compared with a number."""
+    given = np.asarray(s).dtype
+    return given if given.kind == "f" and given.itemsize < 8 else np.float64
 
 
 def tpr_at(fpr: Array, tpr: Array, wanted: Array) -> Array:
@@ -88,7 +103,7 @@ def mcclish(area: float, low: float, high: float) -> float:
 
 def check_range(min_fpr: float, max_fpr: float | None) -> tuple[float, float]:
     high = 1.0 if max_fpr is None else max_fpr
-    if not 0 <= min_fpr < high <= 1:
+    if not (isinstance(min_fpr, Real) and isinstance(high, Real) and 0 <= min_fpr < high <= 1):
         raise ValueError(
             f"min_fpr={min_fpr!r}, max_fpr={max_fpr!r} is not a range of false positive rates: "
             "use 0 <= min_fpr < max_fpr <= 1."

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, logit, ndtri
+from scipy.special import betaincinv, expit, logit, ndtri
 
-from everypair.metrics._rows import Array, Index, Rows, check_level
+from everypair.metrics._rows import Array, Index, NoSpread, Rows, check_level
 from everypair.metrics.bootstrap import Resampled
 from everypair.metrics.curve import check_range
 from everypair.metrics.placements import covariance, influence
@@ -66,7 +66,7 @@ def auc_confidence_interval(
     logit : bool
         Build the interval on the logit scale, where the area is closer to normal: it stays
         inside (0, 1) and covers better near 1. For ``delong`` se' is a little above se there
-        (`delong_interval`); False gives the textbook interval. Percentiles of the bootstrap are
+        (`area_interval`); False gives the textbook interval. Percentiles of the bootstrap are
         the same on either scale.
     sample_weight : array, optional
     groups : array, optional
@@ -86,9 +86,11 @@ def auc_confidence_interval(
     Notes
     -----
     Where every positive is above every negative (or every one below), each of the methods says
-    se = 0. The interval is then ``[(1 - level)/2 ^ (1/k), 1]`` with k = min(n+, n-): k
-    independent pairs would all be won with probability AUC^k, whatever the distributions.
-    Scores that are all equal have no interval, and a ValueError says so.
+    se = 0. The interval is then ``[((1 - level)/2)^(1/k), 1]`` with k = min(n+, n-): k
+    independent pairs would all be won with probability AUC^k, whatever the distributions. The
+    logit interval is never wider than what k such pairs say of an area below 1
+    (`disjoint_pairs_interval`). Scores that are all equal have no interval, and a ValueError says
+    so.
 
     Examples
     --------
@@ -117,59 +119,92 @@ def auc_confidence_interval(
     scores = rows.scores(s)
     codes = None if groups is None else rows.groups(groups)
     check_not_tied(scores)
-    separated = separation(rows, scores)
-    if separated is not None and partial:
-        raise ValueError(
-            "The scores separate the classes, so resampling gives the partial area no spread: "
-            "ask for the interval of the whole area (max_fpr=None)."
-        )
-    if separated is not None:
-        bound = ((1 - level) / 2) ** (1 / independent_pairs(rows, codes))
-        low, high = (bound, 1.0) if separated == 1.0 else (0.0, 1 - bound)
-        return AUCInterval(separated, low, high, 0.0, level, method)
-    if method == "bootstrap":
+    sizes, separated = effective_sizes(rows, codes), separation(rows, scores)
+    if separated is not None and not partial:
+        auc, se = separated, 0.0
+    elif method == "bootstrap":
         resampled = Resampled(rows, [scores], codes)
         areas = resampled.areas(n_bootstrap, random_state, low, high, standardize)[:, 0]
-        auc, se = area(rows, scores, low, high, standardize), float(areas.std(ddof=1))
-        return AUCInterval(auc, *percentiles(areas, level), se, level, method)
-    auc, influences = influence(rows, scores)
-    sizes = effective_sizes(rows, codes)
-    if method == "delong":
-        se = float(np.sqrt(covariance(influences[:, None], rows.positive, codes)[0, 0]))
-        ends = delong_interval(auc, se, sizes, level, logit)
+        auc, se = area(rows, scores, low, high, standardize), standard_error(areas.var(ddof=1))
+        if se > 0:
+            return AUCInterval(auc, *percentiles(areas, level), se, level, method)
+        if partial:
+            raise NoSpread(
+                "Resampling gives this partial area no spread (the scores separate the classes "
+                "there): ask for the interval of the whole area (max_fpr=None)."
+            )
+    elif method == "delong":
+        auc, influences = influence(rows, scores)
+        se = standard_error(covariance(influences[:, None], rows.positive, codes)[0, 0])
     else:
+        auc = area(rows, scores, 0.0, 1.0, standardize)
         se = hanley_mcneil(auc, *sizes)
-        ends = normal_interval(auc, se, level, logit)
+    unseen = UNSEEN if method == "delong" else 0.0
+    ends = area_interval(auc, se, sizes, independent_pairs(sizes, codes), level, logit, unseen)
     return AUCInterval(auc, *ends, se, level, method)
 
 
-def normal_interval(auc: float, se: float, level: float, on_logit: bool) -> tuple[float, float]:
-    reach = float(ndtri((1 + level) / 2)) * se
-    if on_logit:
-        reach /= auc * (1 - auc)
-        return float(expit(logit(auc) - reach)), float(expit(logit(auc) + reach))
-    return max(0.0, auc - reach), min(1.0, auc + reach)
-
-
 UNSEEN = 0.125
-"""Rows of each class, placed at chance, that the logit interval supposes unseen."""
+"""Rows of each class, placed at chance, that the logit interval of DeLong supposes unseen."""
+
+ROUNDING = 1e-14
+"""A standard error below this is of rounding alone: the rows show no spread."""
 
 
-def delong_interval(
-    auc: float, se: float, sizes: tuple[float, float], level: float, on_logit: bool
+def standard_error(variance: float) -> float:
+    se = float(np.sqrt(variance))
+    return se if se > ROUNDING else 0.0
+
+
+def area_interval(
+    auc: float,
+    se: float,
+    sizes: tuple[float, float],
+    pairs: float,
+    level: float,
+    on_logit: bool,
+    unseen: float = UNSEEN,
 ) -> tuple[float, float]:
-    """`normal_interval`, on the logit scale with the variance
+    """``AUC +- z se``, or on the logit scale with the variance
 
-        se^2 + UNSEEN (1/2 - AUC)^2 (1/n+^2 + 1/n-^2) .
+        se^2 + unseen (1/2 - AUC)^2 (1/n+^2 + 1/n-^2)
+
+    and cut to `disjoint_pairs_interval`, which alone is the interval where se = 0.
 
     Near 1 the variance rests on the few rows that are placed badly, and a sample without them
     says that it is sure. An eighth of such a row in each class, placed at 1/2, is what brings the
     coverage to its level there (docs/metrics.md has the table); it vanishes like 1/n^2 and is
-    nothing at AUC 1/2.
+    nothing at AUC 1/2. Within a few pairs of 1 the logit stretches it over all of (0, 1): there
+    the pairs that share no row say more.
     """
-    if on_logit:
-        se = float(np.sqrt(se**2 + UNSEEN * (0.5 - auc) ** 2 * (sizes[0] ** -2 + sizes[1] ** -2)))
-    return normal_interval(auc, se, level, on_logit)
+    low, high = disjoint_pairs_interval(auc, pairs, level)
+    if se == 0 or auc in (0.0, 1.0):
+        return low, high
+    reach = float(ndtri((1 + level) / 2))
+    if not on_logit:
+        return max(0.0, auc - reach * se), min(1.0, auc + reach * se)
+    se = float(np.sqrt(se**2 + unseen * (0.5 - auc) ** 2 * (sizes[0] ** -2 + sizes[1] ** -2)))
+    middle, reach = float(logit(auc)), reach * se / (auc * (1 - auc))
+    return max(low, float(expit(middle - reach))), min(high, float(expit(middle + reach)))
+
+
+def disjoint_pairs_interval(auc: float, pairs: float, level: float) -> tuple[float, float]:
+    """Clopper and Pearson's interval of a share AUC of k pairs won:
+
+        [ B(k AUC, k (1 - AUC) + 1) ,  1 - B(k (1 - AUC), k AUC + 1) ] ,
+
+    B being the (1 - level)/2 quantile of the beta distribution.
+
+    Pairs that share no row are independent, each won with probability AUC, whatever the
+    distributions; the area is a mean over all pairings into such pairs, so it varies less than
+    one of them (var AUC <= AUC (1 - AUC) / k). k AUC need not be whole (Korn & Graubard 1998).
+    """
+    tail = (1 - level) / 2
+    low, high = (
+        float(betaincinv(pairs * share, pairs * (1 - share) + 1, tail)) if share > 0 else 0.0
+        for share in (auc, 1 - auc)
+    )
+    return low, 1 - high
 
 
 def percentiles(values: Array, level: float) -> tuple[float, float]:
@@ -202,7 +237,7 @@ def effective_sizes(rows: Rows, groups: Index | None = None) -> tuple[float, flo
 
 def check_not_tied(scores: Array, name: str = "s") -> None:
     if scores.min() == scores.max():
-        raise ValueError(
+        raise NoSpread(
             f"{name} has the single value {scores[0]:g}: a ranking without any order "
             "has AUC 1/2 and no error bar."
         )
@@ -218,10 +253,6 @@ def separation(rows: Rows, scores: Array) -> float | None:
     return None
 
 
-def independent_pairs(rows: Rows, groups: Index | None) -> int:
-    """How many positive–negative pairs share no row, and no group."""
-    if groups is None:
-        return min(rows.n_positive, rows.n_negative)
-    with_positives = np.unique(groups[rows.positive]).size
-    with_negatives = np.unique(groups[~rows.positive]).size
-    return min(with_positives, with_negatives, int(groups.max() + 1) // 2)
+def independent_pairs(sizes: tuple[float, float], groups: Index | None = None) -> float:
+    """How many positive–negative pairs share no row, and no group, by the effective sizes."""
+    return min(sizes) if groups is None else min(*sizes, np.unique(groups).size // 2)

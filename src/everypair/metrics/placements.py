@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from everypair.metrics._rows import Array, Bool, Index, Rows
+from everypair.metrics._rows import Array, Bool, Index, NoSpread, Rows
 
 
 def influence(rows: Rows, scores: Array) -> tuple[float, Array]:
@@ -84,5 +84,5 @@ def covariance(influences: Array, positive: Bool, groups: Index | None = None) -
 def bessel(count: int, what: str) -> float:
     """``n / (n - 1)``."""
     if count < 2:
-        raise ValueError(f"There is only one {what}: an error bar needs at least two.")
+        raise NoSpread(f"There is only one {what}: an error bar needs at least two.")
     return count / (count - 1)

@@ -39,7 +39,8 @@ def auc_score(
         straight between its points, as in scikit-learn.
     standardize : bool
         Rescale a partial area so that chance is 1/2 and perfect is 1 (McClish 1989); False gives
-        the area itself, ``max_fpr - min_fpr`` at most. No effect on the whole area.
+        the area itself, ``max_fpr - min_fpr`` at most. No effect on the whole area. A curve far
+        below chance there has a rescaled area below 0.
     pos_label : label, optional
         The positive label; by default the second of the sorted ones.
 
@@ -122,6 +123,9 @@ def swapped_pairs(
         return (2 * pairs - doubled_wins(rows, scores)) / 2
     weight = np.asarray(sample_weight, dtype=np.float64).reshape(-1)
     weight = weight if rows.kept is None else weight[rows.kept]
-    mass = float(weight[rows.positive].sum()) * float(weight[~rows.positive].sum())
     # The wrong share by itself, not 1 - AUC: a good ranking keeps its digits.
-    return mass * whole_area(rows, -scores)
+    wrong = whole_area(rows, -scores)
+    if wrong == 0:
+        return 0.0  # whatever the weights add up to
+    with np.errstate(over="ignore"):
+        return float(weight[rows.positive].sum() * wrong * weight[~rows.positive].sum())

@@ -29,12 +29,13 @@ def rates_score(
 ) -> float:
     """A measure of rates and skew (`tables`) of predicted labels."""
     rows = Rows.of(y, sample_weight, pos_label)
-    called = np.asarray(predicted).reshape(-1) == rows.label
+    called = np.asarray(predicted).reshape(-1) == rows.labels[1]
     called = called if rows.kept is None else called[rows.kept]
     weight = np.ones(called.size) if rows.weight is None else rows.weight
     mass = [float(weight[m].sum()) for m in (rows.positive, ~rows.positive)]
     hits = [float(weight[m & called].sum()) for m in (rows.positive, ~rows.positive)]
-    return float(_OF_RATES[measure](hits[0] / mass[0], hits[1] / mass[1], mass[1] / mass[0]))
+    skew = rows.skew * mass[1] / mass[0]
+    return float(_OF_RATES[measure](hits[0] / mass[0], hits[1] / mass[1], skew))
 
 
 _OF_SCORES: dict[str, tuple[Callable[..., float], bool]] = {
@@ -74,7 +75,7 @@ def get_scorer(name: str, **options: Any) -> Any:
         ``auc``, ``gini``, ``swapped_pairs`` (negated), ``precision_at_k``, ``recall_at_k``,
         ``prbep`` and ``fbeta_max`` judge `decision_function` (or `predict_proba`);
         ``accuracy``, ``precision``, ``f`` and ``wracc`` (Rakotomamonjy 2004, Table 1) judge
-        `predict`.
+        `predict`. The measures at k and ``prbep`` count rows and take no ``sample_weight``.
     **options
         Arguments of the metric: ``max_fpr=0.1`` for the AUC, ``k="2p"`` for recall at k,
         ``beta=2`` for F-beta, ``pos_label`` for any.

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from everypair.metrics._rows import Array, Rows
-from everypair.metrics.curve import Curve
+from everypair.metrics.curve import Curve, precision_of
 
-RULES: dict[str, Callable[[Array, Array], Array]] = {
-    # What a cut is worth, from the weight of both classes above it.
-    "accuracy": lambda tp, fp: tp - fp,
-    "balanced": lambda tp, fp: tp / tp[-1] - fp / fp[-1],
-    "f1": lambda tp, fp: 2 * tp / (tp[-1] + tp + fp),
+RULES: dict[str, Callable[[Curve], Array]] = {
+    # What a cut is worth, in whole numbers as far as it goes: equal cuts must come out equal.
+    "accuracy": lambda at: at.tp - at.skew * at.fp,
+    "balanced": lambda at: at.tp * at.fp[-1] - at.fp * at.tp[-1],
+    "f1": lambda at: 2 * at.tp / (at.tp[-1] + at.tp + at.skew * at.fp),
 }
 
 SLACK = 1e-12
@@ -43,7 +43,8 @@ def threshold_for(
     ----------
     y, s : labels and scores
     rule : {"accuracy", "balanced", "f1"}
-        Be right most often, maximise true less false positive rate, or maximise F1.
+        Be right most often, maximise true less false positive rate (Youden's index), or
+        maximise F1.
     fpr, tpr : float
         The lowest cut with a false positive rate of at most ``fpr``, or the highest with a true
         positive rate of at least ``tpr``.
@@ -68,16 +69,19 @@ def threshold_for(
     asked: list[Any] = [{name: value} for name, value in given.items() if value is not None]
     if rule is not None:
         asked.insert(0, rule)
-    if len(asked) != 1 or not (rule is None or isinstance(rule, str)):
+    if len(asked) != 1 or isinstance(rule, Mapping) or not _is_rule(asked[0]):
         raise ValueError(
-            f"threshold_for got {asked!r}: give exactly one of a rule ('accuracy', 'balanced', "
-            "'f1'), fpr=, tpr= and cost=(c_fp, c_fn)."
+            f"threshold_for got {', '.join(map(_spelled, asked)) or 'no rule'}: give exactly one "
+            "of a rule ('accuracy', 'balanced' (Youden's index), 'f1'), fpr= or tpr= between 0 "
+            "and 1, and cost=(c_fp, c_fn) with costs >= 0."
         )
     rows = Rows.of(y, sample_weight, pos_label)
-    return cut_by(asked[0], rows, rows.scores(s))
+    return cut_by(asked[0], rows, rows.scores(s), precision_of(s))
 
 
-def cut_by(rule: str | float | Mapping[str, Any], rows: Rows, scores: Array) -> float:
+def cut_by(
+    rule: str | float | Mapping[str, Any], rows: Rows, scores: Array, dtype: Any = np.float64
+) -> float:
     """`threshold_for` as one value, the ``threshold`` of the estimators.
 
     A rule's name, ``{"fpr": x}``, ``{"tpr": x}``, ``{"cost": (c_fp, c_fn)}`` or the number itself.
@@ -87,7 +91,7 @@ def cut_by(rule: str | float | Mapping[str, Any], rows: Rows, scores: Array) -> 
         return float(rule)
     curve = Curve.of(rows, scores)
     if isinstance(rule, str):
-        chosen = np.argmax(RULES[rule](curve.tp, curve.fp))
+        chosen = np.argmax(RULES[rule](curve))
     else:
         ((name, wanted),) = rule.items()  # type: ignore[union-attr]
         if name == "fpr":
@@ -95,8 +99,8 @@ def cut_by(rule: str | float | Mapping[str, Any], rows: Rows, scores: Array) -> 
         elif name == "tpr":
             chosen = np.flatnonzero(curve.tpr >= wanted - SLACK)[0]
         else:
-            chosen = np.argmax(wanted[1] * curve.tp - wanted[0] * curve.fp)
-    return float(curve.cuts()[chosen])
+            chosen = np.argmax(wanted[1] * curve.tp - wanted[0] * curve.skew * curve.fp)
+    return float(curve.cuts(dtype)[chosen])
 
 
 def check_rule(rule: Any) -> None:
@@ -104,17 +108,28 @@ def check_rule(rule: Any) -> None:
     if isinstance(rule, Real) and not isinstance(rule, bool):
         if not np.isfinite(float(rule)):
             raise ValueError(f"threshold={rule!r} is not finite: give a finite number.")
-        return
-    known = isinstance(rule, str) and rule in RULES
+    elif not _is_rule(rule):
+        raise ValueError(
+            f"threshold={rule!r} is not a rule: use 'accuracy', 'balanced' (Youden's index), "
+            "'f1', {'fpr': x} or {'tpr': x} with 0 <= x <= 1, {'cost': (c_fp, c_fn)} with costs "
+            ">= 0, or a number."
+        )
+
+
+def _is_rule(rule: Any) -> bool:
     if isinstance(rule, Mapping) and len(rule) == 1:
         ((name, wanted),) = rule.items()
-        known = name in ("fpr", "tpr") and _is_share(wanted)
-        known = known or (name == "cost" and _are_costs(wanted))
-    if not known:
-        raise ValueError(
-            f"threshold={rule!r} is not a rule: use 'accuracy', 'balanced', 'f1', {{'fpr': x}} or "
-            "{'tpr': x} with 0 <= x <= 1, {'cost': (c_fp, c_fn)} with costs >= 0, or a number."
+        return (
+            _are_costs(wanted) if name == "cost" else name in ("fpr", "tpr") and _is_share(wanted)
         )
+    return isinstance(rule, str) and rule in RULES
+
+
+def _spelled(rule: Any) -> str:
+    """As the caller wrote it."""
+    if not isinstance(rule, Mapping):
+        return repr(rule)
+    return ", ".join(f"{name}={value!r}" for name, value in rule.items())
 
 
 def _is_share(value: Any) -> bool:
@@ -122,6 +137,7 @@ def _is_share(value: Any) -> bool:
 
 
 def _are_costs(value: Any) -> bool:
+    value = value.tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         return False
     costs = [float(c) if isinstance(c, Real) else np.nan for c in value]
@@ -163,6 +179,7 @@ def fbeta_max(
     rows = Rows.of(y, sample_weight, pos_label)
     curve = Curve.of(rows, rows.scores(s))
     square = float(beta) ** 2
-    values = (1 + square) * curve.tp / (square * curve.tp[-1] + curve.tp + curve.fp)
+    below = square * curve.tp[-1] + curve.tp + curve.skew * curve.fp
+    values = (1 + square) * curve.tp / below
     best = int(np.argmax(values))
-    return FBetaMax(float(values[best]), float(curve.cuts()[best]))
+    return FBetaMax(float(values[best]), float(curve.cuts(precision_of(s))[best]))

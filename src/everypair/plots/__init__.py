@@ -2,7 +2,8 @@
 
 A display stores arrays; ``plot(ax=None)`` draws them and returns the display, with ``ax_`` and
 ``figure_``. Matplotlib is imported by `plot` alone. Lines differ by dash as well as by colour,
-so that they are told apart in grey. Legends stand outside the axes.
+so that they are told apart in grey. Legends stand outside the axes of a new figure, inside axes
+that were given.
 """
 
 from __future__ import annotations

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import textwrap
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from everypair.metrics._rows import NoSpread, by_name
+from everypair.metrics.curve import area_between
+from everypair.metrics.inference import AUCInterval
+
+Result = TypeVar("Result")
 
 # Okabe & Ito's colours, ordered so that neighbours differ in lightness too.
 COLOURS = ("#0072B2", "#D55E00", "#000000", "#56B4E9", "#009E73", "#CC79A7", "#E69F00")
@@ -38,51 +46,99 @@ def style(number: int) -> dict[str, Any]:
     }
 
 
-def legend_below(ax: Any, columns: int = 1) -> None:
-    """Under the axis label, where no line runs: a fixed distance below, whatever the size."""
-    from matplotlib.transforms import ScaledTranslation
+def line_options(number: int, given: Mapping[str, Any]) -> dict[str, Any]:
+    """`style` with what the user said instead, matplotlib's short names (``c``, ``ls``) too."""
+    from matplotlib.cbook import normalize_kwargs
+    from matplotlib.lines import Line2D
 
-    below = ScaledTranslation(0, -34 / 72, ax.figure.dpi_scale_trans)
-    ax.legend(
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
-        bbox_transform=ax.transAxes + below,
-        ncols=columns,
-        frameon=False,
-        fontsize=9,
-    )
+    return {**style(number), **normalize_kwargs(dict(given), Line2D)}
 
 
-def legend_beside(ax: Any) -> None:
-    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9)
+RING: dict[str, Any] = {
+    "marker": "o", "markersize": 8, "markerfacecolor": "white", "markeredgewidth": 1.6,
+    "linestyle": "none",
+}  # fmt: skip
+"""A chosen point."""
+
+LINE_INCHES, GAP_INCHES = 0.15, 0.065
+"""Height of a line of the legend, and between two entries."""
 
 
-def square(ax: Any) -> None:
-    """The unit square of rates, with the line of chance."""
-    ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=(0, (2, 3)))
+def legend(ax: Any, given: Any, inside: str = "best", beside: bool = False) -> None:
+    """Outside the axes of our own figure, below or beside them; inside axes that were ``given``.
+
+    One column of wrapped lines: a long name is never cut off. Axes of our own keep their height,
+    as the figure grows by what stands below.
+    """
+    handles, labels = ax.get_legend_handles_labels()
+    if given is not None:
+        lines = [textwrap.fill(label, 40) for label in labels]
+        ax.legend(handles, lines, loc=inside, framealpha=0.8, fontsize=7, borderpad=0.3)
+    elif beside:
+        lines = [textwrap.fill(label, 30) for label in labels]
+        place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
+        ax.legend(handles, lines, **place, frameon=False, fontsize=9)
+    else:
+        from matplotlib.transforms import ScaledTranslation
+
+        figure = ax.figure
+        lines = [textwrap.fill(label, int(11 * figure.get_figwidth())) for label in labels]
+        n_lines = sum(line.count("\n") + 1 for line in lines)
+        height = LINE_INCHES * n_lines + GAP_INCHES * len(lines)
+        figure.set_figheight(figure.get_figheight() + height)
+        # A fixed distance below the axis label, whatever the size.
+        below = ScaledTranslation(0, -34 / 72, figure.dpi_scale_trans)
+        ax.legend(
+            handles, lines, loc="upper center", bbox_to_anchor=(0.5, 0.0),
+            bbox_transform=ax.transAxes + below, frameon=False, fontsize=9,
+        )  # fmt: skip
+        # The layout is done at each drawing and settles at the second where axes are square.
+        figure.draw_without_rendering()
+
+
+def short(name: Any) -> str:
+    """A name of at most 90 letters; cut in the middle, as long names differ at their ends."""
+    text = str(name)
+    return text if len(text) <= 90 else f"{text[:60]} … {text[-27:]}"
+
+
+ROC_CURVE, CHANCE = "everypair: ROC curve", "everypair: chance"
+
+
+def roc_axes(ax: Any, width: float, height: float) -> tuple[Any, Any, int]:
+    """``figure, ax, n``: the unit square with the line of chance, and the curves already there."""
+    figure, ax = axes(ax, width, height)
+    marks = [line.get_gid() for line in ax.lines]
+    if CHANCE not in marks:
+        ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=(0, (2, 3)), gid=CHANCE)
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), box_aspect=1)
     ax.set(xlabel="False positive rate", ylabel="True positive rate")
+    return figure, ax, marks.count(ROC_CURVE)
 
 
-def alpha_axis(ax: Any, alphas: Any, chosen: float | None, symbol: str) -> None:
-    if np.all(np.asarray(alphas) > 0):
+def roc_label(name: str, fpr: Any, tpr: Any, interval: AUCInterval | None) -> str:
+    """The name with the interval, or with the area alone where there is none."""
+    value = f"{area_between(fpr, tpr, 0.0, 1.0):.3f}" if interval is None else str(interval)
+    return f"{short(name)}: AUC {value}"
+
+
+def if_any(bound: Callable[..., Result], *data: Any, **options: Any) -> Result | None:
+    """An interval or band; None where the scores have none, so that the curve is drawn still."""
+    try:
+        return bound(*data, **options)
+    except NoSpread:
+        return None
+
+
+def chosen_axis(ax: Any, values: Any, chosen: float | None, symbol: str, scale: str) -> None:
+    if scale == "log" and np.all(np.asarray(values) > 0):
         ax.set_xscale("log")
     ax.set_xlabel(symbol)
     if chosen is not None:
-        ax.axvline(chosen, color="0.25", linewidth=1.2, linestyle=(0, (4, 2)))
-        place = ax.transAxes.inverted().transform(ax.transData.transform((chosen, 0)))[0]
-        # Near an edge the words lean inwards, so that they stay over their own axes.
-        lean = "left" if place < 0.25 else "right" if place > 0.75 else "center"
-        ax.annotate(
-            f"chosen {symbol} = {chosen:.3g}",
-            (chosen, 1.0),
-            xycoords=("data", "axes fraction"),
-            xytext=(0, 3),
-            textcoords="offset points",
-            ha=lean,
-            va="bottom",
-            fontsize=9,
-        )
+        ax.axvline(
+            chosen, color="0.25", linewidth=1.2, linestyle=(0, (4, 2)),
+            label=f"chosen {symbol} = {chosen:.3g}",
+        )  # fmt: skip
 
 
 def one_dimension(values: Any, name: str) -> Any:
@@ -92,20 +148,18 @@ def one_dimension(values: Any, name: str) -> Any:
     return array
 
 
-def attribute(estimator: Any, *names: str) -> Any:
-    """The first of the attributes that the estimator (or a pipeline's last step) has."""
+def last_step(estimator: Any) -> Any:
+    """The fitted estimator itself, or the last step of a pipeline."""
+    check_is_fitted(estimator)
     steps = getattr(estimator, "steps", None)
-    last = steps[-1][1] if steps else estimator
-    for name in names:
-        if hasattr(last, name):
-            return getattr(last, name)
-    raise ValueError(
-        f"{type(last).__name__} has no {' or '.join(names)}: fit it first, or use a model "
-        "that keeps this."
-    )
+    return steps[-1][1] if steps else estimator
+
+
+def attribute(model: Any, name: str, remedy: str) -> Any:
+    if not hasattr(model, name):
+        raise ValueError(f"{type(model).__name__} keeps no {name}: {remedy}.")
+    return getattr(model, name)
 
 
 def named(models: Any, what: str) -> dict[str, Any]:
-    if not isinstance(models, Mapping) or not models:
-        raise ValueError(f"Give {what} as a mapping from the names of the models.")
-    return {str(name): model for name, model in models.items()}
+    return {str(name): model for name, model in by_name(models, what).items()}

@@ -1,4 +1,4 @@
-"""RankOpt's climb: the statistic against the radius of the sphere."""
+"""RankOpt's climb: the statistic against the share of saturated pairs."""
 
 from __future__ import annotations
 
@@ -7,26 +7,28 @@ from typing import Any, Self
 import numpy as np
 
 from everypair.metrics._rows import Array
-from everypair.plots._axes import GREY, attribute, axes, legend_below, style
+from everypair.plots._axes import GREY, RING, attribute, axes, last_step, legend, style
 
 
 class ClimbDisplay:
-    """Training and validation values of RankOpt against the radius, one climb for each subfold.
+    """Training and validation values of RankOpt while the radius grows, one climb a subfold.
 
-    Single climbs are thin, their means over subfolds thick; the circle is the radius with the
-    best mean validation value.
+    A radius is known by the share of pairs that it saturates, which means the same in each
+    subfold. Single climbs are thin, their means over subfolds thick; the circle is the
+    saturation with the best mean validation value.
 
     Parameters
     ----------
-    columns : mapping of ``subfold``, ``radius``, ``train`` and ``valid`` to arrays of one length
+    columns : mapping of ``subfold``, ``saturation``, ``training`` and ``validation`` to arrays of
+        one length
 
     Examples
     --------
     >>> from everypair.plots import ClimbDisplay
-    >>> path = {"subfold": [0, 0, 1, 1], "radius": [1, 2, 1, 2],
-    ...         "train": [0.7, 0.8, 0.7, 0.9], "valid": [0.6, 0.7, 0.7, 0.8]}
-    >>> ClimbDisplay.from_climb(path).best_radius
-    2.0
+    >>> path = {"subfold": [0, 0, 1, 1], "saturation": [0.5, 0.9, 0.5, 0.9],
+    ...         "training": [0.7, 0.8, 0.7, 0.9], "validation": [0.6, 0.7, 0.7, 0.8]}
+    >>> ClimbDisplay.from_climb(path).best_saturation
+    0.9
     """
 
     def __init__(self, *, columns: dict[str, Array]):
@@ -34,70 +36,80 @@ class ClimbDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Draw ``path_`` of a fitted RankOpt: one row a radius and subfold."""
-        return cls.from_climb(attribute(estimator, "path_"), ax=ax)
+        """Draw ``path_`` of a fitted `RankOpt` or `RankOptCV`."""
+        model = last_step(estimator)
+        return cls.from_climb(attribute(model, "path_", "use RankOpt or RankOptCV"), ax=ax)
 
     @classmethod
     def from_climb(cls, path: Any, *, ax: Any = None) -> Self:
-        """Draw a structured array, data frame or mapping with the columns of ``path_``.
+        """Draw rows of ``path_``, or a data frame, structured array or mapping of its columns.
 
-        Used are subfold, radius, train and valid; a valid value of NaN is left out.
+        Used are subfold, saturation, training and validation; a value of NaN is left out.
         """
         columns = {}
-        for name in ("subfold", "radius", "train", "valid"):
+        for name in ("subfold", "saturation", "training", "validation"):
             try:
-                columns[name] = np.asarray(path[name], dtype=np.float64)
-            except (KeyError, ValueError, IndexError, TypeError) as error:
+                # A list is one of named tuples.
+                values = [getattr(row, name) for row in path] if _is_rows(path) else path[name]
+                columns[name] = np.asarray(values, dtype=np.float64)
+            except (AttributeError, KeyError, ValueError, IndexError, TypeError) as error:
                 raise ValueError(
-                    f"The path has no column {name!r}: it needs subfold, radius, train and valid."
+                    f"The path has no column {name!r}: "
+                    "it needs subfold, saturation, training and validation."
                 ) from error
-        if len({column.shape for column in columns.values()}) != 1 or columns["radius"].ndim != 1:
+        if len({column.shape for column in columns.values()}) != 1 or columns["subfold"].ndim != 1:
             raise ValueError("The columns of the path differ in length: give one row a step.")
-        if columns["radius"].size == 0:
+        if columns["subfold"].size == 0:
             raise ValueError("The path is empty: there is no climb to draw.")
         return cls(columns=columns).plot(ax=ax)
 
     def mean(self, name: str) -> tuple[Array, Array]:
-        """Radii and the mean of a column over the subfolds that reached them."""
-        radius, values = self.columns["radius"], self.columns[name]
+        """Saturations and the mean of a column over the subfolds that reached them."""
+        saturation, values = self.columns["saturation"], self.columns[name]
         known = np.isfinite(values)
-        radii = np.unique(radius[known])
-        return radii, np.array([values[known & (radius == r)].mean() for r in radii])
+        shares = np.unique(saturation[known])
+        return shares, np.array([values[known & (saturation == s)].mean() for s in shares])
 
     @property
-    def best_radius(self) -> float:
-        radii, valid = self.mean("valid")
-        if radii.size == 0:
-            raise ValueError("No validation value is known: there is no best radius.")
-        return float(radii[np.argmax(valid)])
+    def best_saturation(self) -> float:
+        shares, validation = self.mean("validation")
+        if shares.size == 0:
+            raise ValueError("No validation value is known: there is no best saturation.")
+        return float(shares[np.argmax(validation)])
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax`` or on a new figure."""
-        self.figure_, self.ax_ = axes(ax, 6.0, 4.8)
-        subfold, radius = self.columns["subfold"], self.columns["radius"]
-        for number, (name, label) in enumerate((("train", "training"), ("valid", "validation"))):
+        self.figure_, self.ax_ = axes(ax, 6.0, 4.2)
+        subfold, saturation = self.columns["subfold"], self.columns["saturation"]
+        folds = np.unique(subfold)
+        of_all = ", mean over subfolds" if folds.size > 1 else ""
+        for number, name in enumerate(("training", "validation")):
             look = style(number)
-            for fold in np.unique(subfold):
+            for fold in folds if folds.size > 1 else []:
                 rows = np.flatnonzero((subfold == fold) & np.isfinite(self.columns[name]))
-                rows = rows[np.argsort(radius[rows], kind="stable")]
+                rows = rows[np.argsort(saturation[rows], kind="stable")]
                 self.ax_.plot(
-                    radius[rows],
+                    saturation[rows],
                     self.columns[name][rows],
                     **{**look, "linewidth": 0.7, "color": GREY},
                 )
-            radii, means = self.mean(name)
-            if radii.size:
+            shares, means = self.mean(name)
+            if shares.size:
                 look["linewidth"] = 2.2
-                self.ax_.plot(radii, means, label=f"{label}, mean over subfolds", **look)
-        radii, valid = self.mean("valid")
-        if radii.size:
+                self.ax_.plot(shares, means, marker="o", markersize=4, label=name + of_all, **look)
+        shares, validation = self.mean("validation")
+        if shares.size:
+            best = self.best_saturation
             self.ax_.plot(
-                self.best_radius, valid.max(), marker="o", markersize=8, markerfacecolor="white",
-                markeredgecolor="black", markeredgewidth=1.6, linestyle="none",
-                label=f"best radius {self.best_radius:.3g}",
+                best, validation.max(), **RING, markeredgecolor="black",
+                label=f"best saturation {best:.3g}",
             )  # fmt: skip
-        if np.all(radius > 0):
-            self.ax_.set_xscale("log")
-        self.ax_.set(xlabel="Radius of the sphere", ylabel="Rank statistic")
-        legend_below(self.ax_, columns=2)
+        self.ax_.set(xlabel="Share of saturated pairs", ylabel="Share of pairs ranked right")
+        if self.ax_.get_xscale() == "linear":
+            self.ax_.set_xlim(0, 1.01)
+        legend(self.ax_, ax)
         return self
+
+
+def _is_rows(path: Any) -> bool:
+    return isinstance(path, (list, tuple))

@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from scipy import sparse
 
 from everypair.metrics._rows import Array
 from everypair.plots._axes import (
     GREY,
-    alpha_axis,
     attribute,
     axes,
-    legend_beside,
+    chosen_axis,
+    last_step,
+    legend,
     one_dimension,
+    short,
     style,
 )
 
@@ -26,7 +28,7 @@ class CoefficientPathDisplay:
     Parameters
     ----------
     alphas : array of shape (n_alphas,)
-    coefs : array of shape (n_alphas, n_features)
+    coefs : array of shape (n_features, n_alphas)
     chosen : float, optional
         The alpha that was chosen.
     feature_names : sequence of str, optional
@@ -34,7 +36,7 @@ class CoefficientPathDisplay:
     Examples
     --------
     >>> from everypair.plots import CoefficientPathDisplay
-    >>> alphas, coefs = [1.0, 0.1, 0.01], [[0, 0], [0.5, 0], [0.8, -0.2]]
+    >>> alphas, coefs = [1.0, 0.1, 0.01], [[0, 0.5, 0.8], [0, 0, -0.2]]
     >>> display = CoefficientPathDisplay.from_path(alphas, coefs, chosen=0.1)
     >>> display.ax_.get_xlabel()
     'alpha'
@@ -53,12 +55,15 @@ class CoefficientPathDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, n_named: int = 8) -> Self:
-        """Draw ``coefs_`` (n_alphas, n_features) over ``alphas_``, with ``alpha_`` chosen."""
+        """Draw ``coefs_`` of a fitted `AUCClassifierCV` over its alphas, with ``alpha_`` chosen."""
+        model = last_step(estimator)
+        remedy = "draw from_path(auc_path(X, y))"
+        coefs = attribute(model, "coefs_", remedy)
         return cls.from_path(
-            attribute(estimator, "alphas_"),
-            attribute(estimator, "coefs_"),
-            chosen=float(attribute(estimator, "alpha_")),
-            feature_names=getattr(estimator, "feature_names_in_", None),
+            np.atleast_2d(attribute(model, "alphas_", remedy))[chosen_ratio(model)],
+            coefs,
+            chosen=float(attribute(model, "alpha_", remedy)),
+            feature_names=_feature_names(estimator, coefs.shape[0]),
             ax=ax,
             n_named=n_named,
         )
@@ -66,23 +71,33 @@ class CoefficientPathDisplay:
     @classmethod
     def from_path(
         cls,
-        alphas: ArrayLike,
-        coefs: ArrayLike,
+        alphas: Any,
+        coefs: Any = None,
         *,
         chosen: float | None = None,
         feature_names: Sequence[str] | None = None,
         ax: Any = None,
         n_named: int = 8,
     ) -> Self:
-        """Draw arrays; the ``n_named`` strongest coefficients get a name, the others are grey."""
-        values, table = one_dimension(alphas, "alphas"), np.asarray(coefs, dtype=np.float64)
-        if table.ndim != 2 or table.shape[0] != values.size:
+        """Draw the result of `everypair.auc_path`, or alphas and coefs of one's own.
+
+        ``coefs`` has a row for each feature and a column for each alpha. The ``n_named`` strongest
+        coefficients get a name, the others are grey.
+        """
+        if coefs is None:
+            if not (hasattr(alphas, "alphas") and hasattr(alphas, "coefs")):
+                raise ValueError("from_path needs the result of auc_path, or alphas and coefs.")
+            alphas, coefs = alphas.alphas, alphas.coefs
+        values = one_dimension(alphas, "alphas")
+        table = np.asarray(coefs.toarray() if sparse.issparse(coefs) else coefs, dtype=np.float64)
+        if table.ndim != 2 or table.shape[1] != values.size:
             raise ValueError(
-                f"coefs has shape {table.shape} for {values.size} alphas: one row for each alpha."
+                f"coefs has shape {table.shape} for {values.size} alphas: one row for each "
+                "feature, one column for each alpha."
             )
-        if feature_names is not None and len(feature_names) != table.shape[1]:
+        if feature_names is not None and len(feature_names) != table.shape[0]:
             raise ValueError(
-                f"There are {len(feature_names)} feature names for {table.shape[1]} coefficients."
+                f"There are {len(feature_names)} feature names for {table.shape[0]} coefficients."
             )
         display = cls(alphas=values, coefs=table, chosen=chosen, feature_names=feature_names)
         return display.plot(ax=ax, n_named=n_named)
@@ -91,21 +106,39 @@ class CoefficientPathDisplay:
         """Draw on ``ax`` or on a new figure."""
         self.figure_, self.ax_ = axes(ax, 7.0, 4.5)
         order = np.argsort(self.alphas)
-        alphas, coefs = self.alphas[order], self.coefs[order]
+        alphas, coefs = self.alphas[order], self.coefs[:, order]
         # Strongest where the model was chosen, and over the whole path among those at zero there.
-        at = coefs[0] if self.chosen is None else coefs[np.argmin(np.abs(alphas - self.chosen))]
-        rank = np.lexsort((-np.abs(coefs).max(axis=0), -np.abs(at)))
-        strongest = [f for f in rank if np.any(coefs[:, f] != 0)][: max(0, n_named)]
+        at = 0 if self.chosen is None else np.argmin(np.abs(alphas - self.chosen))
+        rank = np.lexsort((-np.abs(coefs).max(axis=1), -np.abs(coefs[:, at])))
+        drawn = [f for f in rank if np.any(coefs[f] != 0)]
+        strongest = drawn[: max(0, n_named)]
         self.lines_ = []
-        for feature in set(range(coefs.shape[1])) - set(strongest):
-            self.lines_ += self.ax_.plot(alphas, coefs[:, feature], color=GREY, linewidth=0.7)
+        for feature in drawn[len(strongest) :]:
+            self.lines_ += self.ax_.plot(alphas, coefs[feature], color=GREY, linewidth=0.7)
         for number, feature in enumerate(strongest):
             names = self.feature_names
-            name = f"feature {feature}" if names is None else str(names[feature])
-            self.lines_ += self.ax_.plot(alphas, coefs[:, feature], label=name, **style(number))
+            name = f"feature {feature}" if names is None else short(names[feature])
+            self.lines_ += self.ax_.plot(alphas, coefs[feature], label=name, **style(number))
         self.ax_.axhline(0, color="0.25", linewidth=0.8)
-        alpha_axis(self.ax_, alphas, self.chosen, "alpha")
+        chosen_axis(self.ax_, alphas, self.chosen, "alpha", "log")
         self.ax_.set_ylabel("Coefficient")
-        if strongest:
-            legend_beside(self.ax_)
+        if strongest or self.chosen is not None:
+            legend(self.ax_, ax, beside=True)
         return self
+
+
+def chosen_ratio(model: Any) -> int:
+    """Which of its l1_ratios a cross-validated model has chosen."""
+    ratios = np.atleast_1d(np.asarray(model.l1_ratio, dtype=np.float64))
+    return int(np.argmin(np.abs(ratios - model.l1_ratio_)))
+
+
+def _feature_names(estimator: Any, n_features: int) -> Sequence[str] | None:
+    """What the last step's columns are called: what it saw, or what the steps before say."""
+    names = getattr(last_step(estimator), "feature_names_in_", None)
+    if names is None and hasattr(estimator, "steps"):
+        try:
+            names = estimator[:-1].get_feature_names_out()
+        except (AttributeError, ValueError):
+            names = None  # a step that does not name what it makes
+    return names if names is not None and len(names) == n_features else None

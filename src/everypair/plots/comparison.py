@@ -11,7 +11,15 @@ from everypair.metrics._rows import Array, Rows
 from everypair.metrics.cross_val import scores_of
 from everypair.metrics.curve import Curve
 from everypair.metrics.inference import AUCInterval, auc_confidence_interval
-from everypair.plots._axes import axes, legend_below, named, square, style
+from everypair.plots._axes import (
+    ROC_CURVE,
+    if_any,
+    legend,
+    named,
+    roc_axes,
+    roc_label,
+    style,
+)
 
 
 class ROCComparisonDisplay:
@@ -20,7 +28,7 @@ class ROCComparisonDisplay:
     Parameters
     ----------
     curves : mapping of a name to (fpr, tpr)
-    intervals : mapping of a name to its AUCInterval
+    intervals : mapping of a name to its AUCInterval, or to None
 
     Examples
     --------
@@ -35,7 +43,10 @@ class ROCComparisonDisplay:
     """
 
     def __init__(
-        self, *, curves: Mapping[str, tuple[Array, Array]], intervals: Mapping[str, AUCInterval]
+        self,
+        *,
+        curves: Mapping[str, tuple[Array, Array]],
+        intervals: Mapping[str, AUCInterval | None],
     ):
         self.curves, self.intervals = dict(curves), dict(intervals)
 
@@ -45,15 +56,19 @@ class ROCComparisonDisplay:
         **options: Any,
     ) -> Self:  # fmt: skip
         """Draw the curves of fitted classifiers, given by name."""
-        models = named(estimators, "estimators")
-        scores = {name: scores_of(model, X, pos_label) for name, model in models.items()}
+        scores = {}
+        for name, model in named(estimators, "estimators").items():
+            try:
+                scores[name] = scores_of(model, X, pos_label)
+            except (ValueError, TypeError) as error:
+                raise ValueError(f"Model {name!r}: {error}") from error
         return cls.from_predictions(y, scores, pos_label=pos_label, **options)
 
     @classmethod
     def from_predictions(
         cls,
         y: ArrayLike,
-        scores: Mapping[str, ArrayLike],
+        scores: Any,
         *,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -61,24 +76,32 @@ class ROCComparisonDisplay:
         pos_label: Any = None,
         ax: Any = None,
     ) -> Self:
-        """Draw the curves of scores, given by name."""
+        """Draw the curves of scores, given by name or as columns of a data frame.
+
+        A model whose scores are all equal has a curve but no interval.
+        """
         rows = Rows.of(y, sample_weight, pos_label)
         curves, intervals = {}, {}
         for name, s in named(scores, "scores").items():
             curve = Curve.of(rows, rows.scores(s, f"scores[{name!r}]"))
             curves[name] = curve.fpr, curve.tpr
-            intervals[name] = auc_confidence_interval(
-                y, s, level=level, sample_weight=sample_weight, groups=groups, pos_label=pos_label
+            intervals[name] = if_any(
+                auc_confidence_interval,
+                y,
+                s,
+                level=level,
+                sample_weight=sample_weight,
+                groups=groups,
+                pos_label=pos_label,
             )
         return cls(curves=curves, intervals=intervals).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax`` or on a new figure."""
-        self.figure_, self.ax_ = axes(ax, 5.0, 5.0 + 0.22 * len(self.curves))
+        self.figure_, self.ax_, before = roc_axes(ax, 5.0, 4.9)
         self.lines_ = []
-        for number, (name, (fpr, tpr)) in enumerate(self.curves.items()):
-            label = f"{name}: AUC {self.intervals[name]}"
-            self.lines_ += self.ax_.plot(fpr, tpr, label=label, **style(number))
-        square(self.ax_)
-        legend_below(self.ax_)
+        for number, (name, curve) in enumerate(self.curves.items(), start=before):
+            label = roc_label(name, *curve, self.intervals[name])
+            self.lines_ += self.ax_.plot(*curve, label=label, gid=ROC_CURVE, **style(number))
+        legend(self.ax_, ax, inside="lower right")
         return self

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from everypair.metrics._rows import Array
-from everypair.plots._axes import attribute, axes, legend_below, style
+from everypair.plots._axes import attribute, axes, last_step, legend, short, style
 
 FLOOR = 1e-16
 """A gap that has rounded to zero or below is drawn here: the axis is logarithmic."""
@@ -16,6 +16,8 @@ FLOOR = 1e-16
 
 class ConvergenceDisplay:
     """Relative duality gap (gradient norm for the sigmoid) against seconds of fitting.
+
+    The first fit of a process is slow to begin: its kernels are compiled, or read from the disk.
 
     Parameters
     ----------
@@ -39,9 +41,11 @@ class ConvergenceDisplay:
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
         """Draw ``history_`` of one fitted model, or of several given by name."""
         several = isinstance(estimator, Mapping)
-        models = estimator if several else {type(estimator).__name__: estimator}
-        histories = {str(name): attribute(model, "history_") for name, model in models.items()}
-        tols = {attribute(model, "tol") for model in models.values()}
+        given = estimator if several else {type(estimator).__name__: estimator}
+        models = {str(name): last_step(model) for name, model in given.items()}
+        remedy = "a climb of RankOpt is drawn by ClimbDisplay, rows of your own by from_history"
+        histories = {name: attribute(model, "history_", remedy) for name, model in models.items()}
+        tols = {getattr(model, "tol", None) for model in models.values()}
         return cls.from_history(histories, tol=tols.pop() if len(tols) == 1 else None, ax=ax)
 
     @classmethod
@@ -63,12 +67,12 @@ class ConvergenceDisplay:
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax`` or on a new figure."""
-        self.figure_, self.ax_ = axes(ax, 6.0, 4.4 + 0.15 * len(self.histories))
+        self.figure_, self.ax_ = axes(ax, 6.0, 4.2)
         self.lines_ = []
         for number, (name, table) in enumerate(self.histories.items()):
             gaps = np.maximum(table[:, 2], FLOOR)
             self.lines_ += self.ax_.plot(
-                table[:, 0], gaps, marker="o", markersize=4, label=name, **style(number)
+                table[:, 0], gaps, marker="o", markersize=4, label=short(name), **style(number)
             )
         if self.tol is not None:
             self.ax_.axhline(
@@ -77,7 +81,7 @@ class ConvergenceDisplay:
             )  # fmt: skip
         self.ax_.set_yscale("log")
         self.ax_.set(xlabel="Seconds", ylabel="Relative distance to the optimum")
-        if self.ax_.get_xscale() == "linear":
-            self.ax_.set_xlim(left=0)
-        legend_below(self.ax_, columns=2)
+        if self.ax_.get_xscale() == "linear" and self.ax_.dataLim.x1 > 0:
+            self.ax_.set_xlim(0, 1.04 * self.ax_.dataLim.x1)
+        legend(self.ax_, ax)
         return self

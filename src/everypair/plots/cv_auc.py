@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from everypair.metrics._rows import Array
-from everypair.plots._axes import alpha_axis, attribute, axes, legend_below, one_dimension, style
+from everypair.plots._axes import axes, chosen_axis, last_step, legend, one_dimension, style
+from everypair.plots.coefficients import chosen_ratio
 
 
 class CVAUCDisplay:
@@ -21,6 +22,7 @@ class CVAUCDisplay:
     chosen : float, optional
     symbol : str
         What the axis is called.
+    scale : {"log", "linear"}
 
     Examples
     --------
@@ -38,25 +40,41 @@ class CVAUCDisplay:
         std: Array | None = None,
         chosen: float | None = None,
         symbol: str = "alpha",
+        scale: str = "log",
     ):
         self.alphas, self.mean, self.std = alphas, mean, std
-        self.chosen, self.symbol = chosen, symbol
+        self.chosen, self.symbol, self.scale = chosen, symbol, scale
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Draw ``cv_auc_`` over ``alphas_`` with ``alpha_`` (or ``lams_`` with ``lam_``).
+        """Draw what a fitted model has tried: alphas, lambdas or saturations.
 
-        ``cv_auc_`` holds the mean for each alpha, or two columns, mean and standard deviation
-        over folds.
+        `AUCClassifierCV` (of its chosen l1_ratio), `AUCRLSCV` or `RankOptCV`.
         """
-        table = np.asarray(attribute(estimator, "cv_auc_"), dtype=np.float64)
-        mean, std = (table, None) if table.ndim == 1 else (table[:, 0], table[:, 1])
+        model = last_step(estimator)
+        if hasattr(model, "auc_path_"):
+            ratio = chosen_ratio(model)
+            tried, folds, chosen = model.alphas_[ratio], model.auc_path_[ratio], model.alpha_
+            symbol = "alpha"
+        elif hasattr(model, "cv_auc_"):
+            # Of one column: no folds, or folds whose pairs were pooled.
+            tried, folds, chosen = model.lams_, model.cv_auc_[:, None], model.lam_
+            symbol = "lambda"
+        elif hasattr(model, "saturation_"):
+            tried, folds, chosen = model.saturation, model.scores_.T, model.saturation_
+            symbol = "saturation"
+        else:
+            raise ValueError(
+                f"{type(model).__name__} has chosen nothing by cross-validation: "
+                "use AUCClassifierCV, AUCRLSCV or RankOptCV, or from_path."
+            )
         return cls.from_path(
-            attribute(estimator, "alphas_", "lams_"),
-            mean,
-            std,
-            chosen=float(attribute(estimator, "alpha_", "lam_")),
-            symbol="alpha" if _has(estimator, "alphas_") else "lambda",
+            np.atleast_1d(tried),
+            folds.mean(axis=1),
+            folds.std(axis=1) if folds.shape[1] > 1 else None,
+            chosen=float(chosen),
+            symbol=symbol,
+            scale="linear" if symbol == "saturation" else "log",
             ax=ax,
         )
 
@@ -69,6 +87,7 @@ class CVAUCDisplay:
         *,
         chosen: float | None = None,
         symbol: str = "alpha",
+        scale: str = "log",
         ax: Any = None,
     ) -> Self:
         """Draw arrays."""
@@ -77,12 +96,12 @@ class CVAUCDisplay:
         for array, name in ((heights, "mean"), (spread, "std")):
             if array is not None and array.size != values.size:
                 raise ValueError(f"{name} has {array.size} values for {values.size} alphas.")
-        display = cls(alphas=values, mean=heights, std=spread, chosen=chosen, symbol=symbol)
-        return display.plot(ax=ax)
+        shown: dict[str, Any] = {"chosen": chosen, "symbol": symbol, "scale": scale}
+        return cls(alphas=values, mean=heights, std=spread, **shown).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax`` or on a new figure."""
-        self.figure_, self.ax_ = axes(ax, 6.0, 4.6)
+        self.figure_, self.ax_ = axes(ax, 6.0, 4.2)
         order = np.argsort(self.alphas)
         alphas, mean = self.alphas[order], self.mean[order]
         look = style(0)
@@ -93,13 +112,7 @@ class CVAUCDisplay:
                 label="± one standard deviation over folds",
             )  # fmt: skip
         (self.line_,) = self.ax_.plot(alphas, mean, marker="o", markersize=4, label="mean", **look)
-        alpha_axis(self.ax_, alphas, self.chosen, self.symbol)
+        chosen_axis(self.ax_, alphas, self.chosen, self.symbol, self.scale)
         self.ax_.set_ylabel("Cross-validated AUC")
-        if self.std is not None:
-            legend_below(self.ax_, columns=2)
+        legend(self.ax_, ax)
         return self
-
-
-def _has(estimator: Any, name: str) -> bool:
-    steps = getattr(estimator, "steps", None)
-    return hasattr(steps[-1][1] if steps else estimator, name)

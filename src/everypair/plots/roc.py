@@ -9,10 +9,18 @@ from numpy.typing import ArrayLike
 
 from everypair.metrics._rows import Array, Rows
 from everypair.metrics.bands import ROCBand, roc_band
-from everypair.metrics.cross_val import scores_of
+from everypair.metrics.cross_val import cut_of, scores_of
 from everypair.metrics.curve import Curve
 from everypair.metrics.inference import AUCInterval, auc_confidence_interval
-from everypair.plots._axes import axes, legend_below, square, style
+from everypair.plots._axes import (
+    RING,
+    ROC_CURVE,
+    if_any,
+    legend,
+    line_options,
+    roc_axes,
+    roc_label,
+)
 
 
 class ROCDisplay:
@@ -65,22 +73,27 @@ class ROCDisplay:
         groups: ArrayLike | None = None,
         band: Literal["pointwise", "simultaneous"] | None = "pointwise",
         level: float = 0.95,
-        random_state: Any = None,
+        n_bootstrap: int = 500,
+        random_state: Any = 0,
         pos_label: Any = None,
         name: str | None = None,
         ax: Any = None,
         **line: Any,
     ) -> Self:
-        """Draw the curve of a fitted classifier; the marked point is where `predict` cuts."""
-        own = 0.0 if hasattr(estimator, "decision_function") else 0.5
+        """Draw the curve of a fitted classifier; the marked point is where `predict` cuts.
+
+        Nothing is marked where the predicted labels are no cut of the scores.
+        """
+        scores = scores_of(estimator, X, pos_label)
         return cls.from_predictions(
             y,
-            scores_of(estimator, X, pos_label),
-            threshold=own,
+            scores,
+            threshold=cut_of(estimator, X, scores, pos_label),
             sample_weight=sample_weight,
             groups=groups,
             band=band,
             level=level,
+            n_bootstrap=n_bootstrap,
             random_state=random_state,
             pos_label=pos_label,
             name=type(estimator).__name__ if name is None else name,
@@ -99,7 +112,8 @@ class ROCDisplay:
         groups: ArrayLike | None = None,
         band: Literal["pointwise", "simultaneous"] | None = "pointwise",
         level: float = 0.95,
-        random_state: Any = None,
+        n_bootstrap: int = 500,
+        random_state: Any = 0,
         pos_label: Any = None,
         name: str | None = None,
         ax: Any = None,
@@ -107,7 +121,10 @@ class ROCDisplay:
     ) -> Self:
         """Draw the curve of scores; ``threshold`` marks the cut ``score > threshold``.
 
-        ``band``, ``level``, ``groups`` and ``random_state`` as in `everypair.metrics.roc_band`.
+        ``band``, ``level``, ``groups``, ``n_bootstrap`` and ``random_state`` as in
+        `everypair.metrics.roc_band`; for many rows ``band="simultaneous"``, which draws no
+        samples, is the quick one. Interval and band are left out where the scores have none (all
+        of them equal, or one row of a class).
         """
         shared: dict[str, Any] = {
             "level": level,
@@ -122,13 +139,15 @@ class ROCDisplay:
         if threshold is not None:
             above = int(np.searchsorted(-curve.levels, -threshold, side="left"))
             point = float(curve.fpr[above]), float(curve.tpr[above])
+        region = None
+        if band is not None:
+            drawn = {"n_bootstrap": n_bootstrap, "random_state": random_state}
+            region = if_any(roc_band, y, s, kind=band, **drawn, **shared)
         display = cls(
             fpr=curve.fpr,
             tpr=curve.tpr,
-            interval=auc_confidence_interval(y, s, **shared),
-            band=None
-            if band is None
-            else roc_band(y, s, kind=band, random_state=random_state, **shared),
+            interval=if_any(auc_confidence_interval, y, s, **shared),
+            band=region,
             threshold=threshold,
             point=point,
             name=name,
@@ -137,11 +156,8 @@ class ROCDisplay:
 
     def plot(self, ax: Any = None, **line: Any) -> Self:
         """Draw on ``ax`` or on a new figure; ``line`` goes to the curve."""
-        self.figure_, self.ax_ = axes(ax, 5.0, 5.6)
-        look = {**style(0), **line}
-        parts = [self.name or "ROC curve"]
-        if self.interval is not None:
-            parts.append(f"AUC {self.interval}")
+        self.figure_, self.ax_, before = roc_axes(ax, 5.0, 4.9)
+        look = line_options(before, line)
         if self.band is not None:
             self.ax_.fill_between(
                 self.band.fpr,
@@ -152,19 +168,17 @@ class ROCDisplay:
                 linewidth=0,
                 label=f"{100 * self.band.level:g} % band, {self.band.kind}",
             )
-        (self.line_,) = self.ax_.plot(self.fpr, self.tpr, label=": ".join(parts), **look)
+        label = roc_label(self.name or "ROC curve", self.fpr, self.tpr, self.interval)
+        (self.line_,) = self.ax_.plot(
+            self.fpr, self.tpr, **{"label": label, **look, "gid": ROC_CURVE}
+        )
         if self.point is not None:
             self.ax_.plot(
                 *self.point,
-                marker="o",
-                markersize=8,
-                markerfacecolor="white",
-                markeredgecolor="black",
-                markeredgewidth=1.6,
-                linestyle="none",
+                **RING,
+                markeredgecolor=look["color"],
                 label=f"threshold {self.threshold:.3g}: "
                 f"FPR {self.point[0]:.3f}, TPR {self.point[1]:.3f}",
             )
-        square(self.ax_)
-        legend_below(self.ax_)
+        legend(self.ax_, ax, inside="lower right")
         return self

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from everypair.metrics._rows import Array, Rows
-from everypair.metrics.cross_val import scores_of
-from everypair.plots._axes import COLOURS, axes, legend_below
+from everypair.metrics.cross_val import cut_of, scores_of
+from everypair.plots._axes import COLOURS, axes, legend, short
 
 
 class ScoreDisplay:
@@ -52,11 +52,11 @@ class ScoreDisplay:
         pos_label: Any = None, ax: Any = None,
     ) -> Self:  # fmt: skip
         """Draw the scores of a fitted classifier; the threshold is where `predict` cuts."""
-        own = 0.0 if hasattr(estimator, "decision_function") else 0.5
+        scores = scores_of(estimator, X, pos_label)
         return cls.from_predictions(
             y,
-            scores_of(estimator, X, pos_label),
-            threshold=own,
+            scores,
+            threshold=cut_of(estimator, X, scores, pos_label),
             sample_weight=sample_weight,
             pos_label=pos_label,
             ax=ax,
@@ -76,7 +76,6 @@ class ScoreDisplay:
         """Draw scores; `everypair.metrics.threshold_for` gives a threshold by a rule."""
         rows = Rows.of(y, sample_weight, pos_label)
         scores = rows.scores(s)
-        other = next(label for label in np.unique(np.asarray(y)) if label != rows.label)
         members = (rows.positive, ~rows.positive)
         weights = None
         if rows.weight is not None:
@@ -86,25 +85,25 @@ class ScoreDisplay:
             negatives=scores[members[1]],
             weights=weights,
             threshold=threshold,
-            labels=(str(other), str(rows.label)),
+            labels=(str(rows.labels[0]), str(rows.labels[1])),
         )
         return display.plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax`` or on a new figure."""
-        self.figure_, self.ax_ = axes(ax, 6.0, 4.8)
+        self.figure_, self.ax_ = axes(ax, 6.0, 4.5)
         both = np.concatenate([self.positives, self.negatives])
         edges = np.histogram_bin_edges(both, bins=min(60, max(10, int(2 * np.cbrt(both.size)))))
         weights = self.weights if self.weights is not None else (None, None)
         # Filled against outlined with hatching: the two are told apart without colour.
         self.ax_.hist(
             self.negatives, edges, weights=weights[1], density=True, color="0.75",
-            label=f"{self.labels[0]} ({self.negatives.size})",
+            label=f"{short(self.labels[0])} ({self.negatives.size})",
         )  # fmt: skip
         self.ax_.hist(
             self.positives, edges, weights=weights[0], density=True, histtype="stepfilled",
             facecolor="none", edgecolor=COLOURS[0], linewidth=1.6, hatch="///",
-            label=f"{self.labels[1]} ({self.positives.size})",
+            label=f"{short(self.labels[1])} ({self.positives.size})",
         )  # fmt: skip
         if self.threshold is not None:
             self.ax_.axvline(
@@ -112,5 +111,5 @@ class ScoreDisplay:
                 label=f"threshold {self.threshold:.3g}",
             )  # fmt: skip
         self.ax_.set(xlabel="Score", ylabel="Density within the class")
-        legend_below(self.ax_, columns=3)
+        legend(self.ax_, ax)
         return self
