@@ -211,6 +211,24 @@ def _refuse_negative(left: Array, largest: float) -> None:
         )
 
 
+def check_symmetric(K: Any) -> None:
+    """Refuse a kernel matrix with ``k(x, z) != k(z, x)`` beyond rounding."""
+    largest = float(abs(K).max()) if sparse.issparse(K) else 0.0
+    apart, step = 0.0, max(1, BLOCK_ENTRIES // max(1, K.shape[0]))
+    K = K.tocsr() if sparse.issparse(K) else K
+    columns = K.T.tocsr() if sparse.issparse(K) else K.T
+    for start in range(0, K.shape[0], step):
+        rows = slice(start, start + step)
+        apart = max(apart, float(abs(K[rows] - columns[rows]).max()))
+        if not sparse.issparse(K):
+            largest = max(largest, float(abs(K[rows]).max()))
+    if apart > NOT_PSD * largest:
+        raise ValueError(
+            f"The kernel matrix is not symmetric: two of its entries that should be equal differ "
+            f"by {apart:.3g}. Give k(x, z) between the training rows, which is k(z, x)."
+        )
+
+
 def default_gamma(X: Any, rule: str) -> float:
     """``"scale"``: 1 / (columns x variance of X's entries); ``"auto"``: 1 / columns."""
     n_rows, n_columns = X.shape
