@@ -88,11 +88,11 @@ class AUCRLS(MomentStream, BinaryRanker):
         ``primal`` solves for one coefficient a feature (linear kernel only), ``dual`` for one a
         row. ``auto`` takes the primal form for the linear kernel when there are fewer features
         than rows.
-    threshold : {"midpoint", "balanced", "accuracy", "f1"}, {"fpr": x}, {"tpr": x}, {"cost": x} \
-            or float
+    threshold : {"midpoint", "balanced", "accuracy", "f1"} or as in `AUCClassifier`
         Where `predict` cuts the scores; sets ``intercept_``. ``midpoint``: halfway between the
         class means of the training scores, which needs the class moments only. The other rules
-        look at every training score (see `everypair.metrics.thresholds.threshold_for`).
+        (these names, {"fpr": x}, {"tpr": x}, {"cost": (fp, fn)} or a number) look at every
+        training score; see `everypair.metrics.threshold_for`.
 
     Attributes
     ----------
@@ -246,16 +246,16 @@ class AUCRLS(MomentStream, BinaryRanker):
         else:
             gram = self._gram(X, weight) if gram is None else gram
             self._fit_dual(positive, weight, lam, gram)
-        return self._trusted(lam)
+        return self._trusted(lam, stacklevel=4)
 
-    def _trusted(self, lam: float) -> Self:
+    def _trusted(self, lam: float, stacklevel: int = 3) -> Self:
         """This model, with a warning where rounding has left it away from the minimum."""
         if not self.dual_gap_ <= TRUSTED_GAP:
             warnings.warn(
                 f"Rounding leaves a relative duality gap of {self.dual_gap_:.1e} at lam={lam:g}: "
                 "raise lam or scale the features (StandardScaler).",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
         return self
 
