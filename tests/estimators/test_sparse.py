@@ -270,6 +270,17 @@ def test_an_infinite_weight_leaves_a_feature_out(data, loss, penalty):
     assert model.dual_gap_ <= 1e-9
 
 
+def test_a_warm_start_forgets_what_is_left_out_now(data):
+    X, y = data
+    model = AUCClassifier(penalty="l1", alpha=0.02, warm_start=True).fit(X, y)
+    weights = np.r_[np.inf, np.ones(24)]
+    cold = AUCClassifier(penalty="l1", alpha=0.02, penalty_weights=weights).fit(X, y)
+    assert model.coef_[0, 0] != 0
+    model.set_params(penalty_weights=weights).fit(X, y)
+    assert model.coef_[0, 0] == 0
+    assert model.objective_ == pytest.approx(cold.objective_, rel=1e-5)
+
+
 def test_the_hinge_has_no_kkt_residual_and_the_others_have(data):
     X, y = data
     model = AUCClassifierCV(n_alphas=3, cv=3).fit(X, y)

@@ -196,8 +196,8 @@ class SparseProblem:
         return float(np.max(np.abs(pulled[kept]) / self.weights[kept], initial=0) / self.l1_ratio)
 
     def start_at(self, w: Array) -> None:
-        """Begin the next fit from these coefficients."""
-        self._now = self._composite(0.0).at(w)
+        """Begin the next fit from these coefficients, those that are held at zero set to it."""
+        self._now = self._composite(0.0).at(np.where(np.isinf(self.weights), 0.0, w))
 
     def approach(self, alpha: float, max_iter: int) -> None:
         """Come from alpha_max to near ``alpha`` in rough steps: for a cold start."""
