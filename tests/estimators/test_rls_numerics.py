@@ -93,6 +93,18 @@ def test_features_that_tell_nothing_apart_leave_every_pair_tied(params, cv):
     np.testing.assert_array_equal(model.cv_auc_, 0.5)
 
 
+@pytest.mark.parametrize("form", ["primal", "dual"])
+def test_features_whose_squares_vanish_leave_every_pair_tied(form):
+    X, y = data()
+    np.testing.assert_array_equal(AUCRLSCV([1.0], form=form).fit(X * 1e-200, y).cv_auc_, 0.5)
+
+
+def test_the_default_grid_of_constant_rows_is_not_rounding():
+    X, y = np.full((20, 3), 0.1), np.arange(20) % 2
+    for params in ({"form": "primal"}, {"form": "dual"}, {"kernel": "rbf"}):
+        assert AUCRLSCV(**params).fit(X, y).lams_[0] == pytest.approx(1e-8 * 100)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
 @pytest.mark.parametrize("form", ["primal", "dual"])
 def test_cross_validation_names_what_is_not_finite(form, bad):

@@ -196,7 +196,9 @@ class _Search:
         else:
             weights = PairWeights(self._positive, self._weight)
             share = weights.share / 2
-            spread = float(share @ (self.K.diagonal() - self.K @ share))
+            level = float(share @ self.K.diagonal())
+            spread = level - float(share @ self.K @ share)
+            spread = spread if spread > share.size * np.finfo(float).eps * level else 0.0
             pair_weight = weights.of_pairs
         return pair_weight * spread if spread > 0 else pair_weight
 

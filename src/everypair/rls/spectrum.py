@@ -88,7 +88,8 @@ class Spectrum:
         rows -= u[:, None] * along
         vectors, values, _ = np.linalg.svd(rows, full_matrices=False)
         size = max(float(values[0]), float(np.linalg.norm(along)))
-        kept = values > max(rows.shape) * np.finfo(float).eps * size
+        least = float(np.sqrt(np.finfo(float).tiny))  # its square is the least that is a number
+        kept = values > max(max(rows.shape) * np.finfo(float).eps * size, least)
         kept[root.size - 1 :] = False  # centred rows: u is not among the vectors
         values, vectors = values[kept] ** 2, vectors[:, kept]
         return cls(root, np.where(positive, 1.0, -1.0), values, vectors, singular=True)
