@@ -247,6 +247,19 @@ def test_an_unpenalised_constant_has_the_coefficient_zero(data, loss, constant, 
     np.testing.assert_allclose(model.coef_[:, 1:], expected.coef_, atol=1e-6)
 
 
+@pytest.mark.filterwarnings("error")
+def test_features_of_any_size_are_fitted_or_the_size_is_named(data):
+    X, y = data
+    expected = AUCClassifier(penalty="l1", alpha=0.05, tol=1e-8).fit(X, y).coef_
+    for size in (1e-100, 1e100):
+        model = AUCClassifier(penalty="l1", alpha=0.05 * size, tol=1e-8).fit(X * size, y)
+        np.testing.assert_allclose(model.coef_ * size, expected, atol=1e-5)
+    with pytest.raises(ValueError, match="their squares overflow"):
+        AUCClassifier(penalty="l1").fit(X * 1e200, y)
+    with pytest.warns(ConvergenceWarning, match="0 iterations, above tol=1e-06: scale the feat"):
+        AUCClassifier(penalty="l1", alpha=0.05e-200).fit(X * 1e-200, y)
+
+
 def test_features_that_are_all_constant_make_a_quiet_path():
     y = np.arange(60) % 2
     with warnings.catch_warnings():

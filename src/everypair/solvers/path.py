@@ -30,7 +30,7 @@ from everypair.solvers.composite import (
     relative,
 )
 from everypair.solvers.huber import FIRST_WIDTH, LAST_WIDTH
-from everypair.solvers.objective import Judgement, Progress
+from everypair.solvers.objective import Judgement, Progress, too_large
 from everypair.solvers.prox_newton import prox_newton
 
 Array = NDArray[np.float64]
@@ -161,7 +161,7 @@ class SparseProblem:
         spreads = _spreads(X, pairs)
         self.l1_ratio, self.weights = l1_ratio, np.where(spreads > 0, weights, np.inf)
         self._free = np.flatnonzero(self.weights == 0)
-        self._unit = 1 / np.where(spreads > 0, spreads, 1.0)
+        self._unit = 1 / np.where(spreads**2 > 0, spreads, 1.0)
         self._slope = 1.0
         zero = self._composite(0.0).at(np.zeros(X.shape[1]), np.zeros(X.shape[0]))
         slopes = np.abs(zero.pulled[np.isfinite(self.weights)])
@@ -298,20 +298,25 @@ def _rounded(pairs: Pairs, width: float, scores: Array) -> PairPoint:
 def _spreads(X: Matrix, pairs: Pairs) -> Array:
     """Standard deviation of each column, both classes weighing the same; 0 for a constant."""
     weight = pairs.weight / 2
-    squares, means = X.pull_back_squares(weight), X.pull_back(weight)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares, means = X.pull_back_squares(weight), X.pull_back(weight)
+    if not np.all(np.isfinite(squares)):
+        raise too_large("their squares overflow")
     variances = np.maximum(0, squares - means**2)
-    # Where the difference is rounding: from the values themselves.
-    doubtful = np.flatnonzero((squares > 0) & (variances <= SURE_VARIANCE * squares))
-    rows = np.flatnonzero(weight > 0)
-    for begin in range(0, doubtful.size, LEAST_COLUMNS):
-        columns = doubtful[begin : begin + LEAST_COLUMNS]
+    spreads = np.sqrt(variances)
+    # Where the difference is rounding, or the squares vanish: from the values themselves.
+    doubtful = (variances <= SURE_VARIANCE * squares) & ((squares > 0) | (means != 0))
+    which, rows = np.flatnonzero(doubtful), np.flatnonzero(weight > 0)
+    for begin in range(0, which.size, LEAST_COLUMNS):
+        columns = which[begin : begin + LEAST_COLUMNS]
         few: Any = X.columns(columns).X
         few = (few.toarray() if sparse.issparse(few) else few)[rows].astype(np.float64)
-        apart = few - few[0]
-        apart[:, np.ptp(few, axis=0) <= CONSTANT * np.abs(few).max(axis=0)] = 0.0
+        size = np.abs(few).max(axis=0)
+        apart = (few - few[0]) / size
+        apart[:, np.ptp(apart, axis=0) <= CONSTANT] = 0.0
         means = weight[rows] @ apart
-        variances[columns] = np.maximum(0, weight[rows] @ apart**2 - means**2)
-    return np.sqrt(variances)
+        spreads[columns] = size * np.sqrt(np.maximum(0, weight[rows] @ apart**2 - means**2))
+    return spreads
 
 
 def alpha_grid(alpha_max: float, n_alphas: int, eps: float) -> Array:
