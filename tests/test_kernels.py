@@ -7,10 +7,10 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 from sklearn.svm import SVC
 
-from everypair.kernels import Kernel, default_gamma, pivoted_cholesky
+from everypair.kernels import Kernel, check_symmetric, default_gamma, pivoted_cholesky
 
 
 @pytest.fixture
@@ -127,3 +127,12 @@ def test_repeated_rows_need_no_further_columns(X):
 def test_errors_say_what_to_do(X, make, message):
     with pytest.raises(ValueError, match=message):
         pivoted_cholesky(make(X), tol=1e-6, max_rank=10)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csc_array])
+def test_a_matrix_is_symmetric_up_to_rounding_or_refused(X, make):
+    K = rbf_kernel(X)
+    check_symmetric(make(K * (1 + 1e-9 * np.tri(len(K)))))
+    K[3, 5] += 1e-3
+    with pytest.raises(ValueError, match="not symmetric"):
+        check_symmetric(make(K))

@@ -33,6 +33,9 @@ BLOCK_ENTRIES = 2**20
 
 DIAGONAL_ROWS = 64
 
+TILE = 128
+"""Rows and columns of a square of a matrix that is compared with its mirror image."""
+
 NOT_PSD = 1e-6
 """A diagonal that falls below zero by this share of its largest is no rounding."""
 
@@ -208,6 +211,23 @@ def _refuse_negative(left: Array, largest: float) -> None:
         raise ValueError(
             "The kernel is not positive semi-definite: a pivot of its Cholesky factor is "
             f"{left.min():.1e}. Use a Mercer kernel such as 'rbf' or 'poly' with coef0 >= 0."
+        )
+
+
+def check_symmetric(K: Any) -> None:
+    """Refuse a kernel matrix with ``k(x, z) != k(z, x)`` beyond rounding."""
+    # The diagonal of a kernel holds its largest entry.
+    largest = float(np.max(np.abs(K.diagonal()), initial=0.0))
+    if sparse.issparse(K):
+        apart = float(abs(K - K.T).max())
+    else:
+        tiles = [slice(b, b + TILE) for b in range(0, K.shape[0], TILE)]
+        below = ((i, j) for k, i in enumerate(tiles) for j in tiles[: k + 1])
+        apart = max(float(np.abs(K[i, j] - K[j, i].T).max()) for i, j in below)
+    if apart > NOT_PSD * largest:
+        raise ValueError(
+            f"The kernel matrix is not symmetric: two of its entries that should be equal differ "
+            f"by {apart:.3g}. Give k(x, z) between the training rows, which is k(z, x)."
         )
 
 

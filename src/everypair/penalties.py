@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+OUT_OF_REACH = 1e150
+"""No gradient gets there; and unlike infinity it may be multiplied by zero."""
+
 
 @dataclass(frozen=True)
 class ElasticNet:
@@ -32,8 +35,14 @@ class ElasticNet:
 
     @classmethod
     def of(cls, alpha: float, l1_ratio: float, weights: Array, unit: Array) -> ElasticNet:
-        """``alpha sum_k weights_k (l1_ratio |w_k| + (1 - l1_ratio) / 2 w_k^2)``."""
-        return cls(alpha * l1_ratio * weights, alpha * (1 - l1_ratio) * weights, unit)
+        """``alpha sum_k weights_k (l1_ratio |w_k| + (1 - l1_ratio) / 2 w_k^2)``.
+
+        A weight of infinity keeps its coefficient at zero, whatever alpha.
+        """
+        out = np.isinf(weights)
+        finite = np.where(out, 0.0, weights)
+        l1 = np.where(out, OUT_OF_REACH, alpha * l1_ratio * finite)
+        return cls(l1, alpha * (1 - l1_ratio) * finite, unit)
 
     @cached_property
     def free(self) -> NDArray[np.bool_]:

@@ -55,3 +55,8 @@ def test_same_seed_same_data():
 def test_bad_requests_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         simulate(**{"model": "M1", "n_rows": 10, "n_features": 5, **options})
+
+
+def test_a_share_that_never_gives_both_classes_is_named():
+    with pytest.raises(ValueError, match="had one class only"):
+        simulate("M1", 10, 5, positive_share=1e-9, random_state=0)

@@ -59,3 +59,10 @@ def test_more_clusters_than_pairs_are_refused(data):
     X, y = data
     with pytest.raises(ValueError, match="n_clusters=100000 is more than"):
         CPAUC(n_clusters=100_000).fit(X, y)
+
+
+@pytest.mark.filterwarnings("error")
+def test_features_too_large_to_be_squared_are_refused(data):
+    X, y = data
+    with pytest.raises(ValueError, match="StandardScaler"):
+        CPAUC().fit(X * 1e200, y)

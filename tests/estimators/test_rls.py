@@ -109,7 +109,7 @@ def test_float32_rows_are_summed_in_float64(make, form):
             AUCRLS(kernel="cosine"),
             lambda X, Y: (X @ Y.T) / np.outer(np.linalg.norm(X, axis=1), np.linalg.norm(Y, axis=1)),
         ),
-        (AUCRLS(kernel=lambda x, y: (x @ y) ** 2), lambda X, Y: (X @ Y.T) ** 2),
+        (AUCRLS(kernel=lambda X, Y: (X @ Y.T) ** 2), lambda X, Y: (X @ Y.T) ** 2),
     ],
     ids=["rbf", "polynomial", "poly", "cosine", "callable"],
 )
@@ -221,6 +221,37 @@ def test_what_cannot_be_merged_says_why():
     assert not hasattr(AUCRLS(form="dual"), "merge")
 
 
+def test_models_of_other_columns_or_kinds_are_not_merged():
+    X, y, _ = data()
+    frames = [pd.DataFrame(X, columns=list(names)) for names in ("abcdefgh", "abcdefhg")]
+    left, right = (AUCRLS().fit(frame, y) for frame in frames)
+    with pytest.raises(ValueError, match="different feature names"):
+        left.merge(right)
+    assert list(AUCRLS().fit(X, y).merge(AUCRLS().fit(X, y)).coef_.shape) == [1, 8]
+    with pytest.raises(TypeError, match="AUCClassifier cannot be merged"):
+        left.merge(AUCClassifier().fit(frames[0], y))
+
+
+@pytest.mark.parametrize(("gamma", "same"), [("scale", 1 / 8), ("auto", 1 / 8), (None, 1 / 8)])
+def test_gamma_has_the_rules_of_the_other_kernels(gamma, same):
+    X, y, _ = data(n=60)
+    X /= X.std()
+    expected = AUCRLS(kernel="rbf", gamma=same).fit(X, y)
+    np.testing.assert_allclose(
+        AUCRLS(kernel="rbf", gamma=gamma).fit(X, y).decision_function(X),
+        expected.decision_function(X),
+        atol=1e-9,
+    )
+
+
+@pytest.mark.parametrize("change", [{"gamma": 9.0}, {"kernel": "precomputed"}, {"degree": 5}])
+def test_parameters_set_after_fit_do_not_change_predictions(change):
+    X, y, _ = data(n=60)
+    model = AUCRLS(kernel="poly", gamma=0.1).fit(X, y)
+    before = model.decision_function(X)
+    np.testing.assert_array_equal(model.set_params(**change).decision_function(X), before)
+
+
 def test_midpoint_is_halfway_between_the_class_means():
     X, y, weight = data()
     for form in ("primal", "dual"):
@@ -270,7 +301,7 @@ def test_weights_of_one_class_only_are_refused():
 
 def test_a_stream_checks_its_labels():
     X, y, _ = data()
-    with pytest.raises(ValueError, match="only one class"):
+    with pytest.raises(ValueError, match="Give both labels as classes="):
         AUCRLS().partial_fit(X[y == 0], y[y == 0])
     model = AUCRLS().partial_fit(X, y)
     with pytest.raises(ValueError, match="label 7"):
@@ -283,10 +314,21 @@ def test_a_stream_checks_its_labels():
         AUCRLS(threshold="f1").partial_fit(X, y)
 
 
-def test_rounding_that_swamps_the_penalty_warns():
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [(AUCRLS(kernel="rbf"), "kernel='rbf'"), (AUCRLS(form="dual"), "form='dual'")],
+)
+def test_what_cannot_stream_says_why(model, reason):
+    X, y, _ = data()
+    with pytest.raises(AttributeError) as error:
+        model.partial_fit(X, y)
+    assert reason in str(error.value.__cause__)
+
+
+def test_a_kernel_known_to_nine_digits_and_no_penalty_warn():
     X, y, _ = data(n=30)
-    K = rbf_kernel(X) * 1e12
-    K[0, 1] = K[1, 0] = K[0, 1] + 1e3  # not a kernel, in the last digits
+    noise = np.random.default_rng(0).standard_normal((30, 30))
+    K = rbf_kernel(X, gamma=1e-5) + 1e-9 * (noise + noise.T)  # some eigenvalues are negative
     with pytest.warns(ConvergenceWarning, match="raise lam"):
         AUCRLS(kernel="precomputed", lam=1e-300).fit(K, y)
 

@@ -7,6 +7,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import (
+    GroupKFold,
     KFold,
     ShuffleSplit,
     StratifiedKFold,
@@ -93,6 +94,29 @@ def test_weighted_folds_equal_refitting(params):
         np.testing.assert_allclose(auc, expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("params", FORMS, ids=str)
+def test_rows_may_be_counted_from_the_end(params):
+    X, y, _ = data()
+    folds = list(StratifiedKFold(3).split(X, y))
+    from_the_end = [(train - 60, test - 60) for train, test in folds]
+    expected = AUCRLSCV(LAMS, cv=folds, **params).fit(X, y).cv_auc_
+    got = AUCRLSCV(LAMS, cv=from_the_end, **params).fit(X, y).cv_auc_
+    np.testing.assert_array_equal(got, expected)
+    with pytest.raises(ValueError, match="Fold 0 of cv has rows from 50 to 60"):
+        AUCRLSCV(LAMS, cv=[(np.arange(50), np.arange(50, 61))], **params).fit(X, y)
+
+
+def test_groups_are_kept_together():
+    X, y, _ = data()
+    groups = np.arange(60) // 3
+    folds = list(GroupKFold(4).split(X, y, groups))
+    expected = AUCRLSCV(LAMS, cv=folds).fit(X, y).cv_auc_
+    got = AUCRLSCV(LAMS, cv=GroupKFold(4)).fit(X, y, groups=groups).cv_auc_
+    np.testing.assert_array_equal(got, expected)
+    with pytest.raises(ValueError, match="GroupKFold"):
+        AUCRLSCV(LAMS).fit(X, y, groups=groups)
+
+
 def test_a_precomputed_kernel_gives_the_same_choice():
     X, y, _ = data()
     for cv in ("leave-pair-out", 3):
@@ -145,7 +169,7 @@ def test_folds_of_one_class_are_named():
     folds = [(rows[::2], rows[1::2]), (rows[:n_negative], rows[n_negative:])]
     with pytest.raises(ValueError, match="Fold 1 of cv trains on one class"):
         AUCRLSCV(cv=folds).fit(X, y)
-    with pytest.raises(ValueError, match="tests one class only"):
+    with pytest.raises(ValueError, match="tests on one class only"):
         AUCRLSCV(cv=KFold(10), average="folds").fit(X, y)
 
 

@@ -1,11 +1,14 @@
 """L1 and elastic-net estimators: scikit-learn's contract, paths, cross-validation."""
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from everypair import CPAUC, AUCClassifier, AUCClassifierCV, auc_path
@@ -185,6 +188,8 @@ def test_early_stop_warns(data):
         ({"penalty_weights": [1.0, 2.0]}, r"shape \(2,\), but X has 25 features"),
         ({"penalty_weights": -np.ones(25)}, "negative"),
         ({"penalty_weights": np.zeros(25)}, "all zero"),
+        ({"penalty_weights": np.full(25, np.inf)}, "all zero or infinite"),
+        ({"penalty_weights": np.full(25, np.nan)}, "NaN"),
         ({"loss": "sigmoid"}, "needs a convex loss"),
         ({"solver": "newton"}, "solver='auto'"),
         ({"penalty": "l2", "penalty_weights": np.ones(25)}, "not used with penalty='l2'"),
@@ -200,11 +205,15 @@ def test_bad_parameters_are_named(data, options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"loss": "sigmoid"}, "has no path"),
-        ({"l1_ratio": 0}, "outside"),
-        ({"n_alphas": 0}, "n_alphas=0"),
-        ({"eps": 1.0}, "eps=1.0"),
+        ({"loss": "sigmoid"}, "'loss' parameter of auc_path"),
+        ({"l1_ratio": 0}, "'l1_ratio' parameter"),
+        ({"l1_ratio": "all"}, "'l1_ratio' parameter"),
+        ({"n_alphas": 0}, "'n_alphas' parameter"),
+        ({"eps": 1.0}, "'eps' parameter"),
+        ({"tol": 0.0}, "'tol' parameter"),
+        ({"max_iter": 0}, "'max_iter' parameter"),
         ({"alphas": [0.1, -1.0]}, "above 0"),
+        ({"alphas": [[0.1, 1.0]]}, "give a list"),
     ],
 )
 def test_bad_paths_are_named(data, options, message):
@@ -215,5 +224,114 @@ def test_bad_paths_are_named(data, options, message):
 def test_folds_of_one_class_are_named(data):
     X, y = data
     order = np.argsort(y)
-    with pytest.raises(ValueError, match="fold 0 have one class only"):
+    with pytest.raises(ValueError, match="Fold 0 of cv tests on one class only"):
         AUCClassifierCV(cv=KFold(4)).fit(X[order], y[order])
+
+
+LOSSES = ["logistic", "squared_hinge", "hinge", "square", "exponential"]
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "square"])
+def test_an_unpenalised_feature_that_separates_reaches_zero_and_is_certified(loss):
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    y = (X[:, 0] > 0).astype(int)
+    X[:, 0] = y
+    weights = [0, 1, 1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        model = AUCClassifier(loss, "l1", penalty_weights=weights).fit(X, y)
+        path = auc_path(X, y, loss=loss, n_alphas=3, penalty_weights=weights)
+    np.testing.assert_allclose(model.coef_, [[1, 0, 0]], atol=1e-9)
+    assert model.objective_ < 1e-20
+    assert max(model.dual_gap_, *path.dual_gaps) <= 1e-6
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix, sparse.csc_matrix])
+@pytest.mark.parametrize("constant", [0.0, 0.1, 1.0, 1e6 + 0.1])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_an_unpenalised_constant_has_the_coefficient_zero(data, loss, constant, make):
+    X, y = data
+    expected = AUCClassifier(loss, "l1", alpha=0.1, tol=1e-9).fit(X, y)
+    X = make(np.column_stack([np.full(len(y), constant), X]))
+    weights = np.r_[0, np.ones(X.shape[1] - 1)]
+    model = AUCClassifier(loss, "l1", alpha=0.1, tol=1e-9, penalty_weights=weights).fit(X, y)
+    assert model.coef_[0, 0] == 0
+    np.testing.assert_allclose(model.coef_[:, 1:], expected.coef_, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("error")
+def test_features_of_any_size_are_fitted_or_the_size_is_named(data):
+    X, y = data
+    expected = AUCClassifier(penalty="l1", alpha=0.05, tol=1e-8).fit(X, y).coef_
+    for size in (1e-100, 1e100):
+        model = AUCClassifier(penalty="l1", alpha=0.05 * size, tol=1e-8).fit(X * size, y)
+        np.testing.assert_allclose(model.coef_ * size, expected, atol=1e-5)
+    with pytest.raises(ValueError, match="their squares overflow"):
+        AUCClassifier(penalty="l1").fit(X * 1e200, y)
+    with pytest.warns(ConvergenceWarning, match="0 iterations, above tol=1e-06: scale the feat"):
+        AUCClassifier(penalty="l1", alpha=0.05e-200).fit(X * 1e-200, y)
+
+
+def test_features_that_are_all_constant_make_a_quiet_path():
+    y = np.arange(60) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        path = auc_path(np.full((60, 2), 0.1), y, n_alphas=2)
+    assert not path.coefs.any()
+    assert path.dual_gaps.max() <= 1e-6
+
+
+@pytest.mark.parametrize("penalty", ["l1", "elasticnet"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_an_infinite_weight_leaves_a_feature_out(data, loss, penalty):
+    X, y = data
+    out = np.arange(25) % 3 == 0
+    weights = np.where(out, np.inf, 1.0)
+    weights[1] = 0.0
+    model = AUCClassifier(loss, penalty, 0.02, penalty_weights=weights, tol=1e-9).fit(X, y)
+    alone = AUCClassifier(loss, penalty, 0.02, penalty_weights=weights[~out], tol=1e-9)
+    np.testing.assert_array_equal(model.coef_[0, out], 0)
+    np.testing.assert_allclose(model.coef_[0, ~out], alone.fit(X[:, ~out], y).coef_[0], atol=1e-6)
+    assert model.dual_gap_ <= 1e-9
+
+
+def test_a_warm_start_forgets_what_is_left_out_now(data):
+    X, y = data
+    model = AUCClassifier(penalty="l1", alpha=0.02, warm_start=True).fit(X, y)
+    weights = np.r_[np.inf, np.ones(24)]
+    cold = AUCClassifier(penalty="l1", alpha=0.02, penalty_weights=weights).fit(X, y)
+    assert model.coef_[0, 0] != 0
+    model.set_params(penalty_weights=weights).fit(X, y)
+    assert model.coef_[0, 0] == 0
+    assert model.objective_ == pytest.approx(cold.objective_, rel=1e-5)
+
+
+def test_the_hinge_has_no_kkt_residual_and_the_others_have(data):
+    X, y = data
+    model = AUCClassifierCV(n_alphas=3, cv=3).fit(X, y)
+    assert model.kkt_residual_ <= 1e-6
+    assert not hasattr(model.set_params(loss="hinge").fit(X, y), "kkt_residual_")
+
+
+def test_a_kkt_residual_above_tol_warns_in_both_classes(data, monkeypatch):
+    from everypair.solvers import path
+
+    real = path.minimise_sparse
+    monkeypatch.setattr(
+        path, "minimise_sparse", lambda *a, **k: replace(real(*a, **k), kkt_residual=0.5)
+    )
+    X, y = data
+    for model in (AUCClassifier(penalty="l1"), AUCClassifierCV(alphas=[0.1])):
+        with pytest.warns(ConvergenceWarning, match="KKT residual is 5.0e-01") as caught:
+            model.fit(X, y)
+        assert caught[0].filename == __file__
+        assert "max_iter" not in str(caught[0].message)
+
+
+def test_groups_go_to_the_splitter(data):
+    X, y = data
+    groups = np.arange(len(y)) // 3
+    folds = list(GroupKFold(3).split(X, y, groups))
+    expected = AUCClassifierCV(n_alphas=3, cv=folds).fit(X, y).auc_path_
+    got = AUCClassifierCV(n_alphas=3, cv=GroupKFold(3)).fit(X, y, groups=groups).auc_path_
+    np.testing.assert_array_equal(got, expected)

@@ -39,7 +39,7 @@ def _cuts(y, scores, weight, own=0.3):
 def test_counts_are_the_weight_above_each_threshold(drawn):
     y, scores, weight = drawn
     cuts = _cuts(y, scores, weight)
-    mass = np.ones(y.size) if weight is None else weight / weight.max()
+    mass = np.ones(y.size) if weight is None else weight
     for threshold, tp, fp in zip(cuts.threshold, cuts.tp, cuts.fp, strict=True):
         above = scores > threshold
         assert tp == pytest.approx(mass[above & y].sum(), abs=1e-9)
@@ -63,7 +63,7 @@ def test_least_cost_over_the_cuts_is_least_over_all(drawn, costs):
     cuts = _cuts(y, scores, weight)
     of_cut = costs[1] * cuts.tp - costs[0] * cuts.fp
     best = threshold_for(y, scores, cost=costs, sample_weight=weight)
-    mass = np.ones(y.size) if weight is None else weight / weight.max()
+    mass = np.ones(y.size) if weight is None else weight
     above = scores > best
     wanted = costs[1] * mass[above & y].sum() - costs[0] * mass[above & ~y].sum()
     assert of_cut.max() == pytest.approx(wanted, abs=1e-9)

@@ -184,6 +184,9 @@ def test_loss_by_classes_equals_the_sum_over_pairs(seed, size):
     weights = dual.PairWeights(positive, weight)
     margins = f[positive][:, None] - f[~positive]
     pairs = np.outer(weight[positive], weight[~positive])
-    np.testing.assert_allclose(weights.loss(f), np.sum(pairs * (margins - 2) ** 2), rtol=1e-10)
+    scaled = weights.root * f
+    loss = weights.of_pairs * weights.mean_loss(scaled)
+    np.testing.assert_allclose(loss, np.sum(pairs * (margins - 2) ** 2), rtol=1e-10)
     expected = explicit_L(positive, weight) @ f
-    np.testing.assert_allclose(weights.apply_L(f), expected, atol=1e-9 * abs(expected).max())
+    got = weights.of_pairs * weights.root * weights.apply_L(scaled)
+    np.testing.assert_allclose(got, expected, atol=1e-9 * abs(expected).max())

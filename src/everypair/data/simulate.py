@@ -21,6 +21,7 @@ MEANS = {
 CORRELATED = {"M2", "M4"}
 VARIANCE = 2.0
 COVARIANCE_BASE = 0.3
+MOST_DRAWS = 1000
 
 
 def simulate(
@@ -95,7 +96,11 @@ def covariance(model: str) -> Array:
 
 
 def _labels(rng: np.random.RandomState, n_rows: int, positive_share: float) -> NDArray[np.int64]:
-    while True:
+    for _ in range(MOST_DRAWS):
         y = np.where(rng.uniform(size=n_rows) < positive_share, 1, -1)
         if abs(int(y.sum())) < n_rows:
             return y
+    raise ValueError(
+        f"{MOST_DRAWS} draws of {n_rows} labels with positive_share={positive_share!r} had one "
+        "class only: give more rows or a share nearer to 1/2."
+    )

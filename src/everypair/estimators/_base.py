@@ -105,10 +105,25 @@ class LinearRanker(BinaryRanker):
 
     coef_: Array
     intercept_: Array
+    kkt_residual_: float
+    tol: float
+    max_iter: int
 
     def _set_linear(self, coef: Array, threshold: float) -> None:
         self.coef_ = coef.reshape(1, -1)
         self.intercept_ = np.array([-threshold])
+
+    def _keep_certificate(self, what: str, fit: Any) -> None:
+        """``kkt_residual_`` where the fit has one; a warning where it or the gap is above tol."""
+        residual, distance = getattr(fit, "kkt_residual", None), fit.distance
+        if residual is not None:
+            self.kkt_residual_ = residual
+            if distance <= self.tol:
+                what, distance = "KKT residual", residual
+        if not distance <= self.tol:
+            warn_not_converged(
+                what, distance, self.tol, fit.n_iter, max_iter=self.max_iter, stacklevel=4
+            )
 
     def decision_function(self, X: Any) -> Array:
         X = self._validate_predict(X)
@@ -146,7 +161,10 @@ def linear_scores(X: Any, coef: Array) -> Array:
 
 
 def check_penalty_weights(weights: Any, n_features: int) -> Array:
-    """One weight >= 0 a feature, at least one of them above zero; ones when None."""
+    """One weight >= 0 a feature, infinity to exclude it; ones when None.
+
+    At least one must be above zero and finite: alpha would weigh nothing otherwise.
+    """
     if weights is None:
         return np.ones(n_features)
     out = np.array(weights, dtype=np.float64)
@@ -155,19 +173,30 @@ def check_penalty_weights(weights: Any, n_features: int) -> Array:
             f"penalty_weights has shape {out.shape}, but X has {n_features} features: "
             "give one weight a feature."
         )
-    if not np.all(np.isfinite(out)) or out.min() < 0:
-        raise ValueError("penalty_weights has negative, NaN or infinite values: give finite >= 0.")
-    if not out.any():
-        raise ValueError("penalty_weights are all zero: at least one feature must be penalised.")
+    if not np.all(out >= 0):
+        raise ValueError("penalty_weights has negative or NaN values: give numbers >= 0.")
+    if not np.any((out > 0) & np.isfinite(out)):
+        raise ValueError(
+            "penalty_weights are all zero or infinite: at least one feature must be penalised "
+            "and not excluded."
+        )
     return out
 
 
 def warn_not_converged(
-    what: str, distance: float, tol: float, n_iter: int, easier: str = "raise alpha"
+    what: str,
+    distance: float,
+    tol: float,
+    n_iter: int,
+    easier: str = "raise alpha",
+    max_iter: int | None = None,
+    stacklevel: int = 3,
 ) -> None:
+    """Say how far the solver got; more steps are advised only where they had run out."""
+    advice = "" if max_iter is not None and n_iter < max_iter else "raise max_iter, "
     warnings.warn(
-        f"The {what} is {distance:.1e} after {n_iter} iterations, above tol={tol:g}: raise "
-        f"max_iter, scale the features (StandardScaler) or {easier}.",
+        f"The {what} is {distance:.1e} after {n_iter} iterations, above tol={tol:g}: {advice}"
+        f"scale the features (StandardScaler) or {easier}.",
         ConvergenceWarning,
-        stacklevel=3,
+        stacklevel=stacklevel,
     )

@@ -21,8 +21,14 @@ if TYPE_CHECKING:
 
 
 def _can_stream(model: MomentStream) -> bool:
-    if not (model._streams and model.kernel == "linear" and model.form != "dual"):
-        raise AttributeError("Only the primal form of AUCRLS keeps class moments that add up.")
+    name = type(model).__name__
+    if not model._streams:
+        raise AttributeError(f"{name} cannot go on in chunks: a chunk has no cross-validation.")
+    if model.kernel != "linear" or model.form == "dual":
+        raise AttributeError(
+            f"{name} with kernel={model.kernel!r} and form={model.form!r} keeps training rows: "
+            "only kernel='linear' in the primal form has class moments, which add up."
+        )
     if not isinstance(model.threshold, Real) and model.threshold != "midpoint":
         raise AttributeError(
             f"threshold={model.threshold!r} needs every training score, and only class moments "
@@ -34,14 +40,15 @@ def _can_stream(model: MomentStream) -> bool:
 class MomentStream:
     """`partial_fit` and `merge` of an estimator that is a function of `PairMoments`.
 
-    The estimator brings ``_solve_primal(moments, lam)``, which sets the fitted attributes, and
-    ``_checked(moments, X)``, which refuses what is not finite.
+    The estimator brings ``_solve_primal(moments, lam)``, which sets the fitted attributes,
+    ``_checked(moments, X)``, which refuses what is not finite, and ``_trusted(lam)``, which warns.
     """
 
     _streams: ClassVar[bool] = True
     _moments: PairMoments
     _solve_primal: Any
     _checked: Any
+    _trusted: Any
     _encode_labels: Any
     _validate_params: Any
     classes_: NDArray[Any]
@@ -92,7 +99,13 @@ class MomentStream:
             dtype=[np.float64, np.float32],
         )
         if first:
-            self._encode_labels(np.asarray(y if classes is None else classes))
+            labels = np.asarray(y if classes is None else classes)
+            if classes is None and np.all(labels == labels[0]):
+                raise ValueError(
+                    f"The first chunk has only one class: {labels[0]}. Give both labels as "
+                    "classes= in the first call."
+                )
+            self._encode_labels(labels)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
                 f"classes={classes!r} differ from those of the first call: {self.classes_}."
@@ -108,7 +121,7 @@ class MomentStream:
         self._solve_primal(moments if first else self._moments + moments, float(self.lam))
         if self.threshold != "midpoint":
             self.intercept_ = np.array([-float(self.threshold)])
-        return self
+        return self._trusted(float(self.lam))
 
     def _known_labels(self, y: ArrayLike) -> NDArray[np.bool_]:
         y = np.asarray(column_or_1d(y))
@@ -125,7 +138,12 @@ class MomentStream:
         """The model of this model's rows and the other's together, with the parameters of this one.
 
         Both must have been fitted in the primal form, with the same labels and features.
+        Returns a new model and leaves both as they are.
         """
+        if not isinstance(other, MomentStream):
+            raise TypeError(
+                f"A {type(other).__name__} cannot be merged: give a fitted {type(self).__name__}."
+            )
         for model in (self, other):
             check_is_fitted(model)
             if not hasattr(model, "_moments"):
@@ -142,11 +160,17 @@ class MomentStream:
                 f"The models have {self.n_features_in_} and {other.n_features_in_} features: "
                 "only models of the same features can be merged."
             )
+        ours, theirs = (getattr(model, "feature_names_in_", None) for model in (self, other))
+        if ours is not None and theirs is not None and not np.array_equal(ours, theirs):
+            raise ValueError(
+                f"The models have different feature names, {ours} and {theirs}: fit both on the "
+                "same columns in the same order."
+            )
         merged = clone(self)
         merged.classes_, merged.n_features_in_ = self.classes_, self.n_features_in_
-        if hasattr(self, "feature_names_in_"):
-            merged.feature_names_in_ = self.feature_names_in_
+        if ours is not None:
+            merged.feature_names_in_ = ours
         merged._solve_primal(self._moments + other._moments, float(self.lam))
         if self.threshold != "midpoint":
             merged.intercept_ = np.array([-float(self.threshold)])
-        return merged
+        return merged._trusted(float(self.lam))

@@ -13,7 +13,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from everypair.estimators._base import (
     LinearRanker,
     check_penalty_weights,
-    warn_not_converged,
 )
 
 if TYPE_CHECKING:
@@ -55,7 +54,8 @@ class AUCClassifier(LinearRanker):
         Share of the L1 norm in ``elasticnet``; 1 is ``l1``. Other penalties do not look at it.
     penalty_weights : array of shape (n_features,), optional
         r_k, how much each feature is penalised under ``l1`` and ``elasticnet``: 0 leaves it
-        unpenalised, ``1 / |w_k|`` of an earlier fit gives the adaptive lasso. All ones when None.
+        unpenalised, infinity leaves it out, ``1 / |w_k|`` of an earlier fit gives the adaptive
+        lasso (features that it dropped stay out). All ones when None.
     solver : {"auto", "newton", "newton-cg"}
         For ``l2``; the other penalties have one solver, proximal Newton. ``newton`` builds the
         whole p x p Hessian (dense X); ``newton-cg`` uses its products only (any X). ``auto``
@@ -198,8 +198,7 @@ class AUCClassifier(LinearRanker):
         else:
             self.dual_gap_, what = fit.distance, "relative duality gap"
         self._set_linear(fit.coef, self._choose_threshold(positive, fit.scores, sample_weight))
-        if not fit.distance <= self.tol:
-            warn_not_converged(what, fit.distance, self.tol, fit.n_iter)
+        self._keep_certificate(what, fit)
         return self
 
     def _minimise(self, X: Any, pairs: Pairs, start: np.ndarray | None) -> Fit:
@@ -223,7 +222,7 @@ class AUCClassifier(LinearRanker):
                 f"penalty={self.penalty!r} needs a convex loss and solver='auto', but loss is "
                 f"{self.loss!r} and solver is {self.solver!r}."
             )
-        fit = minimise_sparse(
+        return minimise_sparse(
             as_matrix(X),
             pairs,
             self.loss,
@@ -235,11 +234,6 @@ class AUCClassifier(LinearRanker):
             start=start,
             verbose=verbose,
         )
-        if fit.kkt_residual is not None:
-            self.kkt_residual_ = fit.kkt_residual
-            if fit.distance <= tol < fit.kkt_residual:
-                warn_not_converged("KKT residual", fit.kkt_residual, tol, fit.n_iter)
-        return fit
 
     def _start(self) -> np.ndarray | None:
         return self.coef_[0].copy() if hasattr(self, "coef_") else None

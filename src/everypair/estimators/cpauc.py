@@ -23,6 +23,9 @@ MOST_PAIRS = 2_000_000
 MOST_BYTES = 2**29
 """More differences than this, or larger ones, are sampled."""
 
+MOST_SIZE = 1e15
+"""Of a feature: squares of differences, summed, stay within float32 as well."""
+
 KMEANS_STEPS = 10
 """Lloyd steps from random rows, one start: what R's kmeans does unless told otherwise."""
 
@@ -36,7 +39,7 @@ class CPAUC(LinearRanker):
 
     with ``v_m = 1 / N`` by proximal gradient (eq. 3.2). An approximation, here for
     comparison: `AUCClassifier(penalty="l1")` solves the same problem on all pairs (eq. 2.3),
-    exactly and in less time.
+    exactly and in less time. There is no ``sample_weight``: the paper's clusters count pairs.
 
     Parameters
     ----------
@@ -138,6 +141,11 @@ class CPAUC(LinearRanker):
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         positive = self._encode_labels(np.asarray(y))
         rng = check_random_state(self.random_state)
+        if not np.abs(X).max() <= MOST_SIZE:
+            raise ValueError(
+                f"The features reach {np.abs(X).max():.1e}, and k-means squares their differences: "
+                "rescale X, for example with StandardScaler."
+            )
         differences = self._differences(X, positive, rng)
         self.n_pairs_ = differences.shape[0]
         self.cluster_centers_, self.cluster_weights_ = self._cluster(differences, X.shape[0], rng)
@@ -154,8 +162,11 @@ class CPAUC(LinearRanker):
         scores = linear_scores(X, fit.b)
         self.train_auc_ = auc(Pairs.of(positive), scores)
         self._set_linear(fit.b, self._choose_threshold(positive, scores, None))
-        if self.dual_gap_ > self.tol:
-            warn_not_converged("relative duality gap", self.dual_gap_, self.tol, self.n_iter_)
+        if not self.dual_gap_ <= self.tol:
+            warn_not_converged(
+                "relative duality gap", self.dual_gap_, self.tol, self.n_iter_,
+                max_iter=self.max_iter,
+            )  # fmt: skip
         return self
 
     def _differences(

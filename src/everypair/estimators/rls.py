@@ -3,34 +3,56 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
-from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import assert_all_finite
 
 from everypair.estimators._base import BinaryRanker, linear_scores
+from everypair.estimators._kernel import training_kernel
 from everypair.estimators._moment_stream import MomentStream
+from everypair.kernels import KERNEL_NAMES, Expansion, KernelFunction, check_symmetric
 
 if TYPE_CHECKING:
     from everypair.rls.moments import PairMoments
 
 Array = NDArray[np.float64]
-
-KERNELS = (*sorted(PAIRWISE_KERNEL_FUNCTIONS), "precomputed")
+Index = NDArray[np.intp]
 
 TRUSTED_GAP = 1e-6
 """A closed form that rounding has left further from the minimum than this warns."""
 
-KERNEL_BYTES = 2**24
-"""A block of the kernel matrix between new and training rows."""
+TOO_LARGE = (
+    "The features are too large for float64: their squares overflow. "
+    "Rescale X, for example with StandardScaler."
+)
+
+
+FITTED = {"coef_", "dual_coef_", "X_fit_", "_moments", "_expansion"}
+"""Attributes that one form has and another has not."""
+
+
+class Gram(NamedTuple):
+    """The kernel matrix of the rows that have weight."""
+
+    K: Array
+    rows: Index
+    """Which rows these are."""
+    X: Any
+    """The rows themselves; of a precomputed kernel the matrix."""
+    origin: Array | None = None
+    """The point moved to if the kernel is linear."""
+    expansion: Expansion | None = None
+    """The kernel with new rows if it is not."""
+    own: bool = True
+    """Whether K may be written over."""
 
 
 class AUCRLS(MomentStream, BinaryRanker):
@@ -56,26 +78,30 @@ class AUCRLS(MomentStream, BinaryRanker):
     kernel : str or callable
         "linear", "rbf", "polynomial", "cosine" or any other name of
         `sklearn.metrics.pairwise.pairwise_kernels`; "precomputed" (X is then the kernel matrix);
-        or a function of two rows that returns a number.
-    gamma, degree, coef0
+        or a function that returns the matrix of k(x, z) for two blocks of rows, as for
+        `sklearn.svm.SVC` and everywhere in this library.
+    gamma : float, "scale", "auto" or None
+        Of the kernel: "scale" is 1 / (n_features * variance of X), "auto" and None 1 / n_features.
+    degree, coef0
         Of the kernel, as in `sklearn.kernel_ridge.KernelRidge`.
     form : {"auto", "primal", "dual"}
         ``primal`` solves for one coefficient a feature (linear kernel only), ``dual`` for one a
         row. ``auto`` takes the primal form for the linear kernel when there are fewer features
         than rows.
-    threshold : {"midpoint", "balanced", "accuracy", "f1"}, {"fpr": x}, {"tpr": x} or float
+    threshold : {"midpoint", "balanced", "accuracy", "f1"} or as in `AUCClassifier`
         Where `predict` cuts the scores; sets ``intercept_``. ``midpoint``: halfway between the
         class means of the training scores, which needs the class moments only. The other rules
-        look at every training score (see `everypair.metrics.thresholds.threshold_for`).
+        (these names, {"fpr": x}, {"tpr": x}, {"cost": (fp, fn)} or a number) look at every
+        training score; see `everypair.metrics.threshold_for`.
 
     Attributes
     ----------
     coef_ : array of shape (1, n_features)
         Linear kernel only.
     dual_coef_ : array of shape (n_rows,)
-        Dual form only: A of eq. (8).
-    X_fit_ : the training rows
-        Other kernels only; not a copy.
+        Dual form only: A of eq. (8); zero for rows without weight.
+    X_fit_ : the training rows that have weight
+        Other kernels only; not a copy, unless some have none.
     intercept_ : array of shape (1,)
     classes_ : array of the two labels; the second is the positive one.
     objective_ : float
@@ -117,8 +143,8 @@ class AUCRLS(MomentStream, BinaryRanker):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lam": [Interval(Real, 0, None, closed="left")],
-        "kernel": [StrOptions(set(KERNELS)), callable],
-        "gamma": [Interval(Real, 0, None, closed="left"), None],
+        "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
+        "gamma": [Interval(Real, 0, None, closed="left"), StrOptions({"scale", "auto"}), None],
         "degree": [Interval(Integral, 1, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "form": [StrOptions({"auto", "primal", "dual"})],
@@ -128,8 +154,8 @@ class AUCRLS(MomentStream, BinaryRanker):
     def __init__(
         self,
         lam: float = 1.0,
-        kernel: str | Callable[[Array, Array], float] = "linear",
-        gamma: float | None = None,
+        kernel: str | KernelFunction = "linear",
+        gamma: float | str | None = None,
         degree: int = 3,
         coef0: float = 1,
         form: str = "auto",
@@ -171,6 +197,8 @@ class AUCRLS(MomentStream, BinaryRanker):
     def _validate_rows(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Any, NDArray[np.bool_], Array | None]:
+        from everypair.rls.primal import pair_weight
+
         if self.form == "primal" and self.kernel != "linear":
             raise ValueError(
                 f"form='primal' has one coefficient a feature, which kernel={self.kernel!r} has "
@@ -192,6 +220,7 @@ class AUCRLS(MomentStream, BinaryRanker):
                         f"The sample_weight of every {name} row is zero: "
                         "at least one row of each class needs a positive weight."
                     )
+            pair_weight(float(weight[positive].sum()), float(weight[~positive].sum()))
         return X, positive, weight
 
     def _check_finite(self, X: Any) -> None:
@@ -208,20 +237,25 @@ class AUCRLS(MomentStream, BinaryRanker):
         positive: NDArray[np.bool_],
         weight: Array | None,
         lam: float,
-        gram: tuple[Array, Array | None] | None = None,
+        gram: Gram | None = None,
     ) -> Self:
-        for stale in {"coef_", "dual_coef_", "X_fit_", "_moments"} & vars(self).keys():
+        for stale in FITTED & vars(self).keys():
             delattr(self, stale)
         if self._takes_primal(X):
             self._fit_primal(X, positive, weight, lam)
         else:
-            self._fit_dual(X, positive, weight, lam, self._gram(X) if gram is None else gram)
-        if self.dual_gap_ > TRUSTED_GAP:
+            gram = self._gram(X, weight) if gram is None else gram
+            self._fit_dual(positive, weight, lam, gram)
+        return self._trusted(lam, stacklevel=4)
+
+    def _trusted(self, lam: float, stacklevel: int = 3) -> Self:
+        """This model, with a warning where rounding has left it away from the minimum."""
+        if not self.dual_gap_ <= TRUSTED_GAP:
             warnings.warn(
                 f"Rounding leaves a relative duality gap of {self.dual_gap_:.1e} at lam={lam:g}: "
                 "raise lam or scale the features (StandardScaler).",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=stacklevel,
             )
         return self
 
@@ -244,10 +278,7 @@ class AUCRLS(MomentStream, BinaryRanker):
     def _checked(self, moments: PairMoments, X: Any) -> PairMoments:
         if not moments.finite:
             self._check_finite(X)
-            raise ValueError(
-                "The features are too large for float64: their squares overflow. "
-                "Rescale X, for example with StandardScaler."
-            )
+            raise ValueError(TOO_LARGE)
         return moments
 
     def _solve_primal(self, moments: PairMoments, lam: float) -> None:
@@ -262,69 +293,64 @@ class AUCRLS(MomentStream, BinaryRanker):
 
     # --- dual -----------------------------------------------------------------------------
 
-    def _kernel(self, X: Any, Y: Any = None) -> Array:
-        if callable(self.kernel):
-            return np.asarray(pairwise_kernels(X, Y, metric=self.kernel), dtype=np.float64)
-        K = pairwise_kernels(
-            X,
-            Y,
-            metric=self.kernel,
-            filter_params=True,
-            gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-        )
-        K = K.toarray() if sparse.issparse(K) else K
-        return np.asarray(K, dtype=np.float64)
+    def _gram(self, X: Any, weight: Array | None) -> Gram:
+        """Of the rows that have weight: the others, which may lie anywhere, are not looked at."""
+        from everypair.rls.gram import kernel_matrix, linear_gram
 
-    def _gram(self, X: Any) -> tuple[Array, Array | None]:
-        """The kernel matrix of the training rows, and the origin moved to if it is linear."""
-        from everypair.rls.gram import linear_gram
-
-        if self.kernel == "linear":
-            return linear_gram(X)
-        K = self._kernel(X)
-        if not np.all(np.isfinite(K.sum(axis=0))):
+        rows = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight > 0)
+        if rows.size < X.shape[0]:
+            weight = None if weight is None else weight[rows]
+            X = X[rows][:, rows] if self.kernel == "precomputed" else X[rows]
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.kernel == "linear":
+                K, origin = linear_gram(X)
+                if not np.all(np.isfinite(8 * K.sum(axis=0))):
+                    raise ValueError(TOO_LARGE)
+                return Gram(K, rows, X, origin=origin)
+            kernel = training_kernel(self._kernel_parameters(), X, weight)
+            K = kernel_matrix(kernel)
+            usable = np.all(np.isfinite(8 * K.sum(axis=0)))
+        if not usable:
             raise ValueError(
                 f"kernel={self.kernel!r} gave NaN or infinite values: rescale X or change its "
                 "parameters."
             )
-        return K, None
+        if callable(self.kernel) or self.kernel == "precomputed":
+            check_symmetric(K)
+        basis = None if self.kernel == "precomputed" else X
+        return Gram(K, rows, X, expansion=Expansion(kernel.kernel, rows, basis), own=K is not X)
+
+    def _kernel_parameters(self) -> SimpleNamespace:
+        gamma = "auto" if self.gamma is None else self.gamma
+        return SimpleNamespace(
+            kernel=self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0
+        )
 
     def _fit_dual(
-        self,
-        X: Any,
-        positive: NDArray[np.bool_],
-        weight: Array | None,
-        lam: float,
-        gram: tuple[Array, Array | None],
+        self, positive: NDArray[np.bool_], weight: Array | None, lam: float, gram: Gram
     ) -> None:
-        from everypair.matrix import as_matrix
         from everypair.rls.dual import PairWeights, solve
+        from everypair.rls.gram import pull_back
 
-        K, origin = gram
-        own = self.kernel != "precomputed"
-        coef = np.zeros(positive.size)
-        kept = slice(None) if weight is None else np.flatnonzero(weight > 0)
-        if not isinstance(kept, slice):
-            if kept.size < positive.size:
-                K, own = K[np.ix_(kept, kept)], True
-            weight = weight[kept] if weight is not None else None
-        weights = PairWeights(positive[kept], weight)
-        solution = solve(K, weights, lam, overwrite=own)
-        coef[kept] = solution.coef
-        self.dual_coef_ = coef
+        rows = gram.rows
+        self.dual_coef_ = np.zeros(positive.size)
+        positive, weight = positive[rows], None if weight is None else weight[rows]
+        solution = solve(gram.K, PairWeights(positive, weight), lam, overwrite=gram.own)
+        self.dual_coef_[rows] = solution.coef
         self.objective_, self.dual_gap_ = solution.objective, solution.gap
         midpoint = solution.midpoint
-        if self.kernel == "linear":
-            w = as_matrix(X).pull_back(coef)
+        if gram.origin is not None:
+            w = pull_back(gram.X, solution.coef, gram.origin)
             self.coef_ = w.reshape(1, -1)
-            midpoint += 0.0 if origin is None else float(origin @ w)
-        elif self.kernel != "precomputed":
-            self.X_fit_ = X
+            midpoint += float(gram.origin @ w)
+        else:
+            assert gram.expansion is not None
+            self._expansion = gram.expansion
+            if gram.expansion.basis is not None:
+                self.X_fit_ = gram.expansion.basis
         threshold = midpoint
         if self.threshold != "midpoint":
-            threshold = self._choose_threshold(positive[kept], solution.scores + midpoint, weight)
+            threshold = self._choose_threshold(positive, solution.scores + midpoint, weight)
         self.intercept_ = np.array([-threshold])
 
     # --- scores ---------------------------------------------------------------------------
@@ -334,10 +360,5 @@ class AUCRLS(MomentStream, BinaryRanker):
         X = self._validate_predict(X)
         if hasattr(self, "coef_"):
             return linear_scores(X, self.coef_[0]) + self.intercept_[0]
-        out = np.empty(X.shape[0])
-        Y = None if self.kernel == "precomputed" else self.X_fit_
-        step = max(1, KERNEL_BYTES // (8 * self.dual_coef_.size))
-        for rows in gen_batches(X.shape[0], step):
-            K = X[rows] if Y is None else self._kernel(X[rows], Y)
-            out[rows] = K @ self.dual_coef_
-        return out + self.intercept_[0]
+        coef = self.dual_coef_[self._expansion.rows]
+        return self._expansion.scores(X, coef) + self.intercept_[0]

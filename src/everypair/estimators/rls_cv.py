@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
+from everypair.estimators._search import folds_of, positive_grid
 from everypair.estimators.rls import AUCRLS
+from everypair.kernels import KernelFunction
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -97,8 +98,8 @@ class AUCRLSCV(AUCRLS):
         cv: Any = LEAVE_PAIR_OUT,
         average: str = "pooled",
         store_predictions: bool = False,
-        kernel: str | Callable[[Array, Array], float] = "linear",
-        gamma: float | None = None,
+        kernel: str | KernelFunction = "linear",
+        gamma: float | str | None = None,
         degree: int = 3,
         coef0: float = 1,
         form: str = "auto",
@@ -115,13 +116,27 @@ class AUCRLSCV(AUCRLS):
         self.form = form
         self.threshold = threshold
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Choose ``lam_`` and fit on all rows; arguments as in `AUCRLS.fit`."""
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Choose ``lam_`` and fit on all rows; arguments as in `AUCRLS.fit`.
+
+        ``groups`` go to the splitter, for example `sklearn.model_selection.GroupKFold`.
+        """
         from everypair.threads import thread_limit
 
         self._validate_params()
         if isinstance(self.cv, str) and self.cv != LEAVE_PAIR_OUT:
             raise ValueError(f"cv={self.cv!r}: use 'leave-pair-out', a number of folds or folds.")
+        if groups is not None and isinstance(self.cv, str):
+            raise ValueError(
+                "groups are kept together by folds, not by cv='leave-pair-out': give a splitter "
+                "such as GroupKFold as cv."
+            )
         if self.store_predictions and self.cv != LEAVE_PAIR_OUT:
             raise ValueError(
                 "store_predictions=True keeps leave-pair-out predictions: set "
@@ -130,56 +145,24 @@ class AUCRLSCV(AUCRLS):
         if hasattr(self, "leave_pair_out_predictions_"):
             delattr(self, "leave_pair_out_predictions_")
         X, positive, weight = self._validate_rows(X, y, sample_weight)
+        self._check_finite(X)
         with thread_limit():
             search = _Search(self, X, positive, weight)
-            self.lams_ = self._grid(search)
+            grid = RELATIVE_LAMS * search.scale
+            self.lams_ = grid if self.lams is None else positive_grid(self.lams, "lams")
             if isinstance(self.cv, str):
                 pairs = search.pairs_left_out()
                 self.cv_auc_ = pairs.auc(self.lams_)
             else:
-                self.cv_auc_ = search.auc_of_folds(self._folds(X, positive, weight), self.lams_)
+                by_fold = self.average == "folds"
+                folds = folds_of(self.cv, X, positive, weight, groups, each_has_auc=by_fold)
+                self.cv_auc_ = search.auc_of_folds(folds, self.lams_)
             best = np.flatnonzero(self.cv_auc_ == self.cv_auc_.max())
             self.lam_ = float(self.lams_[best].max())
             self.best_auc_ = float(self.cv_auc_.max())
             if self.store_predictions:
                 self.leave_pair_out_predictions_ = pairs.differences(self.lam_)
         return self._fit_validated(X, positive, weight, self.lam_, search.gram)
-
-    def _grid(self, search: _Search) -> Array:
-        if self.lams is None:
-            return RELATIVE_LAMS * search.scale
-        lams = np.array(self.lams, dtype=np.float64)
-        if lams.ndim != 1 or lams.size == 0 or not np.all(np.isfinite(lams)) or lams.min() <= 0:
-            raise ValueError(
-                f"lams={self.lams!r}: give a list of positive numbers to choose among."
-            )
-        return lams
-
-    def _folds(
-        self, X: Any, positive: NDArray[np.bool_], weight: Array | None
-    ) -> list[tuple[Index, Index]]:
-        splitter = check_cv(self.cv, positive, classifier=True)
-        weight = np.ones(positive.size) if weight is None else weight
-        folds = []
-        for k, fold in enumerate(splitter.split(X, positive)):
-            train, test = (_as_index(rows, positive.size) for rows in fold)
-            if np.unique(train).size < train.size or np.intersect1d(train, test).size:
-                raise ValueError(
-                    f"Fold {k} of cv trains on a row twice or on a row that it tests: give folds "
-                    "whose rows are distinct, and sample_weight for repeated rows."
-                )
-            of_train = weight[train] * positive[train], weight[train] * ~positive[train]
-            if min(part.sum() for part in of_train) == 0:
-                raise ValueError(
-                    f"Fold {k} of cv trains on one class only: use stratified or fewer folds."
-                )
-            folds.append((np.sort(train), test))
-        return folds
-
-
-def _as_index(rows: Any, n_rows: int) -> Index:
-    rows = np.asarray(rows)
-    return np.flatnonzero(rows) if rows.dtype == bool and rows.size == n_rows else rows
 
 
 class _Search:
@@ -189,18 +172,14 @@ class _Search:
     """
 
     def __init__(self, model: AUCRLSCV, X: Any, positive: NDArray[np.bool_], weight: Array | None):
-        self._model, self._X = model, X
-        self.gram = None if model._takes_primal(X) else model._gram(X)
-        self.K: Array | None = None if self.gram is None else self.gram[0]
+        self._model = model
+        self.gram = None if model._takes_primal(X) else model._gram(X, weight)
+        self.K: Array | None = None if self.gram is None else self.gram.K
         weight = np.ones(positive.size) if weight is None else weight
         self._rows = np.flatnonzero(weight > 0)
         self._positive, self._weight = positive[self._rows], weight[self._rows]
         self._all = self._rows.size == positive.size
-
-    def _kept(self, matrix: Any, both: bool = False) -> Any:
-        if self._all:
-            return matrix
-        return matrix[np.ix_(self._rows, self._rows)] if both else matrix[self._rows]
+        self._X = X if self._all else X[self._rows]
 
     @property
     def scale(self) -> float:
@@ -210,14 +189,16 @@ class _Search:
         from everypair.rls.moments import PairMoments
 
         if self.K is None:
-            moments = PairMoments.of(as_matrix(self._kept(self._X)), self._positive, self._weight)
+            moments = PairMoments.of(as_matrix(self._X), self._positive, self._weight)
             self._model._checked(moments, self._X)
             spread = float(np.trace(moments.within) + moments.apart @ moments.apart / 2) / 2
             pair_weight = moments.pair_weight
         else:
             weights = PairWeights(self._positive, self._weight)
-            K, share = self._kept(self.K, both=True), weights.D / (2 * weights.of_pairs)
-            spread = float(share @ (K.diagonal() - K @ share))
+            share = weights.share / 2
+            level = float(share @ self.K.diagonal())
+            spread = level - float(share @ self.K @ share)
+            spread = spread if spread > share.size * np.finfo(float).eps * level else 0.0
             pair_weight = weights.of_pairs
         return pair_weight * spread if spread > 0 else pair_weight
 
@@ -230,9 +211,8 @@ class _Search:
         from everypair.rls.spectrum import Spectrum
 
         if self.K is None:
-            return partial(Spectrum.of_rows, self._kept(self._X), self._positive, self._weight)
-        K = self._kept(self.K, both=True)
-        return partial(Spectrum.of_kernel, K, self._positive, self._weight)
+            return partial(Spectrum.of_rows, self._X, self._positive, self._weight)
+        return partial(Spectrum.of_kernel, self.K, self._positive, self._weight)
 
     def auc_of_folds(self, folds: list[tuple[Index, Index]], lams: Array) -> Array:
         from everypair.matrix import as_matrix
@@ -243,8 +223,7 @@ class _Search:
             folds = [(self._renumbered(train), self._renumbered(test)) for train, test in folds]
         positive, weight = self._positive, self._weight
         if self.K is None:
-            X = as_matrix(self._kept(self._X))
-            scores = fold_scores_primal(X, positive, weight, folds, lams)
+            scores = fold_scores_primal(as_matrix(self._X), positive, weight, folds, lams)
         else:
             scores = fold_scores_dual(self._decompose(), positive, weight, folds, lams)
 
@@ -254,12 +233,6 @@ class _Search:
 
         if self._model.average == "pooled":
             return of(np.concatenate([test for _, test in folds]), np.concatenate(scores))
-        for k, (_, test) in enumerate(folds):
-            if positive[test].all() or not positive[test].any():
-                raise ValueError(
-                    f"Fold {k} of cv tests one class only, which has no AUC: "
-                    "use average='pooled' or stratified folds."
-                )
         of_folds = [of(test, part) for (_, test), part in zip(folds, scores, strict=True)]
         return np.asarray(np.mean(of_folds, axis=0))
 

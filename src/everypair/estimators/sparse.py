@@ -6,17 +6,20 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.model_selection import check_cv
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from everypair.estimators._base import LinearRanker, check_penalty_weights, warn_not_converged
+from everypair.estimators._search import Fold, folds_of, positive_grid
 from everypair.estimators.auc import AUCClassifier
+
+if TYPE_CHECKING:
+    from everypair.solvers.path import SparseProblem
 
 Array = NDArray[np.float64]
 Item = TypeVar("Item")
@@ -37,6 +40,23 @@ class AUCPath(NamedTuple):
     """Coefficients that are not zero, of each fit."""
 
 
+@validate_params(
+    {
+        "X": ["array-like", "sparse matrix"],
+        "y": ["array-like"],
+        "loss": [StrOptions(set(CONVEX_LOSSES))],
+        "l1_ratio": [Interval(Real, 0, 1, closed="right")],
+        "n_alphas": [Interval(Integral, 1, None, closed="left")],
+        "eps": [Interval(Real, 0, 1, closed="neither")],
+        "alphas": ["array-like", None],
+        "penalty_weights": ["array-like", None],
+        "sample_weight": ["array-like", None],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "verbose": ["verbose"],
+    },
+    prefer_skip_nested_validation=True,
+)  # type: ignore[untyped-decorator]
 def auc_path(
     X: Any,
     y: ArrayLike,
@@ -76,7 +96,7 @@ def auc_path(
     alphas : array, optional
         A grid of one's own instead.
     penalty_weights : array of shape (n_features,), optional
-        r_k; 0 leaves a feature unpenalised.
+        r_k; 0 leaves a feature unpenalised, infinity leaves it out.
     sample_weight : array of shape (n_rows,), optional
     tol, max_iter
         Relative duality gap to reach and Newton steps at most, for each alpha.
@@ -101,45 +121,35 @@ def auc_path(
     """
     from everypair.matrix import as_matrix
     from everypair.pairs import Pairs
-    from everypair.solvers.path import SparseProblem, alpha_grid, minimise_path
+    from everypair.solvers.path import SparseProblem, minimise_path
     from everypair.threads import thread_limit
 
-    if loss not in CONVEX_LOSSES:
-        raise ValueError(f"loss={loss!r} has no path: use one of {', '.join(CONVEX_LOSSES)}.")
-    if not 0 < l1_ratio <= 1:
-        raise ValueError(f"l1_ratio={l1_ratio!r} is outside (0, 1]: give a share of the L1 norm.")
     X, positive, sample_weight = AUCClassifier()._validate_fit(X, y, sample_weight)
     weights = check_penalty_weights(penalty_weights, X.shape[1])
     with thread_limit():
         problem = SparseProblem(
             as_matrix(X), Pairs.of(positive, sample_weight), loss, l1_ratio, weights
         )
-        if alphas is None:
-            _check_grid(n_alphas, eps)
-            grid = alpha_grid(problem.alpha_max, n_alphas, eps)
-        else:
-            grid = _own_grid(alphas)
+        grid = _grid(alphas, n_alphas, eps, problem)
         coefs, gaps, steps = np.empty((X.shape[1], grid.size)), np.empty(grid.size), 0
         fits = minimise_path(problem, grid, tol=tol, max_iter=max_iter)
         for k, fit in enumerate(with_progress(fits, grid.size, "path", verbose)):
             coefs[:, k], gaps[k], steps = fit.coef, fit.distance, max(steps, fit.n_iter)
-    if gaps.max() > tol:
-        warn_not_converged("largest relative duality gap on the path", gaps.max(), tol, steps)
+    if not gaps.max() <= tol:
+        warn_not_converged(
+            "largest relative duality gap on the path", gaps.max(), tol, steps,
+            max_iter=max_iter, stacklevel=4,
+        )  # fmt: skip
     return AUCPath(grid, coefs, gaps, np.count_nonzero(coefs, axis=0))
 
 
-def _check_grid(n_alphas: int, eps: float) -> None:
-    if not isinstance(n_alphas, Integral) or n_alphas < 1:
-        raise ValueError(f"n_alphas={n_alphas!r} must be an integer of at least 1.")
-    if not 0 < eps < 1:
-        raise ValueError(f"eps={eps!r} must lie between 0 and 1.")
+def _grid(alphas: ArrayLike | None, n_alphas: int, eps: float, problem: SparseProblem) -> Array:
+    """Descending: one's own alphas, or from the problem's alpha_max."""
+    from everypair.solvers.path import alpha_grid
 
-
-def _own_grid(alphas: ArrayLike) -> Array:
-    grid = np.sort(np.asarray(alphas, dtype=np.float64).ravel())[::-1]
-    if grid.size == 0 or not np.all(np.isfinite(grid)) or grid[-1] <= 0:
-        raise ValueError(f"alphas={alphas!r} must be finite and above 0.")
-    return grid
+    if alphas is None:
+        return alpha_grid(problem.alpha_max, int(n_alphas), float(eps))
+    return np.sort(positive_grid(alphas, "alphas"))[::-1]
 
 
 def with_progress(items: Iterable[Item], total: int, what: str, verbose: int) -> Iterator[Item]:
@@ -258,7 +268,13 @@ class AUCClassifierCV(LinearRanker):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Choose alpha by cross-validation, then fit on all rows.
 
         Parameters
@@ -267,10 +283,12 @@ class AUCClassifierCV(LinearRanker):
         y : array of shape (n_rows,) with two distinct labels
         sample_weight : array of shape (n_rows,), optional
             Used in the fits and in the AUC of the held-out rows.
+        groups : array of shape (n_rows,), optional
+            For the splitter ``cv``, for example `sklearn.model_selection.GroupKFold`.
         """
         from everypair.matrix import as_matrix
         from everypair.pairs import Pairs, auc
-        from everypair.solvers.path import SparseProblem, alpha_grid, minimise_path
+        from everypair.solvers.path import SparseProblem, minimise_path
         from everypair.threads import thread_limit
 
         self._validate_params()
@@ -280,13 +298,12 @@ class AUCClassifierCV(LinearRanker):
             raise ValueError(f"l1_ratio={self.l1_ratio!r} must lie in (0, 1].")
         weights = check_penalty_weights(self.penalty_weights, X.shape[1])
         matrix, pairs = as_matrix(X), Pairs.of(positive, sample_weight)
-        if self.alphas is None:
-            tops = [SparseProblem(matrix, pairs, self.loss, r, weights).alpha_max for r in ratios]
-            grids = [alpha_grid(top, int(self.n_alphas), float(self.eps)) for top in tops]
-        else:
-            grids = [_own_grid(self.alphas)] * ratios.size
-        self.alphas_ = np.array(grids)
-        self.auc_path_ = self._cross_validate(matrix, positive, sample_weight, ratios, weights)
+        problems = [SparseProblem(matrix, pairs, self.loss, r, weights) for r in ratios]
+        self.alphas_ = np.array([_grid(self.alphas, self.n_alphas, self.eps, p) for p in problems])
+        folds = folds_of(self.cv, X, positive, sample_weight, groups, each_has_auc=True)
+        self.auc_path_ = self._cross_validate(
+            matrix, positive, sample_weight, folds, ratios, weights
+        )
         best, chosen = self._select(self.auc_path_)
         self.l1_ratio_, self.alpha_ = float(ratios[best]), float(self.alphas_[best, chosen])
         with thread_limit():
@@ -303,10 +320,11 @@ class AUCClassifierCV(LinearRanker):
         # Sparse, so that a model of many features stays small.
         self.coefs_ = sparse.hstack(columns, format="csc")
         self.objective_, self.dual_gap_, self.n_iter_ = fit.objective, fit.distance, fit.n_iter
-        self.kkt_residual_, self.history_ = fit.kkt_residual, fit.history
+        self.history_ = fit.history
         self._set_linear(fit.coef, self._choose_threshold(positive, fit.scores, sample_weight))
-        if fit.distance > self.tol:
-            warn_not_converged("relative duality gap", fit.distance, self.tol, fit.n_iter)
+        if hasattr(self, "kkt_residual_"):
+            del self.kkt_residual_  # of an earlier fit; the hinge has none
+        self._keep_certificate("relative duality gap", fit)
         return self
 
     def _cross_validate(
@@ -314,15 +332,13 @@ class AUCClassifierCV(LinearRanker):
         matrix: Any,
         positive: NDArray[np.bool_],
         sample_weight: Array | None,
+        folds: list[Fold],
         ratios: Array,
         weights: Array,
     ) -> Array:
         """AUC of the held-out rows: ``[l1_ratio, alpha, fold]``."""
         from everypair.threads import available_threads, one_blas_thread
 
-        splitter = check_cv(self.cv, positive, classifier=True)
-        folds = list(splitter.split(np.zeros(positive.size), positive))
-        _check_folds(folds, positive, sample_weight)
         n_jobs = min(effective_n_jobs(self.n_jobs), len(folds) * ratios.size)
         n_threads = max(1, available_threads() // n_jobs)
         tasks = [
@@ -339,9 +355,12 @@ class AUCClassifierCV(LinearRanker):
             done = with_progress(parallel(tasks), len(tasks), "cross-validation", self.verbose)
             results = list(done)
         worst = max(gap for _, gap, _ in results)
-        if worst > self.tol:
+        if not worst <= self.tol:
             steps = max(n_iter for _, _, n_iter in results)
-            warn_not_converged("largest relative gap in the folds", worst, self.tol, steps)
+            warn_not_converged(
+                "largest relative gap in the folds", worst, self.tol, steps,
+                max_iter=self.max_iter, stacklevel=4,
+            )  # fmt: skip
         aucs = np.array([scores for scores, _, _ in results])
         return aucs.reshape(ratios.size, len(folds), -1).transpose(0, 2, 1)
 
@@ -385,19 +404,3 @@ def _fold(
             aucs.append(auc(held_out, fit.scores[test]))
             gap, steps = max(gap, fit.distance), max(steps, fit.n_iter)
     return aucs, gap, steps
-
-
-def _check_folds(
-    folds: list[tuple[NDArray[np.intp], NDArray[np.intp]]],
-    positive: NDArray[np.bool_],
-    sample_weight: Array | None,
-) -> None:
-    counts = positive if sample_weight is None else positive & (sample_weight > 0)
-    others = ~positive if sample_weight is None else ~positive & (sample_weight > 0)
-    for k, fold in enumerate(folds):
-        for rows, name in zip(fold, ("training", "held-out"), strict=True):
-            if not (np.any(counts[rows]) and np.any(others[rows])):
-                raise ValueError(
-                    f"The {name} rows of fold {k} have one class only: use fewer folds "
-                    "(cv) or stratified ones."
-                )

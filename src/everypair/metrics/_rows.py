@@ -24,7 +24,7 @@ class Rows:
     """Which rows are positive and what each weighs. Rows of weight zero are gone.
 
     ``weight`` is None when every row weighs the same; else each class has a unit of its own, the
-    power of two below its largest weight, and ``skew`` is the negatives' unit in the positives'.
+    power of two below its largest weight: ``units`` of the positives and of the negatives.
     """
 
     positive: Bool
@@ -32,7 +32,7 @@ class Rows:
     kept: Bool | None
     labels: tuple[Any, Any]
     """The negative label and the positive one."""
-    skew: float = 1.0
+    units: tuple[float, float] = (1.0, 1.0)
 
     @classmethod
     def of(
@@ -57,12 +57,17 @@ class Rows:
         names = _ordered_labels(labels, pos_label)
         positive = np.asarray(labels == names[1])
         # Powers of two, so that whole weights add up exactly.
-        units = [_power_of_two(np.max(weight[which])) for which in (positive, ~positive)]
+        high, low = (_power_of_two(np.max(weight[which])) for which in (positive, ~positive))
+        return cls(positive, weight / np.where(positive, high, low), kept, names, (high, low))
+
+    @property
+    def skew(self) -> float:
+        """What a unit of the negatives weighs in units of the positives.
+
+        Finite and above zero, so that no sum of both classes is NaN.
+        """
         with np.errstate(over="ignore", under="ignore"):
-            weight = weight / np.where(positive, *units)
-            # Finite and above zero, so that no sum of both classes is NaN.
-            skew = float(np.clip(units[1] / units[0], 1e-300, 1e300))
-        return cls(positive, weight, kept, names, skew)
+            return float(np.clip(np.divide(self.units[1], self.units[0]), 1e-300, 1e300))
 
     @property
     def n_positive(self) -> int:

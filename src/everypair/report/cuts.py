@@ -37,29 +37,29 @@ class Cuts:
     @classmethod
     def of(cls, rows: Rows, scores: Array, own: float) -> Cuts:
         curve = Curve.of(rows, scores)
-        rules = {
-            name: int(np.argmax(RULES[name](curve.tp, curve.fp))) for name in ("f1", "balanced")
-        }
-        kept = np.unique(np.concatenate([list(rules.values()), hull(curve), _sample(curve)]))
-        threshold, tp, fp = curve.cuts()[kept], curve.tp[kept], curve.fp[kept]
+        all_tp, all_fp = rows.units[0] * curve.tp, rows.units[1] * curve.fp
+        rules = {name: int(np.argmax(RULES[name](curve))) for name in ("f1", "balanced")}
+        corners = hull(all_tp, all_fp)
+        kept = np.unique(np.concatenate([list(rules.values()), corners, _sample(curve)]))
+        threshold, tp, fp = curve.cuts()[kept], all_tp[kept], all_fp[kept]
         standard = {name: int(np.searchsorted(kept, at)) for name, at in rules.items()}
         if np.isfinite(own):
             place = int(np.searchsorted(-threshold, -own))
             above = int(np.searchsorted(-curve.levels, -own))
             threshold = np.insert(threshold, place, own)
-            tp, fp = np.insert(tp, place, curve.tp[above]), np.insert(fp, place, curve.fp[above])
+            tp, fp = np.insert(tp, place, all_tp[above]), np.insert(fp, place, all_fp[above])
             standard = {name: at + (at >= place) for name, at in standard.items()}
             standard["own"] = place
         return cls(threshold, tp, fp, standard)
 
 
-def hull(curve: Curve) -> Index:
-    """Corners of the upper convex hull of the ROC curve, as places in ``curve.tp``.
+def hull(tp: Array, fp: Array) -> Index:
+    """Corners of the upper convex hull of the ROC curve, as places in ``tp``.
 
     They are the ends of the blocks of the isotonic regression of the label on the score
     (Fawcett & Niculescu-Mizil 2007).
     """
-    positive, negative = np.diff(curve.tp), np.diff(curve.fp)
+    positive, negative = np.diff(tp), np.diff(fp)
     mass = positive + negative
     return isotonic_regression(positive / mass, weights=mass, increasing=False).blocks
 

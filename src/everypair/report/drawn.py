@@ -30,32 +30,29 @@ N_LINES = 60
 def drawn(comparison: Comparison) -> dict[str, Any]:
     """Everything the scripts of the page need."""
     rows = Rows.of(comparison.y, comparison.weights)
-    mass = 1.0 if comparison.weights is None else float(np.max(comparison.weights))
-    models = [
-        _model(model, rows, mass, comparison) for model in comparison.models if not model.failure
-    ]
+    models = [_model(model, rows, comparison) for model in comparison.models if not model.failure]
     first = next((m for m in models if m["name"] == comparison.best_baseline), None)
     return {
         "target": comparison.target,
         "positive": comparison.positive,
         "best_baseline": None if first is None else first["name"],
         "weighted": comparison.weights is not None,
-        "n_positive": _mass(rows, mass, positive=True),
-        "n_negative": _mass(rows, mass, positive=False),
+        "n_positive": _mass(rows, positive=True),
+        "n_negative": _mass(rows, positive=False),
         "band": "simultaneous" if comparison.weights is None else "pointwise",
         "models": models,
         "path": None if comparison.path is None else _path(comparison.path),
     }
 
 
-def _mass(rows: Rows, mass: float, *, positive: bool) -> float:
+def _mass(rows: Rows, *, positive: bool) -> float:
     members = rows.positive if positive else ~rows.positive
     if rows.weight is None:
         return int(np.count_nonzero(members))
-    return float(mass * np.sum(rows.weight[members]))
+    return float(rows.units[0 if positive else 1] * np.sum(rows.weight[members]))
 
 
-def _model(model: ModelResult, rows: Rows, mass: float, comparison: Comparison) -> dict[str, Any]:
+def _model(model: ModelResult, rows: Rows, comparison: Comparison) -> dict[str, Any]:
     scores = rows.scores(model.scores, f"The scores of {model.name}")
     cuts = Cuts.of(rows, scores, model.threshold)
     return {
@@ -63,8 +60,8 @@ def _model(model: ModelResult, rows: Rows, mass: float, comparison: Comparison) 
         "kind": model.kind,
         "auc": model.auc,
         "threshold": cuts.threshold.tolist(),
-        "tp": _counts(cuts.tp, rows, mass),
-        "fp": _counts(cuts.fp, rows, mass),
+        "tp": _counts(cuts.tp, rows),
+        "fp": _counts(cuts.fp, rows),
         "standard": cuts.standard,
         "band": _band(model, comparison),
         "histogram": _histogram(rows, scores),
@@ -74,11 +71,9 @@ def _model(model: ModelResult, rows: Rows, mass: float, comparison: Comparison) 
     }
 
 
-def _counts(values: Array, rows: Rows, mass: float) -> list[float]:
-    """Counts as integers; sums of weights back on the user's scale."""
-    if rows.weight is None:
-        return values.astype(np.int64).tolist()
-    return (mass * values).tolist()
+def _counts(values: Array, rows: Rows) -> list[float]:
+    """Counts as integers, sums of weights as they are."""
+    return (values.astype(np.int64) if rows.weight is None else values).tolist()
 
 
 def _band(model: ModelResult, comparison: Comparison) -> dict[str, list[float]] | None:

@@ -10,6 +10,9 @@ the same function, so it only changes its length. Move the origin of the kernel 
 of the two class means: the intercept is zero, and the solution of eq. (8) is
 
     A = 4 / (2 + t) (K + lam D^-1)^-1 y ,    t = mean_P f - mean_N f of f = K (K + lam D^-1)^-1 y.
+
+All of it is computed in units of r = sqrt(D / (A B)), in which each class weighs 1: scores r f,
+coefficients A / r, kernel r_i K_ij r_j, penalty lam / (A B). Any weights will do, tiny ones too.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dsymv
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from everypair.rls.primal import CERTAIN, relative_gap
+from everypair.kernels import NOT_PSD
+from everypair.rls.primal import CERTAIN, pair_weight, relative_gap, ridge_of
 
 Array = NDArray[np.float64]
 
@@ -43,104 +47,100 @@ class PairWeights:
     """Weights of the rows, all positive, and what they make of the pairs."""
 
     def __init__(self, positive: NDArray[np.bool_], sample_weight: Array | None = None):
-        self.positive = positive
-        self.rows = np.ones(positive.size) if sample_weight is None else sample_weight
-        self.of_positives = float(self.rows[positive].sum())
-        self.of_negatives = float(self.rows[~positive].sum())
-        self.of_pairs = self.of_positives * self.of_negatives
-        self.y = np.where(positive, 1.0, -1.0)
-
-    @property
-    def D(self) -> Array:
-        return self.rows * np.where(self.positive, self.of_negatives, self.of_positives)
-
-    def class_means(self, scores: Array) -> tuple[float, float]:
-        weighted = self.rows * scores
-        return (
-            float(weighted[self.positive].sum()) / self.of_positives,
-            float(weighted[~self.positive].sum()) / self.of_negatives,
-        )
-
-    def loss(self, scores: Array) -> float:
-        """``sum_ij a_i b_j (f_i - f_j - 2)^2`` by class variances and means."""
-        high, low = self.class_means(scores)
-        spread = float(self.D @ (scores - np.where(self.positive, high, low)) ** 2)
-        return spread + self.of_pairs * (high - low - 2) ** 2
+        rows = np.ones(positive.size) if sample_weight is None else sample_weight
+        of_positives, of_negatives = float(rows[positive].sum()), float(rows[~positive].sum())
+        self.of_pairs = pair_weight(of_positives, of_negatives)
+        self.share = rows / np.where(positive, of_positives, of_negatives)
+        """Of each row in its class."""
+        self.root = np.sqrt(self.share)
+        self.u = self.root / np.sqrt(2)
+        self.y = self.root * np.where(positive, 1.0, -1.0)
+        """The labels, and the difference of the class means: ``t = y . (r f)``."""
 
     def apply_L(self, scores: Array) -> Array:
-        """``L f`` for the matrix of eq. (9)."""
-        high, low = self.class_means(scores)
-        return self.D * (scores - np.where(self.positive, low, high))
+        """``L f / (A B)`` for the matrix of eq. (9): ``I - u u' + y y' / 2``."""
+        out = scores + self.y * (float(self.y @ scores) / 2)
+        out -= self.u * float(self.u @ scores)
+        return np.asarray(out)
+
+    def mean_loss(self, scores: Array) -> float:
+        """``sum_ij a_i b_j (f_i - f_j - 2)^2 / (A B)``."""
+        short = scores - self.y
+        short -= self.u * float(self.u @ short)
+        return float(short @ short) + float(self.y @ short) ** 2 / 2
 
 
-def centre_kernel(K: Array, share: Array, out: Array, lift: bool = False) -> Array:
-    """K with its origin moved to the mean of the rows weighted by ``share``; returns K share.
+def centre_kernel(K: Array, root: Array, out: Array, lift: bool = False) -> Array:
+    """``root_i K_ij root_j`` with the origin at the rows' mean by weights ``root^2``.
 
-    ``lift`` adds a constant of the size of the diagonal. Coefficients that sum to zero do not
-    see it, and without it the matrix would be singular along ``share``. ``out`` may be K.
+    Returns K times the weights' shares. ``lift`` adds a constant of the size of the diagonal to
+    K. Coefficients that sum to zero do not see it, and without it the matrix would be singular
+    along ``root``. ``out`` may be K.
     """
+    share = root**2 / (root @ root)
     towards = K @ share
     constant = float(share @ towards)
     if lift:
         constant += max(0.0, float(np.mean(K.diagonal() - 2 * towards + constant)))
     for begin in range(0, K.shape[0], BLOCK_ROWS):
         rows = slice(begin, begin + BLOCK_ROWS)
-        np.subtract(K[rows], towards, out=out[rows])
-        out[rows] -= (towards[rows] - constant)[:, None]
+        block = np.subtract(K[rows], towards, out=out[rows])
+        block -= (towards[rows] - constant)[:, None]
+        block *= root
+        block *= root[rows, None]
     return towards
 
 
 def solve(K: Array, weights: PairWeights, lam: float, overwrite: bool = False) -> DualSolution:
     """The solution of eq. (8); for lam = 0 the one of least norm."""
-    D = weights.D
+    size = float(np.max(np.abs(K.diagonal()), initial=0.0))
+    ridge = ridge_of(lam, weights.of_pairs)
     centred = K if overwrite else np.empty_like(K, order="C")
-    towards = centre_kernel(K, D / (2 * weights.of_pairs), centred, lift=True)
+    towards = centre_kernel(K, weights.root, centred, lift=True)
     diagonal = centred.diagonal().copy()
     product = _Product(centred, diagonal)
     solution = None
-    if lam > 0:
-        np.einsum("kk->k", centred)[:] += lam / D
+    if ridge > 0:
+        np.einsum("kk->k", centred)[:] += ridge
         # LAPACK reads columns: the transpose's lower triangle is the upper one of `centred`.
         # The other triangle keeps K for the products below.
         factor, failed = dpotrf(centred.T, lower=1, clean=0, overwrite_a=1)
         if not failed:
-            coef = dpotrs(factor, weights.y, lower=1)[0]
-            solution = _judged(_stretched(coef, weights, product), weights, lam, product, towards)
-    if solution is None or solution.gap > CERTAIN:
+            coef = _stretched(dpotrs(factor, weights.y, lower=1)[0], weights, product)
+            solution = _judged(coef, weights, ridge, product, towards)
+    if solution is None or not solution.gap <= CERTAIN:
         np.einsum("kk->k", centred)[:] = diagonal
-        solution = _by_eigenvectors(centred, weights, lam, product, towards)
+        eigen = scaled_eigenvectors(np.tril(centred), weights.root, size)
+        # The coefficients leave out what K maps to zero: the function is that of eq. (8),
+        # without the large terms (residual) D / lam that cancel in it.
+        along = (eigen.vectors.T @ weights.y) / (eigen.values + ridge)
+        coef = _stretched(eigen.vectors @ along, weights, product)
+        solution = _judged(coef, weights, ridge, product, towards, eigen)
     return solution
 
 
-def _by_eigenvectors(
-    K: Array, weights: PairWeights, lam: float, product: _Product, towards: Array
-) -> DualSolution:
-    """With ``D^1/2 K D^1/2 = V diag(l) V'``, for singular K and little or no lam.
+class Eigen(NamedTuple):
+    """Of a kernel matrix that is positive semi-definite but for rounding."""
 
-    The coefficients leave out what K maps to zero: the function is that of eq. (8), without
-    the large terms ``(residual) D / lam`` that cancel in it. Only K's lower triangle is read.
-    """
-    root = np.sqrt(weights.D)
-    values, vectors = scaled_eigenvectors(np.tril(K), root)
-    coef = root * (vectors @ ((vectors.T @ (root * weights.y)) / (values + lam)))
-    coef = _stretched(coef, weights, product)
-    return _judged(coef, weights, lam, product, towards, None if lam > 0 else vectors)
+    values: Array
+    vectors: Array
+    doubtful: tuple[Array, Array]
+    """Values and vectors that are no larger than the most negative one, but no rounding."""
 
 
-def scaled_eigenvectors(lower: Array, root: Array) -> tuple[Array, Array]:
-    """Positive eigenvalues and eigenvectors of ``diag(root) K diag(root)``; uses up ``lower``."""
-    lower *= root
-    lower *= root[:, None]
+def scaled_eigenvectors(lower: Array, root: Array, size: float) -> Eigen:
+    """Of a matrix ``root_i K_ij root_j`` that was centred, where K was of this size before."""
     values, vectors = np.linalg.eigh(lower, UPLO="L")
-    largest = max(values[-1], -values[0])
-    rounding = values.size * np.finfo(float).eps * largest
-    if -values[0] > max(rounding, 1e-6 * largest):
+    largest = float(np.max(np.abs(values), initial=0.0))
+    rounding = np.finfo(float).eps * max(values.size * largest, 4 * size * float(root @ root))
+    if -values[0] > max(rounding, NOT_PSD * largest):
         raise ValueError(
             "The kernel matrix is not positive semi-definite: its eigenvalues range from "
             f"{values[0]:.3g} to {values[-1]:.3g}. Use another kernel or a larger lam."
         )
     kept = values > max(rounding, -values[0])
-    return values[kept], vectors[:, kept]
+    doubtful = ~kept & (np.abs(values) > rounding)
+    return Eigen(values[kept], vectors[:, kept], (values[doubtful], vectors[:, doubtful]))
 
 
 class _Product:
@@ -155,26 +155,39 @@ class _Product:
 
 
 def _stretched(coef: Array, weights: PairWeights, product: _Product) -> Array:
-    coef = coef - coef.mean()  # zero but for rounding
-    high, low = weights.class_means(product(coef))
-    return np.asarray(4 / (2 + high - low) * coef)
+    coef = coef - weights.u * float(weights.u @ coef)  # zero but for rounding
+    return np.asarray(4 / (2 + float(weights.y @ product(coef))) * coef)
 
 
 def _judged(
     coef: Array,
     weights: PairWeights,
-    lam: float,
+    ridge: float,
     product: _Product,
     towards: Array,
-    range_: Array | None = None,
+    eigen: Eigen | None = None,
 ) -> DualSolution:
-    """The objective and its relative duality gap ``|grad|^2 / (4 lam)`` in the kernel's norm."""
+    """The objective and how far it may be above its minimum.
+
+    With half the gradient g in the scores, and as L is at least I on what the kernel moves,
+    ``J - min J <= sum_k l_k / (l_k + ridge) (V_k . g)^2``; without the eigenvectors, by
+    ``l / (l + ridge) <= min(1, l / ridge)``.
+    """
     scores = product(coef)
-    objective = weights.loss(scores) + lam * float(coef @ scores)
-    gradient = weights.apply_L(scores - weights.y) + lam * coef
-    if range_ is None:
-        excess = float(gradient @ product(gradient)) / lam
+    objective = weights.mean_loss(scores) + ridge * float(coef @ scores)
+    gradient = weights.apply_L(scores - weights.y) + ridge * coef
+    if eigen is None:
+        excess = float(gradient @ gradient)
+        excess = min(excess, abs(float(gradient @ product(gradient))) / ridge)
     else:
-        excess = float(np.sum((range_.T @ (gradient / np.sqrt(weights.D))) ** 2))
-    gap = relative_gap(excess, objective, weights.of_pairs)
-    return DualSolution(coef, scores, float(towards @ coef), objective, gap)
+        excess = 0.0
+        for values, vectors in ((eigen.values, eigen.vectors), eigen.doubtful):
+            share = np.abs(values) / (np.abs(values) + ridge)
+            excess += float(share @ (vectors.T @ gradient) ** 2)
+    return DualSolution(
+        weights.root * coef,
+        scores / weights.root,
+        float(towards @ (weights.root * coef)),
+        weights.of_pairs * objective,
+        relative_gap(excess, objective),
+    )

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from everypair.kernels import TrainingKernel
+
 Array = NDArray[np.float64]
 
 COLUMNS = 512
@@ -16,23 +18,33 @@ COLUMNS = 512
 SPARSE_ROWS = 2048
 
 
+def kernel_matrix(kernel: TrainingKernel) -> Array:
+    """K, whole; X itself where that is K in float64."""
+    if kernel.kernel.function == "precomputed":
+        K = kernel.X.toarray() if sparse.issparse(kernel.X) else kernel.X
+        return np.asarray(K, dtype=np.float64)
+    K = kernel.kernel.values(kernel.X, kernel.X)
+    np.fill_diagonal(K, kernel.diagonal())
+    return K
+
+
 def linear_gram(X: Any) -> tuple[Array, Array]:
-    """``(X - o)(X - o)'`` and the origin o: near the rows if dense, zero if sparse.
+    """``(X - o)(X - o)'`` and the origin o: near the rows, or zero where a column has zeros.
 
     Pairs do not see the origin; rounding does.
     """
     n_rows, n_columns = X.shape
     K = np.zeros((n_rows, n_rows))
     if sparse.issparse(X):
-        rows = X.tocsr() if X.format != "csr" else X
+        rows, origin = X.tocsr(), sparse_centre(X)
         slices = [slice(b, b + SPARSE_ROWS) for b in range(0, n_rows, SPARSE_ROWS)]
         for left in slices:
-            block = rows[left].astype(np.float64)
+            block = moved(rows[left], origin)
             for right in slices:
                 if right.start <= left.start:
-                    K[left, right] = (block @ rows[right].astype(np.float64).T).toarray()
+                    K[left, right] = (block @ moved(rows[right], origin).T).toarray()
                     K[right, left] = K[left, right].T
-        return K, np.zeros(n_columns)
+        return K, origin
     origin = np.empty(n_columns)
     for begin in range(0, n_columns, COLUMNS):
         columns = slice(begin, begin + COLUMNS)
@@ -40,3 +52,45 @@ def linear_gram(X: Any) -> tuple[Array, Array]:
         block = np.subtract(X[:, columns], origin[columns], dtype=np.float64, order="C")
         K += block @ block.T
     return K, origin
+
+
+def pull_back(X: Any, coef: Array, origin: Array) -> Array:
+    """``(X - o)' coef``: that is ``X' coef`` where they sum to zero, with more of its digits."""
+    out = np.zeros(X.shape[1])
+    if sparse.issparse(X):
+        rows = X.tocsr()
+        for begin in range(0, X.shape[0], SPARSE_ROWS):
+            some = slice(begin, begin + SPARSE_ROWS)
+            out += moved(rows[some], origin).T @ coef[some]
+        return out
+    for begin in range(0, X.shape[1], COLUMNS):
+        columns = slice(begin, begin + COLUMNS)
+        out[columns] = coef @ np.subtract(X[:, columns], origin[columns], dtype=np.float64)
+    return out
+
+
+def sparse_centre(X: Any, members: NDArray[np.intp] | slice = slice(None)) -> Array:
+    """The mean over ``members`` of each column that has an entry in every row, else zero.
+
+    A column with zeros has at least 1 / n of its mean square as variance, so that sums about
+    zero keep its digits; a full one may lie anywhere.
+    """
+    n_rows, n_columns = X.shape
+    by_rows = X.format == "csr"
+    stored = np.bincount(X.indices, minlength=n_columns) if by_rows else np.diff(X.indptr)
+    full = stored == n_rows
+    if not (full.any() and X.has_canonical_format):
+        return np.zeros(n_columns)
+    share = np.zeros(n_rows)
+    share[members] = 1.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.where(full, X.T @ (share / share.sum()), 0.0)
+
+
+def moved(X: Any, centre: Array) -> Any:
+    """CSR or CSC rows in float64, less the centre in the columns where it is not zero."""
+    X = X.astype(np.float64)  # always a copy
+    if centre.any():
+        by_rows = X.format == "csr"
+        X.data -= centre[X.indices] if by_rows else np.repeat(centre, np.diff(X.indptr))
+    return X

@@ -60,7 +60,7 @@ class PairsLeftOut:
             )
         for a in high_values:
             for b in low_values:
-                totals = Totals(float(high.sum() - a), float(low.sum() - b))
+                totals = Totals(_sum_without(high, a), _sum_without(low, b))
                 yield totals, np.flatnonzero(high == a), np.flatnonzero(low == b)
 
     def auc(self, lams: Array) -> Array:
@@ -81,6 +81,11 @@ class PairsLeftOut:
             smoothers = self._decompose(totals.ratio).at(np.array([lam / totals.size]))
             out[np.ix_(rows, columns)] = _differences(smoothers, i, j, totals)
         return out
+
+
+def _sum_without(weights: Array, one: float) -> float:
+    """Of all but one of this value; not by subtraction, as one may outweigh the others."""
+    return float(np.delete(weights, np.argmax(weights == one)).sum())
 
 
 def _differences(smoothers: Smoothers, i: Index, j: Index, totals: Totals) -> Array:

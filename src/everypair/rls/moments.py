@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from everypair.matrix import BLOCK_BYTES, CENTRE_ROWS, DenseMatrix, Matrix
+from everypair.rls.gram import moved, sparse_centre
 from everypair.threads import one_blas_thread, over_rows
 
 Array = NDArray[np.float64]
@@ -79,12 +80,12 @@ class PairMoments:
         cls, X: Matrix, positive: NDArray[np.bool_], sample_weight: Array | None = None
     ) -> PairMoments:
         gather = _dense_moments if isinstance(X, DenseMatrix) else _sparse_moments
-        weight = np.ones(positive.size) if sample_weight is None else sample_weight
         unit = sample_weight is None
-        return cls(
-            gather(X.X, np.flatnonzero(positive), weight, unit),
-            gather(X.X, np.flatnonzero(~positive), weight, unit),
-        )
+        weight = np.ones(positive.size) if sample_weight is None else sample_weight
+        # Rows without weight, which may lie anywhere, are not even looked at.
+        there = weight > 0
+        members = [np.flatnonzero(rows & there) for rows in (positive, ~positive)]
+        return cls(*(gather(X.X, rows, weight, unit) for rows in members))
 
     def __add__(self, other: PairMoments) -> PairMoments:
         return PairMoments(self.positive + other.positive, self.negative + other.negative)
@@ -169,17 +170,17 @@ def _dense_moments(X: NDArray[Any], members: Index, weight: Array, unit: bool) -
 
 
 def _sparse_moments(X: Any, members: Index, weight: Array, unit: bool) -> ClassMoments:
-    """Sparse products about the origin, which is where sparse features are at home."""
+    """Sparse products about a point that leaves zeros zero (`sparse_centre`)."""
     n_columns = X.shape[1]
     if members.size == 0:
         return ClassMoments.none(n_columns)
-    second = np.zeros((n_columns, n_columns))
+    second, centre = np.zeros((n_columns, n_columns)), sparse_centre(X, members)
     w = weight[members]
     if X.format == "csr":
         first = np.zeros(n_columns)
         for begin in range(0, members.size, SPARSE_BLOCK):
             rows = slice(begin, begin + SPARSE_BLOCK)
-            block = X[members[rows]].astype(np.float64)
+            block = moved(X[members[rows]], centre)
             first += block.T @ w[rows]
             weighted = sparse.diags_array(w[rows]) @ block
             second += (block.T @ weighted).toarray()
@@ -190,11 +191,12 @@ def _sparse_moments(X: Any, members: Index, weight: Array, unit: bool) -> ClassM
         scale = sparse.diags_array(of_class)
         columns = [slice(b, b + SPARSE_BLOCK) for b in range(0, n_columns, SPARSE_BLOCK)]
         for left in columns:
-            weighted = (scale @ X[:, left].astype(np.float64)).T
+            weighted = (scale @ moved(X[:, left], centre[left])).T
             first[left] = np.asarray(weighted.sum(axis=1)).ravel()
             for right in columns:
-                second[left, right] = (weighted @ X[:, right].astype(np.float64)).toarray()
-    return _about_mean(float(w.sum()), first, second, np.zeros(n_columns))
+                block = moved(X[:, right], centre[right])
+                second[left, right] = (weighted @ block).toarray()
+    return _about_mean(float(w.sum()), first, second, centre)
 
 
 def _about_mean(total: float, first: Array, second: Array, centre: Array) -> ClassMoments:

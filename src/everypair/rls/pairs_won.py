@@ -8,7 +8,7 @@ combined for the others. With the remainder e of a filter, by Cauchy and Schwarz
     |error of T_ij| <= sqrt(sum_k V_ik^2 |e_k|) sqrt(sum_k V_jk^2 |e_k|) ,
 
 which decides all but a few pairs in ten thousand; those are computed again in double precision.
-The count is that of the exact T.
+The count is that of T in double precision, where a difference within its rounding is a tie.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ def pairs_won(smoothers: Smoothers, i: Index, j: Index) -> Array:
 
     spectrum = smoothers.spectrum
     V, root = spectrum.vectors, spectrum.root
+    if spectrum.values.size == 0:  # nothing tells the rows apart
+        return np.full(smoothers.by_S.size, i.size * j.size / 2)
     pivots, combine = _pivots(smoothers.filters)
     slack = _slack(smoothers, pivots, combine)
     has_unmoved = ~smoothers.by_S & (spectrum.unmoved is not None)

@@ -9,6 +9,8 @@ is ``w = 2 S^-1 d / (1 + d' S^-1 d)``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +21,11 @@ from everypair.rls.moments import PairMoments
 
 Array = NDArray[np.float64]
 
-CERTAIN = 1e-10
+CERTAIN = 1e-16
 """A relative gap above this sends a Cholesky solution back to the eigendecomposition."""
+
+LIGHTEST, HEAVIEST = 1e-120, 1e120
+"""Total weight of a class: products of two of them, and with lam, stay within float64."""
 
 
 class Solution(NamedTuple):
@@ -30,22 +35,50 @@ class Solution(NamedTuple):
     """Relative: no solution has an objective lower than ``objective`` by more than this share."""
 
 
+def pair_weight(of_positives: float, of_negatives: float) -> float:
+    """``A B``."""
+    for total, name in ((of_positives, "positive"), (of_negatives, "negative")):
+        if total > 0 and not LIGHTEST <= total <= HEAVIEST:
+            raise ValueError(
+                f"The sample_weight of the {name} rows adds up to {total:.3g}: give weights that "
+                f"add up to between {LIGHTEST:g} and {HEAVIEST:g} in each class."
+            )
+    return of_positives * of_negatives
+
+
+def ridge_of(lam: float, pair_weight: float) -> float:
+    """``lam / (A B)``: lam beside a mean over pairs."""
+    ridge = lam / pair_weight
+    if not np.isfinite(ridge):
+        raise ValueError(
+            f"lam={lam:g} is too large beside pairs that weigh {pair_weight:.3g}: lower lam or "
+            "raise sample_weight."
+        )
+    return ridge
+
+
 def solve(moments: PairMoments, lam: float) -> Solution:
     """The minimiser of J; the one of least norm where lam = 0 leaves several."""
-    if moments.pair_weight == 0:  # no pair yet: J = lam |w|^2
+    pairs = pair_weight(moments.positive.weight, moments.negative.weight)
+    if pairs == 0:  # no pair yet: J = lam |w|^2
         return Solution(np.zeros(moments.apart.size), 0.0, 0.0)
-    if lam > 0:
-        coef = _by_cholesky(moments, lam / moments.pair_weight)
-        if coef is not None:
-            solution = _judged(moments, lam, coef)
+    ridge = ridge_of(lam, pairs)
+    if ridge > 0:
+        inverse = _inverse(moments, ridge)
+        if inverse is not None:
+            direction = inverse(moments.apart)
+            coef = 2 * direction / (1 + float(moments.apart @ direction))
+            solution = _judged(moments, ridge, coef, inverse)
             if solution.gap <= CERTAIN:
                 return solution
     path = PrimalPath(moments)
-    return _judged(moments, lam, path.coefficients(np.array([lam]))[:, 0], path)
+    coef = path.coefficients(np.array([lam]))[:, 0]
+    return _judged(moments, ridge, coef, partial(path.inverse, ridge))
 
 
-def _by_cholesky(moments: PairMoments, ridge: float) -> Array | None:
-    matrix, apart = moments.within, moments.apart
+def _inverse(moments: PairMoments, ridge: float) -> Callable[[Array], Array] | None:
+    """``v -> S^-1 v`` by Cholesky; None where S is singular."""
+    matrix = moments.within
     diagonal = np.einsum("jj->j", matrix)
     diagonal += ridge
     # A unit diagonal makes the factorisation blind to the units of the features.
@@ -56,8 +89,7 @@ def _by_cholesky(moments: PairMoments, ridge: float) -> Array | None:
         factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError:
         return None
-    direction = scale * cho_solve(factor, scale * apart, check_finite=False)
-    return np.asarray(2 * direction / (1 + apart @ direction))
+    return lambda v: scale * cho_solve(factor, scale * v, check_finite=False)
 
 
 class PrimalPath:
@@ -65,37 +97,39 @@ class PrimalPath:
 
     def __init__(self, moments: PairMoments):
         self._pair_weight, self._apart = moments.pair_weight, moments.apart
-        values, vectors = np.linalg.eigh(moments.within + np.outer(self._apart, self._apart))
-        kept = values > values.size * np.finfo(float).eps * values[-1]
-        self._values, self._vectors = values[kept], vectors[:, kept]
+        values, self._vectors = np.linalg.eigh(moments.within + np.outer(self._apart, self._apart))
+        self._rounding = values.size * np.finfo(float).eps * values[-1]
+        self._values, self._kept = np.maximum(values, self._rounding), values > self._rounding
 
     def coefficients(self, lams: Array) -> Array:
-        """One column of coefficients for each lam."""
-        filters = 1 / (self._values[:, None] + lams / self._pair_weight)
-        return np.asarray(self._vectors @ (2 * (self._vectors.T @ self._apart)[:, None] * filters))
+        """One column of coefficients for each lam; none along what is zero but for rounding."""
+        vectors, values = self._vectors[:, self._kept], self._values[self._kept]
+        filters = 1 / (values[:, None] + lams / self._pair_weight)
+        return np.asarray(vectors @ (2 * (vectors.T @ self._apart)[:, None] * filters))
 
-    def decrement(self, gradient: Array) -> float:
-        """How far J is above its minimum where J has this gradient, for lam = 0."""
-        along = self._vectors.T @ gradient
-        return float(np.sum(along**2 / self._values) / (4 * self._pair_weight))
+    def inverse(self, ridge: float, v: Array) -> Array:
+        """Of the Hessian of ``J / (2 A B)``, curvatures that are rounding counted as that."""
+        values = np.maximum(self._values + ridge, np.finfo(float).tiny)
+        return np.asarray(self._vectors @ ((self._vectors.T @ v) / values))
 
 
 def _judged(
-    moments: PairMoments, lam: float, coef: Array, path: PrimalPath | None = None
+    moments: PairMoments, ridge: float, coef: Array, inverse: Callable[[Array], Array]
 ) -> Solution:
-    """J and its relative duality gap, ``|grad J|^2 / (4 lam)``, at any w."""
-    pair_weight, apart, within = moments.pair_weight, moments.apart, moments.within
-    spread, shortfall = within @ coef, float(apart @ coef) - 2
-    objective = pair_weight * (float(coef @ spread) + shortfall**2) + lam * float(coef @ coef)
-    gradient = 2 * (pair_weight * (spread + shortfall * apart) + lam * coef)
-    if lam > 0:
-        excess = float(gradient @ gradient) / (4 * lam)
-    else:
-        assert path is not None
-        excess = path.decrement(gradient)
-    return Solution(coef, objective, relative_gap(excess, objective, pair_weight))
+    """J and how far it may be above its minimum at any w: the Newton decrement.
+
+    With half the gradient g of ``J / (A B)`` that is ``g' H^-1 g`` for the Hessian
+    ``H = S + d d'``, and at most ``g' S^-1 g``.
+    """
+    apart, spread = moments.apart, moments.within @ coef
+    shortfall = float(apart @ coef) - 2
+    objective = float(coef @ spread) + shortfall**2 + ridge * float(coef @ coef)
+    gradient = spread + shortfall * apart + ridge * coef
+    gap = relative_gap(float(gradient @ inverse(gradient)), objective)
+    return Solution(coef, moments.pair_weight * objective, gap)
 
 
-def relative_gap(excess: float, objective: float, pair_weight: float) -> float:
-    """The share of the objective; one that is rounding beside its value at zero counts as that."""
-    return max(0.0, excess) / max(objective, np.finfo(float).eps * 4 * pair_weight)
+def relative_gap(excess: float, objective: float) -> float:
+    """The share of the objective, both over A B; rounding beside its 4 at zero counts as that."""
+    gap = abs(excess) / max(objective, np.finfo(float).eps * 4)
+    return gap if np.isfinite(gap) and np.isfinite(objective) else np.inf

@@ -51,8 +51,10 @@ class Totals:
 class Spectrum:
     """V, l and u of all rows, weighted for a training set with the given ratio A / B."""
 
-    def __init__(self, root: Array, y: Array, values: Array, vectors: Array):
+    def __init__(self, root: Array, y: Array, values: Array, vectors: Array, *, singular: bool):
         self.root, self.y, self.values = root, root * y, values
+        self.singular = singular
+        """From singular values of the rows, which keep digits that a kernel matrix has lost."""
         self.vectors = np.ascontiguousarray(vectors)
         self.u = root / np.sqrt(root @ root)
         # Rows of I - uu' - VV': what neither the kernel nor the intercept can move.
@@ -67,8 +69,10 @@ class Spectrum:
     ) -> Spectrum:
         root = _root(positive, weight, ratio)
         centred = np.empty_like(K, order="C")
-        centre_kernel(K, root**2 / (root @ root), centred)
-        return cls(root, np.where(positive, 1.0, -1.0), *scaled_eigenvectors(centred, root))
+        centre_kernel(K, root, centred)
+        size = float(np.max(np.abs(K.diagonal()), initial=0.0))
+        values, vectors, _ = scaled_eigenvectors(centred, root, size)
+        return cls(root, np.where(positive, 1.0, -1.0), values, vectors, singular=False)
 
     @classmethod
     def of_rows(cls, X: Any, positive: NDArray[np.bool_], weight: Array, ratio: float) -> Spectrum:
@@ -78,9 +82,17 @@ class Spectrum:
         rows = np.array(rows, dtype=np.float64, order="C")
         rows -= (root**2 / (root @ root)) @ rows
         rows *= root[:, None]
+        # Rounding of a mean far from the origin leaves something along u.
+        u = root / np.sqrt(root @ root)
+        along = u @ rows
+        rows -= u[:, None] * along
         vectors, values, _ = np.linalg.svd(rows, full_matrices=False)
-        kept = values > max(rows.shape) * np.finfo(float).eps * values[0]
-        return cls(root, np.where(positive, 1.0, -1.0), values[kept] ** 2, vectors[:, kept])
+        size = max(float(values[0]), float(np.linalg.norm(along)))
+        least = float(np.sqrt(np.finfo(float).tiny))  # its square is the least that is a number
+        kept = values > max(max(rows.shape) * np.finfo(float).eps * size, least)
+        kept[root.size - 1 :] = False  # centred rows: u is not among the vectors
+        values, vectors = values[kept] ** 2, vectors[:, kept]
+        return cls(root, np.where(positive, 1.0, -1.0), values, vectors, singular=True)
 
     def at(self, lams: Array) -> Smoothers:
         return Smoothers(self, lams)
@@ -99,8 +111,10 @@ class Smoothers:
         self.spectrum = spectrum
         self.by_S = lams >= largest
         # Twins of different class have the same score; the difference that rounding makes of
-        # it was at most 6 roundings of its terms, and 0.06 largest / lam more, at any lam.
+        # it was at most 6 roundings of its terms, and 0.06 largest / lam more, at any lam. From
+        # the rows, whose spread is the root of the kernel's, it is the root of that.
         spread = np.minimum(largest / lams, largest / values.min(initial=largest or 1.0))
+        spread = np.sqrt(spread) if spectrum.singular else spread
         self.precision = np.finfo(float).eps * (6 + 0.06 * spread)
         column = lams[:, None]
         kept, shrunk = values / (values + column), column / (values + column)

@@ -31,6 +31,10 @@ from everypair.solvers.objective import Judgement
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
+LEAST_VALUE = float(np.sqrt(np.finfo(np.float64).eps))
+"""A share of the loss at w = 0, which is of the order of 1: rounding of sums of such losses is
+a tolerance of 1e-8 of it."""
+
 ENTROPIC = {"logistic", "exponential"}
 
 
@@ -66,8 +70,17 @@ def quadratic_dual(point: LossPoint, theta: float) -> float:
     return theta * point.multipliers - theta**2 * (point.multipliers - point.dual_value)
 
 
+def relative(gap: float, value: float) -> float:
+    """The gap as a share of the objective, or of `LEAST_VALUE` where that is more.
+
+    An unpenalised feature that separates the classes takes the objective to zero, where no gap
+    is small beside it. NaN stays NaN: it is at most no tolerance.
+    """
+    return max(gap, 0.0) / max(value, LEAST_VALUE)
+
+
 def judge_by_gap(now: CompositeIterate) -> Judgement:
-    return Judgement(now.value, now.gap / now.value)
+    return Judgement(now.value, relative(now.gap, now.value))
 
 
 @dataclass(frozen=True)
@@ -132,7 +145,7 @@ class CompositeIterate:
     @cached_property
     def gap(self) -> float:
         """Absolute duality gap of the objective as it stands."""
-        return max(0.0, self.value - self.dual(self.objective.scaled_dual))
+        return max(self.value - self.dual(self.objective.scaled_dual), 0.0)
 
     @cached_property
     def residual(self) -> float:

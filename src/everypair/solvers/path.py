@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from everypair.matrix import Matrix
 from everypair.pairs import PairPoint, Pairs, pair_point
@@ -20,13 +22,15 @@ from everypair.penalties import ElasticNet
 from everypair.solvers.choose import Fit
 from everypair.solvers.composite import (
     ENTROPIC,
+    LEAST_VALUE,
     Composite,
     CompositeIterate,
     entropic_dual,
     quadratic_dual,
+    relative,
 )
 from everypair.solvers.huber import FIRST_WIDTH, LAST_WIDTH
-from everypair.solvers.objective import Judgement, Progress
+from everypair.solvers.objective import Judgement, Progress, too_large
 from everypair.solvers.prox_newton import prox_newton
 
 Array = NDArray[np.float64]
@@ -49,6 +53,13 @@ ROUNDING_SHARE = 0.1
 
 COARSE_STEP, COARSE_TOL = 0.1, 1e-2
 """A cold start goes down from alpha_max by this factor, each alpha solved to this gap."""
+
+
+SURE_VARIANCE = 1e-10
+"""Below this share of the mean square a variance is looked at again."""
+
+CONSTANT = 8 * float(np.finfo(np.float64).eps)
+"""A column whose values differ by this share of them differs by rounding."""
 
 
 @dataclass(frozen=True)
@@ -135,23 +146,26 @@ def judge_as_hinge(now: CompositeIterate) -> Judgement:
     assert isinstance(now.point.loss, HuberHingePoint)
     value = HingePoint(now.point.loss.order).value() + now.objective.penalty.value(now.w)
     dual = now.dual(lambda point, theta: theta * point.multipliers)
-    return Judgement(value, max(0.0, value - dual) / value)
+    return Judgement(value, relative(value - dual, value))
 
 
 class SparseProblem:
     """Minimise ``L(Xw) + alpha sum_k weights_k (l1_ratio |w_k| + (1 - l1_ratio) / 2 w_k^2)``.
 
-    One loss, one X; alpha after alpha, each from where the last one ended.
+    One loss, one X; alpha after alpha, each from where the last one ended. A weight of infinity
+    keeps a coefficient at zero, and so does a constant column, whose coefficient no pair sees.
     """
 
     def __init__(self, X: Matrix, pairs: Pairs, loss: str, l1_ratio: float, weights: Array):
         self.X, self.pairs, self.loss = X, pairs, loss
-        self.l1_ratio, self.weights = l1_ratio, weights
-        self._free = np.flatnonzero(weights == 0)
-        self._unit = 1 / _spreads(X, pairs)
+        spreads = _spreads(X, pairs)
+        self.l1_ratio, self.weights = l1_ratio, np.where(spreads > 0, weights, np.inf)
+        self._free = np.flatnonzero(self.weights == 0)
+        self._unit = 1 / np.where(spreads**2 > 0, spreads, 1.0)
         self._slope = 1.0
         zero = self._composite(0.0).at(np.zeros(X.shape[1]), np.zeros(X.shape[0]))
-        self._slope = float(np.abs(zero.pulled).max()) or 1.0
+        slopes = np.abs(zero.pulled[np.isfinite(self.weights)])
+        self._slope = float(np.max(slopes, initial=0.0)) or 1.0
         self._working: WorkingSet | None = None
         self._now = zero
 
@@ -178,12 +192,12 @@ class SparseProblem:
             alone = SparseProblem(self.X.columns(self._free), self.pairs, self.loss, 1.0, nothing)
             alone.fit(0.0, tol=1e-9, max_iter=100)
             pulled = self.X.pull_back(alone._now.point.gradient)
-        kept = self.weights > 0
+        kept = (self.weights > 0) & np.isfinite(self.weights)
         return float(np.max(np.abs(pulled[kept]) / self.weights[kept], initial=0) / self.l1_ratio)
 
     def start_at(self, w: Array) -> None:
-        """Begin the next fit from these coefficients."""
-        self._now = self._composite(0.0).at(w)
+        """Begin the next fit from these coefficients, those that are held at zero set to it."""
+        self._now = self._composite(0.0).at(np.where(np.isinf(self.weights), 0.0, w))
 
     def approach(self, alpha: float, max_iter: int) -> None:
         """Come from alpha_max to near ``alpha`` in rough steps: for a cold start."""
@@ -230,7 +244,8 @@ class SparseProblem:
 
         def stop(now: CompositeIterate, share: float) -> bool:
             value, distance = now.judged
-            rounding = max(distance * value - now.gap, tol * value)
+            scale = max(value, LEAST_VALUE)
+            rounding = max(distance * scale - now.gap, tol * scale)
             return distance <= share * tol or now.gap <= share * ROUNDING_SHARE * rounding
 
         best = objective.at(self._now.w, self._now.point.scores)
@@ -244,11 +259,12 @@ class SparseProblem:
             now = self._descend(min(starts, key=lambda at: at.gap), stop, progress)
             solved = [solved[-1], (width, now)]
             value, distance = now.judged
-            if value * (1 - distance) > bound:
-                certificate, bound = now, value * (1 - distance)
+            below = value - distance * max(value, LEAST_VALUE)
+            if below > bound:
+                certificate, bound = now, below
             limits = [objective.at(at.w, at.point.scores) for at in _guesses(solved, 0.0)]
             best = min([best, *limits], key=lambda at: at.value)
-            gap = max(0.0, best.value - bound) / best.value
+            gap = relative(best.value - bound, best.value)
             if gap <= tol or progress.exhausted or width <= LAST_WIDTH:
                 return certificate, best, Judgement(best.value, gap)
             width /= NARROWER
@@ -280,12 +296,27 @@ def _rounded(pairs: Pairs, width: float, scores: Array) -> PairPoint:
 
 
 def _spreads(X: Matrix, pairs: Pairs) -> Array:
-    """Standard deviation of each column, both classes weighing the same; 1 for a constant."""
+    """Standard deviation of each column, both classes weighing the same; 0 for a constant."""
     weight = pairs.weight / 2
-    means = X.pull_back(weight)
-    variances = np.maximum(0, X.pull_back_squares(weight) - means**2)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares, means = X.pull_back_squares(weight), X.pull_back(weight)
+    if not np.all(np.isfinite(squares)):
+        raise too_large("their squares overflow")
+    variances = np.maximum(0, squares - means**2)
     spreads = np.sqrt(variances)
-    return np.where(spreads > 0, spreads, 1.0)
+    # Where the difference is rounding, or the squares vanish: from the values themselves.
+    doubtful = (variances <= SURE_VARIANCE * squares) & ((squares > 0) | (means != 0))
+    which, rows = np.flatnonzero(doubtful), np.flatnonzero(weight > 0)
+    for begin in range(0, which.size, LEAST_COLUMNS):
+        columns = which[begin : begin + LEAST_COLUMNS]
+        few: Any = X.columns(columns).X
+        few = (few.toarray() if sparse.issparse(few) else few)[rows].astype(np.float64)
+        size = np.abs(few).max(axis=0)
+        apart = (few - few[0]) / size
+        apart[:, np.ptp(apart, axis=0) <= CONSTANT] = 0.0
+        means = weight[rows] @ apart
+        spreads[columns] = size * np.sqrt(np.maximum(0, weight[rows] @ apart**2 - means**2))
+    return spreads
 
 
 def alpha_grid(alpha_max: float, n_alphas: int, eps: float) -> Array:

@@ -29,7 +29,7 @@ class PointwisePoint:
         pull = float(np.abs(points.T @ (weights * multipliers)).max())
         multipliers *= min(1.0, alpha / pull) if pull > 0 else 1.0
         dual = float(weights @ (entr(multipliers) + entr(1 - multipliers)))
-        self.b, self.judged = b, Judgement(value, max(0.0, value - dual) / value)
+        self.b, self.judged = b, Judgement(value, max(value - dual, 0.0) / value)
 
 
 def proximal_gradient(

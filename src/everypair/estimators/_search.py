@@ -1,0 +1,65 @@
+"""What both cross-validated classifiers ask of the user's folds and grids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import check_cv
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+Fold = tuple[Index, Index]
+
+
+def folds_of(
+    cv: Any,
+    X: Any,
+    positive: NDArray[np.bool_],
+    sample_weight: Array | None,
+    groups: ArrayLike | None,
+    *,
+    each_has_auc: bool,
+) -> list[Fold]:
+    """The (train, test) rows of each fold, sorted and plain; an integer cv is stratified.
+
+    Every training set needs both classes, and every test set does where ``each_has_auc``.
+    """
+    there = np.ones(positive.size, dtype=bool) if sample_weight is None else sample_weight > 0
+    folds = []
+    for k, fold in enumerate(check_cv(cv, positive, classifier=True).split(X, positive, groups)):
+        train, test = (_plain(rows, positive.size, k) for rows in fold)
+        if np.unique(train).size < train.size or np.intersect1d(train, test).size:
+            raise ValueError(
+                f"Fold {k} of cv trains on a row twice or on a row that it tests: give folds "
+                "whose rows are distinct, and sample_weight for repeated rows."
+            )
+        for rows, what in ((train, "trains"), (test, "tests")):
+            among = positive[rows][there[rows]]
+            if (what == "trains" or each_has_auc) and (among.all() or not among.any()):
+                raise ValueError(
+                    f"Fold {k} of cv {what} on one class only: use stratified or fewer folds."
+                )
+        folds.append((np.sort(train), test))
+    return folds
+
+
+def _plain(rows: Any, n_rows: int, fold: int) -> Index:
+    """Row numbers from 0 up, from a mask or from numbers that may count from the end."""
+    rows = np.asarray(rows)
+    if rows.dtype == bool and rows.size == n_rows:
+        return np.flatnonzero(rows)
+    if rows.size and not (-n_rows <= rows.min() and rows.max() < n_rows):
+        raise ValueError(
+            f"Fold {fold} of cv has rows from {rows.min()} to {rows.max()}, but X has {n_rows}."
+        )
+    return np.where(rows < 0, rows + n_rows, rows).astype(np.intp)
+
+
+def positive_grid(values: ArrayLike, name: str) -> Array:
+    """One's own values of a penalty, as an array."""
+    grid = np.array(values, dtype=np.float64)
+    if grid.ndim != 1 or grid.size == 0 or not np.all(np.isfinite(grid)) or grid.min() <= 0:
+        raise ValueError(f"{name}={values!r}: give a list of positive numbers, finite and above 0.")
+    return grid
