@@ -6,6 +6,7 @@ once, and is taken off; so what is left is a little less than the peer's work, n
 
 from __future__ import annotations
 
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -18,12 +19,15 @@ from sklearn.datasets import dump_svmlight_file
 from .tasks import Task
 
 POLL = 0.005
+MOST_VALUES = 40_000_000
+"""A text file of more than about a gigabyte says nothing about a solver."""
+
 deadline: float | None = None
 """On `time.perf_counter`; set by the cell."""
 
 _folder = tempfile.TemporaryDirectory(prefix="everypair-peers-")
 _written: dict[tuple[int, bool], tuple[object, Path]] = {}
-_reading: dict[tuple[int, str], float] = {}
+_reading: dict[tuple[int, str], tuple[float, float]] = {}
 
 
 class OutOfTimeError(Exception):
@@ -40,13 +44,18 @@ def svmlight_file(task: Task, with_query: bool) -> Path:
     return _written[key][1]
 
 
+def too_long_to_write(task: Task) -> str | None:
+    values = task.X.nnz if task.is_sparse else task.X.size
+    return f"a text file of {values:.0e} values" if values > MOST_VALUES else None
+
+
 def model_file() -> Path:
     return Path(_folder.name) / "model"
 
 
-def run(program: str, *arguments: object) -> tuple[float, int]:
-    """``(seconds, peak of resident memory)``."""
-    began = time.perf_counter()
+def run(program: str, *arguments: object) -> tuple[float, float, int]:
+    """``(wall seconds, CPU seconds, peak of resident memory)``."""
+    began, used = time.perf_counter(), _cpu_of_programs()
     command = [shutil.which(program) or program, *map(str, arguments)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         peak = 0
@@ -57,10 +66,15 @@ def run(program: str, *arguments: object) -> tuple[float, int]:
                 process.kill()
                 raise OutOfTimeError
             time.sleep(POLL)
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - began, _cpu_of_programs() - used
     if process.returncode != 0:
         raise RuntimeError(f"{program} ended with code {process.returncode}.")
-    return seconds, peak
+    return *seconds, peak
+
+
+def _cpu_of_programs() -> float:
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
 
 
 def _high_water(pid: int) -> int:
@@ -73,13 +87,16 @@ def _high_water(pid: int) -> int:
 
 def run_less_reading(
     program: str, task: Task, at_once: list[object], arguments: list[object]
-) -> tuple[float, int]:
+) -> tuple[tuple[float, float], int]:
+    """``((wall, CPU) seconds, peak of resident memory)``."""
     key = id(task.X), program
     if key not in _reading:
-        _reading[key] = min(run(program, *at_once)[0] for _ in range(2))
-    seconds, peak = run(program, *arguments)
+        tries = [run(program, *at_once) for _ in range(2)]
+        _reading[key] = min(t[0] for t in tries), min(t[1] for t in tries)
+    *spent, peak = run(program, *arguments)
     # Not below the clock's own grain.
-    return max(seconds - _reading[key], POLL), max(0, peak)
+    wall, cpu = (max(s - r, POLL) for s, r in zip(spent, _reading[key], strict=True))
+    return (wall, cpu), peak
 
 
 def svm_struct_weights(n_columns: int) -> np.ndarray:

@@ -30,6 +30,11 @@ of public data is kept for the test AUC. Ratios are times of everypair on every 
 the peer is slower. Memory is the peak beyond the data, and for programs beyond one copy of them."""
 
 
+def intro(results: Results) -> str:
+    clock = {"wall": "Wall clock", "cpu": "CPU seconds of all threads (the machine was busy)"}
+    return f"{INTRO}\n\n{clock[results.clock]}; at most {results.limit:g} s a cell."
+
+
 def write(results: Results, page: Page) -> None:
     page.add("Targets", targets(results))
     page.add("Over every pair: peers that solve the same problem", _table(results, _same_problem))
@@ -135,7 +140,7 @@ def _row(results: Results, task: str, peer: Peer, cell: dict, other: bool) -> li
     last = cell["rungs"][-1]
     ours = results.seconds_to(task, ours_beside(peer), CLOSE)
     best = results.bound(task, "pairs logistic")
-    times = f"{last['seconds'] / ours:.2f}" if ours else ""
+    times = f"{last[results.clock] / ours:.2f}" if ours else ""
     above = f"{last['objective'] / best:.2f} of the least" if "objective" in last and best else ""
     return [peer.name, times, above, *tail]
 

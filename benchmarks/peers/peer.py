@@ -25,8 +25,8 @@ class Answer:
     intercept_is: str = "none"
     """"none", "free" (not penalised) or "penalised"."""
     test_scores: np.ndarray | None = None
-    seconds: float | None = None
-    """Where the clock around the call measures something else as well."""
+    seconds: tuple[float, float] | None = None
+    """Wall and CPU, where the clocks around the call measure something else as well."""
     peak_bytes: int | None = None
     """Where the work is done by another program."""
 

@@ -45,16 +45,12 @@ GROWTH_PEERS = (
     "liblinear-ranksvm",
 )
 
-POINTWISE_TASKS = ("dense 20000x50", "text 20000x50000", "a9a", "covtype", "MNIST")
-"""Where the slower pointwise peers and other objectives take part; the others run everywhere."""
+WHOLE_FIELD = ("dense 20000x50", "text 20000x50000", "a9a", "covtype")
+"""Where every peer takes part; elsewhere those that solve our problem or are fast."""
 
-SLOW = (
-    "LogisticRegression sag",
-    "LogisticRegression saga",
-    "liblinear -s 7, logistic dual",
-    "liblinear -s 1, squared hinge dual",
-    "liblinear -s 3, hinge dual",
-    "LinearSVC hinge",
+EVERYWHERE = tuple(
+    f"LogisticRegression {solver}"
+    for solver in ("lbfgs", "newton-cg", "newton-cholesky", "liblinear")
 )
 
 FAST_TASK = "dense 1000x5"
@@ -62,11 +58,11 @@ SLOW_TO_START = ("xgboost", "lightgbm", "skglm", "imblearn")
 
 
 def peers_of(task: str) -> list[Peer]:
-    chosen = task in POINTWISE_TASKS
     return [
         peer
         for peer in every_peer().values()
-        if peer.missing is None and (chosen or (peer.name not in SLOW and peer.problem != "other"))
+        if peer.missing is None
+        and (task in WHOLE_FIELD or peer.problem.startswith("pairs") or peer.name in EVERYWHERE)
     ]
 
 

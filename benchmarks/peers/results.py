@@ -12,10 +12,13 @@ from .solvers import every_peer
 
 
 class Results:
-    """``cells[key]``: rungs (tolerance, seconds, objective, bound, AUC), warm-up, peak, status."""
+    """``cells[key]``: rungs (tolerance, seconds, objective, bound, AUC), warm-up, peak, status.
 
-    def __init__(self, path: Path | None):
-        self.path = path
+    ``clock``: "wall", or "cpu" where neighbours make wall clocks useless.
+    """
+
+    def __init__(self, path: Path | None, clock: str = "wall"):
+        self.path, self.clock = path, clock
         self.cells: dict[str, dict] = {}
         self.limit: float | None = None
         if path is not None and path.exists():
@@ -65,7 +68,7 @@ class Results:
         """``(seconds, relative gap)`` of each tolerance."""
         bound = self.bound(task, every_peer()[peer].problem)
         rungs = self.cells.get(f"{task} | {peer}", {}).get("rungs", ())
-        return [(rung["seconds"], relative_gap(rung["objective"], bound)) for rung in rungs]
+        return [(rung[self.clock], relative_gap(rung["objective"], bound)) for rung in rungs]
 
     def seconds_to(self, task: str, peer: str, gap: float) -> float | None:
         """Of the loosest tolerance that reached the gap."""

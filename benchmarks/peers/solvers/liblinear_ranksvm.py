@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..command_line import model_file, run_less_reading, svmlight_file
+from ..command_line import model_file, run_less_reading, svmlight_file, too_long_to_write
 from ..peer import Answer, Peer
 from ..tasks import Task
 
@@ -53,5 +53,6 @@ PEERS = (
         problem="pairs squared_hinge",
         solves="w·w/2 + C sum of squared pair hinges; C = 1/(alpha n+ n-)",
         fit=fit,
+        refuses=too_long_to_write,
     ),
 )

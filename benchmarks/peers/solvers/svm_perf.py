@@ -5,7 +5,13 @@ Its loss is a percentage of pairs and its margin 1, so ``C = 1 / (100 alpha)``.
 
 from __future__ import annotations
 
-from ..command_line import model_file, run_less_reading, svm_struct_weights, svmlight_file
+from ..command_line import (
+    model_file,
+    run_less_reading,
+    svm_struct_weights,
+    svmlight_file,
+    too_long_to_write,
+)
 from ..peer import Answer, Peer
 from ..tasks import Task
 
@@ -30,6 +36,7 @@ PEERS = (
         problem="pairs hinge",
         solves="w·w/2 + 100 C mean pair hinge; C = 1/(100 alpha)",
         fit=fit,
+        refuses=too_long_to_write,
         tolerances=(10.0, 1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5),
     ),
 )
