@@ -71,7 +71,7 @@ FITS = {
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("allowed", [1, 2, 3])
+@pytest.mark.parametrize("allowed", [1, 3])
 @pytest.mark.parametrize("fit", FITS)
 def test_hot_loops_use_every_thread_that_blas_may_and_none_beyond(fit, allowed, pool):
     with threadpool_limits(allowed, user_api="blas"):

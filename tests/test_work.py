@@ -69,15 +69,16 @@ def one_thread():
 CASES = {
     "logistic": (
         partial(linear, "logistic"),
-        {"steps": 3, "passes": 12, "pair_sums": 12, "hessians": 1, "copies": 0.34, "bytes": 140},
+        {"steps": 3, "passes": 10.5, "pair_sums": 10.5, "hessians": 0.7, "copies": 0.21,
+         "bytes": 125},
     ),
     "squared hinge": (
         partial(linear, "squared_hinge"),
-        {"steps": 3, "passes": 12, "pair_sums": 12, "hessians": 1.4, "copies": 0.34, "bytes": 400},
+        {"steps": 3, "passes": 10, "pair_sums": 10, "hessians": 0.7, "copies": 0.21, "bytes": 370},
     ),
     "hinge": (
         partial(linear, "hinge"),
-        {"steps": 6, "passes": 38, "pair_sums": 72, "hessians": 6, "copies": 0.34, "bytes": 600},
+        {"steps": 6, "passes": 34, "pair_sums": 66, "hessians": 5, "copies": 0.21, "bytes": 580},
     ),
     "square": (
         partial(linear, "square"),
@@ -85,7 +86,7 @@ CASES = {
     ),
     "sigmoid": (
         partial(linear, "sigmoid"),
-        {"steps": 5, "passes": 50, "pair_sums": 35, "hessians": 1, "products": 11, "copies": 0.34,
+        {"steps": 5, "passes": 48, "pair_sums": 33, "hessians": 0.7, "products": 11, "copies": 0.21,
          "bytes": 310},
     ),
     "logistic, CSR": (
