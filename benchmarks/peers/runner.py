@@ -15,6 +15,7 @@ from .solvers import every_peer
 from .tasks import load
 
 ROOT = Path(__file__).parents[2]
+RACE_LIMITS = 5
 PREPARATION = 300.0
 """Seconds for reading data, compiling and writing files, which are not timed."""
 
@@ -38,7 +39,8 @@ def run_cell(cell: Cell, results: Results, limit: float) -> dict:
         bound = None if problem == "other" else results.tight_bound(cell.task, problem)
         wanted |= {"task": cell.task, "peer": cell.entry, "bound": bound}
     else:
-        wanted |= {"race": cell.task, "entry": cell.entry}
+        # A race holds several fits.
+        wanted |= {"race": cell.task, "entry": cell.entry, "limit": RACE_LIMITS * limit}
     command = [sys.executable, "-m", "benchmarks.peers.cell", json.dumps(wanted)]
     try:
         done = subprocess.run(
@@ -46,7 +48,7 @@ def run_cell(cell: Cell, results: Results, limit: float) -> dict:
             cwd=ROOT,
             capture_output=True,
             text=True,
-            timeout=limit + PREPARATION,
+            timeout=wanted["limit"] + PREPARATION,
             check=False,
         )
         out, error = done.stdout, done.stderr
