@@ -74,9 +74,10 @@ def ratio(results: Results, task: str, peer: Peer, gap: float) -> tuple[float | 
     theirs = results.seconds_to(task, peer.name, gap)
     if theirs is not None:
         return theirs / ours, False
-    if results.cells[f"{task} | {peer.name}"]["status"] == "over the limit":
-        assert results.limit is not None
-        return results.limit / ours, True
+    cell = results.cells[f"{task} | {peer.name}"]
+    # The limit is one of wall time, so it says nothing about CPU seconds.
+    if cell["status"] == "over the limit" and results.clock == "wall" and "limit" in cell:
+        return cell["limit"] / ours, True
     return None, False
 
 

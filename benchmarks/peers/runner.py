@@ -26,7 +26,7 @@ def run_all(cells: list[Cell], results: Results, limit: float) -> None:
     results.limit = limit
     began = time.perf_counter()
     for count, cell in enumerate(todo, 1):
-        found = run_cell(cell, results, limit)
+        found = run_cell(cell, results, limit) | {"limit": limit}
         results.add(cell.key, found)
         elapsed = time.perf_counter() - began
         print(f"[{count}/{len(todo)}, {elapsed:.0f} s] {cell.key}: {found['status']}", flush=True)
