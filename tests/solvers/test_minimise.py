@@ -132,6 +132,11 @@ def test_square_needs_one_newton_step(problem):
     assert minimise(as_matrix(X), pairs, "square", 1e-2, solver="newton", tol=1e-12).n_iter == 1
 
 
+def sample_of(n_rows, monkeypatch):
+    for size in ("SAMPLE_ROWS", "LEAST_SAMPLE", "LEAST_HINGE_SAMPLE"):
+        monkeypatch.setattr(choose, size, n_rows)
+
+
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "hinge", "exponential"])
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
 def test_starting_from_a_sample_does_not_change_the_solution(loss, make, monkeypatch):
@@ -140,7 +145,7 @@ def test_starting_from_a_sample_does_not_change_the_solution(loss, make, monkeyp
     positive = X.sum(axis=1) + rng.logistic(size=3000) > 3
     pairs = Pairs.of(positive, rng.integers(0, 3, 3000).astype(float))
     plain = minimise(as_matrix(make(X)), pairs, loss, 1e-2, tol=1e-9)
-    monkeypatch.setattr(choose, "SAMPLE_ROWS", 300)
+    sample_of(300, monkeypatch)
     sampled = minimise(as_matrix(make(X)), pairs, loss, 1e-2, tol=1e-9)
     assert sampled.distance <= 1e-9
     assert sampled.objective == pytest.approx(plain.objective, rel=2e-9)
@@ -164,7 +169,7 @@ def test_a_row_that_the_sample_missed_does_not_spoil_the_start(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, 3))
     positive = X[:, 0] + rng.standard_normal(2000) > 1
-    monkeypatch.setattr(choose, "SAMPLE_ROWS", 100)
+    sample_of(100, monkeypatch)
     outside = np.setdiff1d(np.flatnonzero(~positive), sample_rows(Pairs.of(positive), 100))[0]
     X[outside, 0] = 3000.0
     assert minimise(as_matrix(X), Pairs.of(positive), "exponential", 1e-3).distance <= 1e-6

@@ -38,11 +38,12 @@ RADII = 2.0 ** np.arange(-2, 9)
 LARGEST_DRIFT = 1e-10
 """Of the scores along a solver's path, relative to their range."""
 
-SAMPLE_ROWS = 20_000
-SAMPLE_SHARE = 0.4
+SAMPLE_ROWS, LEAST_SAMPLE, LEAST_HINGE_SAMPLE = 20_000, 3_000, 10_000
+SAMPLE_SHARE = 0.2
 SAMPLE_TOL = 1e-4
-"""A first solve on so many rows, where they are at most this share of all, saves most of the
-steps on the whole; past this gap the sample's own noise is larger than what is left."""
+"""A first solve on this share of the rows, but no more than so many, saves most of the steps on
+the whole; a smaller sample saves none, least of all for the hinge, whose last steps it does not
+see. Past this gap the sample's own noise is larger than what is left."""
 
 
 @dataclass(frozen=True)
@@ -119,18 +120,30 @@ def _minimise(
         solver = choose_solver(X, loss, solver)
         run = partial(settled, SOLVERS[solver])
         if start is None:
-            start = np.zeros(X.shape[1])
-            if loss != "square" and pairs.n_rows * SAMPLE_SHARE >= SAMPLE_ROWS:
-                rows = sample_rows(pairs, SAMPLE_ROWS)
-                part = Pairs.of(pairs.positive[rows], pairs.weight[rows])
-                rough = _descend(
-                    X.take(rows), part, loss, alpha, start, SAMPLE_TOL, Progress(max_iter), run
-                )
-                start = rough.w
-                if solver == "newton" and loss != "hinge":
-                    run = partial(settled, partial(newton, matrix=NewtonMatrix(rough)))
+            start, matrix = _start_from_sample(X, pairs, loss, alpha, max_iter, solver)
+            if matrix is not None:
+                run = partial(settled, partial(newton, matrix=matrix))
         now = _descend(X, pairs, loss, alpha, start, tol, progress, run)
     return Fit.at(now, progress)
+
+
+def _start_from_sample(
+    X: Matrix, pairs: Pairs, loss: str, alpha: float, max_iter: int, solver: str
+) -> tuple[Array, NewtonMatrix | None]:
+    """Where to begin, and the first matrix; zero and none where a sample does not pay.
+
+    The copy of the sample's rows ends with this function.
+    """
+    start = np.zeros(X.shape[1])
+    size = sample_size(pairs.n_rows, loss)
+    if size == 0:
+        return start, None
+    rows = sample_rows(pairs, size)
+    part = Pairs.of(pairs.positive[rows], pairs.weight[rows])
+    run = partial(settled, SOLVERS[solver])
+    rough = _descend(X.take(rows), part, loss, alpha, start, SAMPLE_TOL, Progress(max_iter), run)
+    keep = solver == "newton" and loss != "hinge"
+    return rough.w, NewtonMatrix(rough) if keep else None
 
 
 def _descend(
@@ -189,6 +202,15 @@ def settled(run: Callable[..., Iterate], now: Iterate, stop: Stop, progress: Pro
         if stop(now) or progress.exhausted:
             return now
         progress.n_iter += 1  # a new start counts, so that there is an end to them
+
+
+def sample_size(n_rows: int, loss: str) -> int:
+    """Rows of a first solve; 0 where it does not pay."""
+    if loss == "square":  # one step solves it
+        return 0
+    size = min(SAMPLE_ROWS, int(SAMPLE_SHARE * n_rows))
+    least = LEAST_HINGE_SAMPLE if loss == "hinge" else LEAST_SAMPLE
+    return size if size >= least else 0
 
 
 def sample_rows(pairs: Pairs, n_rows: int) -> NDArray[np.intp]:

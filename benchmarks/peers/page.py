@@ -1,0 +1,337 @@
+"""The page of results, every number of it from the file of measurements."""
+
+from __future__ import annotations
+
+from statistics import median
+
+import numpy as np
+from harness import Page, growth_exponent, markdown_table
+
+from . import plan, races
+from .peer import Peer
+from .results import Results
+from .solvers import every_peer
+from .solvers.ours import name
+
+LARGE = 20_000
+"""Rows from which on the targets are asked."""
+
+LOOSE, CLOSE = 1e-3, 1e-6
+
+INTRO = """\
+Made by `python -m benchmarks.peers` from `peers.json`, which it fills. Each solver runs in a
+process of its own on the same data, loose tolerances first; the loosest that reaches a relative
+gap counts. Every solution is judged here, by the exact objective it claims to minimise
+(`benchmarks/peers/objectives.py`), and its gap is measured from the best lower bound that any
+solver's solutions gave (from the best solution for the pointwise hinge, which gives no bound).
+A first fit on 1000 rows loads and compiles, untimed; the programs' time for reading their files is
+taken off. All solvers may use every core. `alpha = 1e-3` throughout; up to a quarter of the rows
+of public data is kept for the test AUC. Ratios are times of everypair on every pair: above 1
+the peer is slower. Memory is the peak beyond the data, and for programs beyond one copy of them."""
+
+
+def intro(results: Results) -> str:
+    clock = {"wall": "Wall clock", "cpu": "CPU seconds of all threads (the machine was busy)"}
+    return f"{INTRO}\n\n{clock[results.clock]}; at most {results.limit:g} s a cell."
+
+
+def write(results: Results, page: Page) -> None:
+    page.add("Targets", targets(results))
+    page.add("Over every pair: peers that solve the same problem", _table(results, _same_problem))
+    page.add(
+        "Logistic over pairs beside logistic over points", _table(results, _points("logistic"))
+    )
+    hinges = _table(results, lambda p: _points("squared_hinge")(p) or _points("hinge")(p))
+    page.add("Hinges over pairs beside hinges over points", hinges)
+    page.add("Other objectives", _table(results, lambda p: p.problem == "other", other=True))
+    page.add("L1 path of 100 alphas", path_table(results))
+    page.add("AUC-RLS beside its BLAS limit", rls_table(results))
+    page.add("Kernel ROC-SVM beside SVC, 5,000 rows", kernel_table(results))
+    page.add("Growth", growth(results))
+    page.add("What each solves, and its warm-up", solvers_table(results))
+
+
+def _same_problem(peer: Peer) -> bool:
+    return peer.problem.startswith("pairs")
+
+
+def _points(loss: str):
+    return lambda peer: peer.problem.startswith(f"points {loss} ")
+
+
+def ours_beside(peer: Peer) -> str:
+    return name("logistic" if peer.problem == "other" else peer.problem.split()[1])
+
+
+# --- ratios -------------------------------------------------------------------------------
+
+
+def ratio(results: Results, task: str, peer: Peer, gap: float) -> tuple[float | None, bool]:
+    """Times of ours, and whether that is only a lower limit."""
+    ours = results.seconds_to(task, ours_beside(peer), gap)
+    if ours is None:
+        return None, False
+    theirs = results.seconds_to(task, peer.name, gap)
+    if theirs is not None:
+        return theirs / ours, False
+    cell = results.cells[f"{task} | {peer.name}"]
+    # The limit is one of wall time, so it says nothing about CPU seconds.
+    if cell["status"] == "over the limit" and results.clock == "wall" and "limit" in cell:
+        return cell["limit"] / ours, True
+    return None, False
+
+
+def _shown(results: Results, task: str, peer: Peer, gap: float) -> str:
+    value, at_least = ratio(results, task, peer, gap)
+    if value is None:
+        return "not reached"
+    if at_least:
+        return f"> {value:.0f} (over {results.limit:.0f} s)"
+    return f"{value:.2f}"
+
+
+def _seconds(value: float | None) -> str:
+    return "not reached" if value is None else f"{value:.3g} s"
+
+
+def _memory(cell: dict) -> str:
+    return f"{cell['peak'] / 2**20:.0f}" if "peak" in cell else ""
+
+
+def _size(cell: dict) -> str:
+    return "{:,} x {:,}".format(*cell["shape"]) if "shape" in cell else ""
+
+
+def _table(results: Results, wanted, other: bool = False) -> str:
+    header = ["data", "solver", f"time to {LOOSE:.0e}", f"time to {CLOSE:.0e}", "MB", "test AUC"]
+    if other:
+        header[2:4] = ["time", "our objective"]
+    rows = []
+    for task in _tasks(results):
+        cells = results.of_task(task)
+        peers = [every_peer()[key] for key in cells if wanted(every_peer()[key])]
+        beside = dict.fromkeys(ours_beside(peer) for peer in peers)
+        if not peers or not any(ours in cells for ours in beside):
+            continue
+        size = _size(cells[next(iter(beside))])
+        label = task.split()[0] + f", {size}"
+        for ours in beside:
+            times = [_seconds(results.seconds_to(task, ours, gap)) for gap in (LOOSE, CLOSE)]
+            rows.append([label, f"**{ours}**", *times, _memory(cells[ours]),
+                         f"{results.auc(task, ours):.4f}"])  # fmt: skip
+            theirs = [p for p in peers if ours_beside(p) == ours and p.name != ours]
+            rows += [["", *_row(results, task, peer, cells[peer.name], other)] for peer in theirs]
+    return markdown_table(header, rows) if rows else "No peer of this kind is installed."
+
+
+def _tasks(results: Results) -> list[str]:
+    grown = {*plan.ROWS, *plan.COLUMNS}
+    tasks = dict.fromkeys(key.split(" | ")[0] for key in results.cells)
+    return [t for t in tasks if t not in grown and t not in races.RACES]
+
+
+def _row(results: Results, task: str, peer: Peer, cell: dict, other: bool) -> list[str]:
+    if not cell.get("rungs"):
+        over = cell["status"] == "over the limit"
+        why = f"over {results.limit:.0f} s" if over else cell["status"]
+        return [peer.name, why, "", "", ""]
+    tail = [_memory(cell), f"{results.auc(task, peer.name):.4f}"]
+    if not other:
+        return [peer.name, *(_shown(results, task, peer, gap) for gap in (LOOSE, CLOSE)), *tail]
+    last = cell["rungs"][-1]
+    ours = results.seconds_to(task, ours_beside(peer), CLOSE)
+    best = results.bound(task, "pairs logistic")
+    times = f"{last[results.clock] / ours:.2f}" if ours else ""
+    above = f"{last['objective'] / best:.2f} of the least" if "objective" in last and best else ""
+    return [peer.name, times, above, *tail]
+
+
+# --- targets ------------------------------------------------------------------------------
+
+
+def targets(results: Results) -> str:
+    rows = [
+        _least(
+            "every peer with the same problem, gap 1e-6, slower by", results, _same_problem, 1.0
+        ),
+        _least("SVM^perf slower by", results, lambda p: p.name == "SVM^perf", 5.0),
+        _least(
+            "liblinear-ranksvm slower by", results, lambda p: p.name == "liblinear-ranksvm", 1.5
+        ),
+        _logistic_target(results),
+        *_race_targets(results),
+    ]
+    return markdown_table(["target", "asked", "measured", "holds", "where"], [r for r in rows if r])
+
+
+def _large(results: Results) -> list[str]:
+    return [
+        task
+        for task in _tasks(results)
+        if next(iter(results.of_task(task).values())).get("shape", [0])[0] >= LARGE
+    ]
+
+
+def _least(what: str, results: Results, wanted, asked: float) -> list[str] | None:
+    found = []
+    for task in _large(results):
+        for key in results.of_task(task):
+            peer = every_peer()[key]
+            if peer.needs != "everypair" and wanted(peer):
+                value, at_least = ratio(results, task, peer, CLOSE)
+                if value is not None:
+                    found.append((value, at_least, f"{peer.name}, {task}"))
+    if not found:
+        return None
+    value, at_least, where = min(found)
+    mark = "> " if at_least else ""
+    return [what, f">= {asked:g}", f"{mark}{value:.2f}", _holds(value >= asked), f"least: {where}"]
+
+
+def _holds(value: bool) -> str:
+    return "yes" if value else "**no**"
+
+
+def _logistic_target(results: Results) -> list[str] | None:
+    found = []
+    for task in _large(results):
+        ours = results.seconds_to(task, name("logistic"), CLOSE)
+        theirs = [
+            (seconds, key)
+            for key in results.of_task(task)
+            if key.startswith("LogisticRegression")
+            and (seconds := results.seconds_to(task, key, CLOSE)) is not None
+        ]
+        if ours and theirs:
+            seconds, key = min(theirs)
+            found.append((ours / seconds, f"{task}, {key}"))
+    if not found:
+        return None
+    value, where = max(found)
+    middle = median(value for value, _ in found)
+    return [
+        f"logistic over pairs / fastest LogisticRegression (median {middle:.2f})", "<= 1.0",
+        f"{value:.2f}", _holds(value <= 1.0), f"largest: {where}",
+    ]  # fmt: skip
+
+
+def _race_targets(results: Results) -> list[list[str]]:
+    rows = []
+    for race in races.PATHS:
+        found = _entries(results, race)
+        rivals = [f["seconds"] for key, f in found.items() if key != "everypair"]
+        if "everypair" in found and rivals:
+            value = found["everypair"]["seconds"] / min(rivals)
+            rows.append([f"{race} / faster of skglm and celer", "<= 1.5", f"{value:.2f}",
+                         _holds(value <= 1.5), "{} x {}".format(*races.PATHS[race])])  # fmt: skip
+    ratios = [(v, what) for f in _entries(results, "rls").values() for what, v in f.items()]
+    if ratios:
+        value, where = max(ratios)
+        rows.append(["AUC-RLS / its BLAS limit", "<= 1.3", f"{value:.2f}", _holds(value <= 1.3),
+                     f"largest: {where}"])  # fmt: skip
+    kernels = {k: f["ROCSVM seconds"] / f["SVC seconds"]
+               for k, f in _entries(results, "kernel").items()}  # fmt: skip
+    if kernels:
+        where = max(kernels, key=kernels.__getitem__)
+        rows.append(["kernel ROC-SVM / SVC, 5,000 rows", "<= 2", f"{kernels[where]:.2f}",
+                     _holds(kernels[where] <= 2), f"largest: {where}"])  # fmt: skip
+    return rows
+
+
+# --- races --------------------------------------------------------------------------------
+
+
+def _entries(results: Results, race: str) -> dict[str, dict]:
+    return {key: c["race"] for key, c in results.of_task(race).items() if "race" in c}
+
+
+def path_table(results: Results) -> str:
+    rows = []
+    for race, shape in races.PATHS.items():
+        cells = results.of_task(race)
+        found = _entries(results, race)
+        if "everypair" not in found:
+            continue
+        ours = found["everypair"]["seconds"]
+        for key in cells:
+            label = "{} x {}".format(*shape)
+            if key not in found:
+                rows.append([label, key, f"over {results.limit:.0f} s", "", ""])
+                continue
+            entry = found[key]
+            rows.append([label, key, f"{entry['seconds'] / ours:.2f}", f"{entry['gap']:.0e}",
+                         str(entry["nonzeros"])])  # fmt: skip
+    if not rows:
+        return "celer and skglm are not installed."
+    header = ["data", "path", "times everypair", "largest gap", "non-zeros at the end"]
+    return markdown_table(header, rows)
+
+
+def rls_table(results: Results) -> str:
+    rows = [
+        [what, f"{value:.2f}"]
+        for found in _entries(results, "rls").values()
+        for what, value in found.items()
+    ]
+    return markdown_table(["fit / linear algebra", "ratio"], rows)
+
+
+def kernel_table(results: Results) -> str:
+    rows = [
+        [key, f"{f['ROCSVM seconds'] / f['SVC seconds']:.2f}", f"{f['ROCSVM AUC']:.4f}",
+         f"{f['SVC AUC']:.4f}"]
+        for key, f in _entries(results, "kernel").items()
+    ]  # fmt: skip
+    return markdown_table(["data", "ROCSVM / SVC, time", "ROCSVM AUC", "SVC AUC"], rows)
+
+
+# --- growth -------------------------------------------------------------------------------
+
+
+def growth(results: Results) -> str:
+    parts = []
+    for what, tasks, axis in (("rows", plan.ROWS, 0), ("columns", plan.COLUMNS, 1)):
+        sizes = [int(task.split()[1].split("x")[axis]) for task in tasks]
+        rows = []
+        for peer in plan.GROWTH_PEERS:
+            if not any(f"{task} | {peer}" in results.cells for task in tasks):
+                continue
+            seconds = [results.seconds_to(task, peer, CLOSE) for task in tasks]
+            known = [(n, s) for n, s in zip(sizes, seconds, strict=True) if s is not None]
+            slope = (
+                f"{growth_exponent(*map(list, zip(*known, strict=True))):.2f}"
+                if len(known) > 1
+                else ""
+            )
+            shown = [_grown(results, task, peer, s) for task, s in zip(tasks, seconds, strict=True)]
+            rows.append([peer, *shown, slope])
+        fixed = tasks[0].split()[1].split("x")[1 - axis]
+        other = f"{fixed} columns" if axis == 0 else f"{int(fixed):,} rows"
+        header = ["solver", *(f"{n:,} {what}" for n in sizes), "exponent"]
+        parts.append(
+            f"Seconds to gap {CLOSE:.0e}, {other}, dense.\n\n{markdown_table(header, rows)}"
+        )
+    parts.append("![Objective gap against time](figures/peers-gap.svg)")
+    parts.append("![Time against rows and columns](figures/peers-growth.svg)")
+    return "\n\n".join(parts)
+
+
+def _grown(results: Results, task: str, peer: str, seconds: float | None) -> str:
+    if seconds is not None:
+        return f"{seconds:.3g}"
+    status = results.cells.get(f"{task} | {peer}", {}).get("status", "")
+    return f"over {results.limit:.0f} s" if status == "over the limit" else "not reached"
+
+
+# --- peers --------------------------------------------------------------------------------
+
+
+def solvers_table(results: Results) -> str:
+    rows = []
+    for peer in every_peer().values():
+        warm = [c["warm_up"] for key, c in results.cells.items()
+                if key.endswith(f"| {peer.name}") and "warm_up" in c]  # fmt: skip
+        shown = f"{np.median(warm):.2f}" if warm else f"skipped: {peer.missing or 'not run'}"
+        rows.append([peer.name, peer.problem, peer.solves, shown])
+    header = ["solver", "judged on", "it minimises", "warm-up, s (median)"]
+    return markdown_table(header, rows)

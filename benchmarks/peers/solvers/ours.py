@@ -1,0 +1,33 @@
+"""everypair: ``mean over pairs of phi(x_i.w - x_j.w) + alpha / 2 |w|^2``, no map needed."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ..peer import Answer, Peer, linear
+from ..tasks import Task
+
+
+def fit(loss: str, task: Task, tol: float) -> Answer:
+    from everypair import AUCClassifier
+
+    return linear(AUCClassifier(loss, alpha=task.alpha, tol=tol).fit(task.X, task.y), "none")
+
+
+LOSSES = ("logistic", "squared_hinge", "hinge")
+
+
+def name(loss: str) -> str:
+    return f"everypair {loss}"
+
+
+PEERS = tuple(
+    Peer(
+        name=name(loss),
+        needs="everypair",
+        problem=f"pairs {loss}",
+        solves="the problem itself; `tol` is the relative duality gap",
+        fit=partial(fit, loss),
+    )
+    for loss in LOSSES
+)

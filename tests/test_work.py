@@ -1,0 +1,213 @@
+"""What a fit costs, counted in work and not in seconds, so that a noisy machine sees a slow-down.
+
+The limits are a little above what the fits need today. A change that lowers them is welcome to
+lower the limits with it; one that needs more has to say why.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+from counting import counted_work, peak_per_row, rows
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from everypair import AUCRLS, AUCClassifier, MeasureSVM, RankOpt, auc_path, matrix
+from everypair.solvers import newton_cg, sphere
+from everypair.solvers import path as path_solver
+
+TALL = (60_000, 10)
+"""Enough rows for the first solve on a sample of them."""
+
+SMALL = (4000, 30)
+
+
+def linear(loss, shape=TALL, **parameters):
+    X, y = rows(*shape)
+    return lambda: AUCClassifier(loss, **parameters).fit(X, y), shape
+
+
+def on_sparse(loss):
+    n_rows, n_columns = 5000, 2000
+    rng = np.random.default_rng(0)
+    X = sparse.random(n_rows, n_columns, 0.01, format="csr", random_state=rng)
+    X = (X @ sparse.diags(np.geomspace(0.1, 3, n_columns))).tocsr()
+    signal = X @ rng.standard_normal(n_columns) + rng.logistic(size=n_rows)
+    y = signal > np.quantile(signal, 0.9)
+    return lambda: AUCClassifier(loss, alpha=1e-4).fit(X, y), X.shape
+
+
+def path():
+    X, y = rows(*SMALL)
+    return lambda: auc_path(X, y, n_alphas=30, eps=0.01, tol=1e-4), SMALL
+
+
+def rls():
+    X, y = rows(*TALL)
+    return lambda: AUCRLS().fit(X, y), TALL
+
+
+def measure(name, C):
+    X, y = rows(*SMALL, noise=0.1)  # with more, the bound of F1 is best at w = 0
+    return lambda: MeasureSVM(name, C=C).fit(X, y), SMALL
+
+
+def rankopt():
+    X, y = rows(*SMALL)
+    return lambda: RankOpt().fit(X, y), SMALL
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """The work does not depend on it, and waiting threads are no work."""
+    with threadpool_limits(1):
+        yield
+
+
+CASES = {
+    "logistic": (
+        partial(linear, "logistic"),
+        {"steps": 3, "passes": 10.5, "pair_sums": 10.5, "hessians": 0.7, "copies": 0.21,
+         "bytes": 125},
+    ),
+    "squared hinge": (
+        partial(linear, "squared_hinge"),
+        {"steps": 3, "passes": 10, "pair_sums": 10, "hessians": 0.7, "copies": 0.21, "bytes": 370},
+    ),
+    "hinge": (
+        partial(linear, "hinge"),
+        {"steps": 6, "passes": 34, "pair_sums": 66, "hessians": 5, "copies": 0.21, "bytes": 580},
+    ),
+    "square": (
+        partial(linear, "square"),
+        {"steps": 1, "passes": 4, "pair_sums": 4, "hessians": 1, "bytes": 100},
+    ),
+    "sigmoid": (
+        partial(linear, "sigmoid"),
+        {"steps": 5, "passes": 48, "pair_sums": 33, "hessians": 0.7, "products": 11, "copies": 0.21,
+         "bytes": 310},
+    ),
+    "logistic, CSR": (
+        partial(on_sparse, "logistic"),
+        {"steps": 8, "passes": 105, "pair_sums": 18, "products": 41, "bytes": 190},
+    ),
+    "squared hinge, CSR": (
+        partial(on_sparse, "squared_hinge"),
+        {"steps": 10, "passes": 265, "pair_sums": 23, "products": 118, "bytes": 360},
+    ),
+    "L1": (
+        partial(linear, "logistic", SMALL, penalty="l1", alpha=1e-2),
+        {"steps": 6, "passes": 24, "pair_sums": 23, "hessians": 3, "bytes": 390},
+    ),
+    "L1 path": (
+        path,
+        {"passes": 185, "pair_sums": 220, "hessians": 6, "copies": 0.7, "bytes": 490},
+    ),
+    "RLS": (rls, {"moments": 1, "bytes": 45}),
+    "MeasureSVM, area": (
+        partial(measure, "roc_area", 1e-3),
+        {"steps": 30, "cuts": 30, "passes": 60, "bytes": 165},
+    ),
+    "MeasureSVM, F1": (
+        partial(measure, "f1", 1.0),
+        {"steps": 100, "cuts": 100, "passes": 200, "bytes": 165},
+    ),
+    "RankOpt": (
+        rankopt,
+        {"steps": 4, "passes": 23, "pair_sums": 21, "copies": 0.5, "bytes": 380},
+    ),
+}  # fmt: skip
+
+
+def too_much(case: str, memory: bool = False) -> dict[str, tuple[float, float]]:
+    """``{what: (counted, limit)}`` of everything that is above its limit."""
+    make, limits = CASES[case]
+    fit, shape = make()
+    with counted_work(*shape) as work:
+        model = fit()
+    work["steps"] = np.sum(getattr(model, "n_iter_", 0))
+    if memory:
+        work["bytes"] = peak_per_row(fit, shape[0])
+    return {
+        what: (count, limits.get(what, 0))
+        for what, count in work.items()
+        if count > limits.get(what, 0) + 1e-9
+    }
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_fit_needs_no_more_work_than_it_did(case):
+    assert not too_much(case, memory=True)
+
+
+def without_sample(patch):
+    patch.setattr("everypair.solvers.choose.SAMPLE_SHARE", 0.0)
+
+
+def without_kept_matrix(patch):
+    patch.setattr("everypair.solvers.newton.GAIN_TO_KEEP", np.inf)
+
+
+def without_kept_matrix_on_paths(patch):
+    patch.setattr("everypair.solvers.prox_newton.GAIN_TO_KEEP", np.inf)
+
+
+def without_warm_start_on_paths(patch):
+    plain = path_solver.SparseProblem.fit
+
+    def cold(self, *args, **kwargs):
+        self.start_at(np.zeros(self.X.shape[1]))
+        self._working = None
+        return plain(self, *args, **kwargs)
+
+    patch.setattr(path_solver.SparseProblem, "fit", cold)
+
+
+def without_preconditioner(patch):
+    plain = newton_cg._diagonal
+    patch.setattr(newton_cg, "_diagonal", lambda now: np.full_like(plain(now), plain(now).mean()))
+
+
+def without_level(patch):
+    """Kelley's method: to the model's minimum at each step."""
+    patch.setattr(
+        "everypair.solvers.planes.Planes.nearest_at_level",
+        lambda self, centre, bound, best, log_multiplier: (self.minimum(), log_multiplier),
+    )
+
+
+def with_plain_gradients(patch):
+    patch.setattr(sphere, "climb_by_lbfgs", sphere.climb_by_gradients)
+
+
+def with_timid_roundings(patch):
+    """Three roundings of the hinge where one was enough."""
+    patch.setattr("everypair.solvers.huber.NARROWER", 1.5)
+
+
+def with_a_copy_of_X(patch):
+    plain = matrix.as_matrix
+    patch.setattr(matrix, "as_matrix", lambda X: plain(X.copy()))
+
+
+SABOTAGE = [
+    ("logistic", without_sample, "passes"),
+    ("hinge", without_sample, "pair_sums"),
+    ("hinge", without_kept_matrix, "hessians"),
+    ("hinge", with_timid_roundings, "pair_sums"),
+    ("logistic, CSR", without_preconditioner, "products"),
+    ("L1", without_kept_matrix_on_paths, "hessians"),
+    ("L1 path", without_warm_start_on_paths, "passes"),
+    ("MeasureSVM, F1", without_level, "cuts"),
+    ("RankOpt", with_plain_gradients, "passes"),
+    ("square", with_a_copy_of_X, "bytes"),
+    ("logistic, CSR", with_a_copy_of_X, "bytes"),
+]
+
+
+@pytest.mark.parametrize(("case", "sabotage", "noticed"), SABOTAGE)
+def test_the_guard_notices_what_makes_fits_slow(case, sabotage, noticed, monkeypatch):
+    sabotage(monkeypatch)
+    assert noticed in too_much(case, memory=noticed == "bytes")
