@@ -93,8 +93,9 @@ class ROCSVM(BinaryRanker):
         Pairs in the sum.
     pair_counts_ : PairCounts
         How many of all training pairs are satisfied, on the margin and violated.
-    margin_width_ : float
-        Pairs with a margin inside ``(rho - margin_width_, rho)`` count as on the margin.
+    margin_range_ : (low, high)
+        Pairs whose margin lies between the two count as on the margin; rho is one of them or
+        between them too.
     train_auc_ : float
         Exact AUC of the training scores, ties counted half.
     n_iter_ : int
@@ -207,8 +208,10 @@ class ROCSVM(BinaryRanker):
         self.objective_ = fit.objective * float(self.C) * float(self.margin) * total
         self.dual_gap_, self.n_iter_, self.history_ = fit.distance, fit.n_iter, fit.history
         self.n_pairs_ = pairs.n_pairs
-        self.margin_width_ = self.margin * fit.width
-        self.pair_counts_ = count_pair_statuses(positive, scores, self.margin, self.margin_width_)
+        high = float(self.margin) * fit.stretch
+        low = high * (1 - fit.width)
+        self.margin_range_ = low, high
+        self.pair_counts_ = count_pair_statuses(positive, scores, high, high - low)
         self.intercept_ = -np.array([self._choose_threshold(positive, scores, sample_weight)])
         if fit.distance > self.tol:
             warn_not_converged(
@@ -293,12 +296,9 @@ class ROCSVM(BinaryRanker):
         Row k of ``X_positive`` is held against row k of ``X_negative``; one of them may have a
         single row. `everypair.metrics.pair_status` does the same on scores.
         """
-        return pair_status(
-            self.decision_function(X_positive),
-            self.decision_function(X_negative),
-            float(self.margin),
-            self.margin_width_,
-        )
+        low, high = self.margin_range_
+        scores = self.decision_function(X_positive), self.decision_function(X_negative)
+        return pair_status(*scores, high, high - low)
 
     def kernel_gap(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Relative duality gap over the whole of the kernel's space, from the training data.
@@ -318,11 +318,12 @@ class ROCSVM(BinaryRanker):
         kernel = Kernel("linear") if self.kernel == "linear" else self._expansion.kernel
         pairs, total = self._pairs(X, positive, weight, Pairs.of(positive, weight))
         scale = float(self.C) * float(self.margin) * total
+        low, high = self.margin_range_
         return kernel_gap(
             kernel.on(X),
             pairs,
             float(self.margin) / (float(self.C) * total),
-            scores / float(self.margin),
+            scores / high,
             self.objective_ / scale,
-            self.margin_width_ / float(self.margin),
+            1 - low / high,
         )

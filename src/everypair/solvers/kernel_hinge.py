@@ -20,7 +20,7 @@ from everypair.low_rank import GrowingFactor
 from everypair.matrix import DenseMatrix, Matrix
 from everypair.pairs.listed import PairList
 from everypair.pairs.structure import Pairs
-from everypair.solvers.choose import NARROW, SOLVERS, Fit, choose_solver, settled
+from everypair.solvers.choose import SOLVERS, Fit, choose_solver, settled
 from everypair.solvers.huber import hinge_by_continuation, rounded_hinge
 from everypair.solvers.newton import newton
 from everypair.solvers.newton_cg import newton_cg
@@ -38,7 +38,8 @@ ROUGH_TOL = 1e-3
 FIRM = 1e-5
 MANY = 128
 """With a penalty of at least FIRM, in units of the kernel's diagonal, few Hessian products make
-a step, and they are cheaper than the Hessian from so many columns on."""
+a step, and they are cheaper than the Hessian from so many columns on. With less, products by the
+hundred do not make one, and the Hessian does."""
 
 FLOOR = 1e-2
 """Rows without a multiplier may get one later: they count as if it were this share of the
@@ -100,7 +101,7 @@ def minimise_in_kernel(
             last = complete or factor.rank >= max_rank
             start = np.concatenate([start, np.zeros(factor.rank - start.size)])
             progress = Progress(max_iter, verbose if last else 0)
-            products = factor.rank > (MANY if alpha >= FIRM * scale else NARROW)
+            products = factor.rank > MANY and alpha >= FIRM * scale
             now = hinge_by_continuation(
                 FactorMatrix(factor.features),
                 pairs,
