@@ -22,11 +22,11 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from everypair import ROCSVM, AUCClassifier, low_rank
-from everypair.data.toy import weston_toy
+from everypair.data.simulate import weston_toy
 from everypair.kernels import Kernel
 from everypair.low_rank import GrowingFactor
 from everypair.matrix import as_matrix
-from everypair.metrics.pair_status import pair_multipliers
+from everypair.metrics import pair_multipliers
 from everypair.pairs import Pairs
 from everypair.pairs.neighbors import neighbor_pairs
 from everypair.solvers.choose import minimise
@@ -413,6 +413,34 @@ def test_bad_input_is_named(imbalanced, change, message):
         weight = np.where(y, 0.0, 1.0)
     with pytest.raises(ValueError, match=message):
         ROCSVM(**change).fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+@pytest.mark.parametrize("pairs", ["all", "neighbors"])
+def test_weights_beyond_float64_are_named(imbalanced, size, pairs):
+    X, y = imbalanced
+    with pytest.raises(ValueError, match="leaves the range of float64: rescale sample_weight"):
+        ROCSVM(pairs=pairs).fit(X, y, sample_weight=np.full(y.size, size))
+
+
+def test_a_kernel_matrix_that_is_not_symmetric_gets_no_certificate(imbalanced):
+    X, y = imbalanced
+    K = X @ X.T + 10 * np.eye(y.size)
+    K[5, 2] += 1.0
+    with pytest.raises(ValueError, match=r"not symmetric: entry \(2, 5\)"):
+        ROCSVM(kernel="precomputed").fit(K, y)
+
+
+def test_kernel_gap_is_of_the_fit_whatever_is_set_after_it(imbalanced):
+    X, y = imbalanced
+    model = ROCSVM(C=1e-3).fit(X, y)
+    gap, scores = model.kernel_gap(X, y), model.decision_function(X)
+    model.set_params(C=5.0, margin=3.0, kernel="linear", pairs="neighbors")
+    assert model.kernel_gap(X, y) == gap
+    np.testing.assert_array_equal(model.decision_function(X), scores)
+    for labels in (y[:30], np.where(y, "a", "b"), y.reshape(-1, 1)):
+        with pytest.raises(ValueError, match="give the data of the fit"):
+            model.kernel_gap(X, labels)
 
 
 def test_three_classes_work_through_one_vs_rest(imbalanced):

@@ -9,14 +9,13 @@ rank leaves open is how much lower the objective would be over all of the space.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.kernels import BLOCK_ENTRIES, LowRank, TrainingKernel
-from everypair.low_rank import GrowingFactor
+from everypair.kernels import BLOCK_ENTRIES, TrainingKernel
+from everypair.low_rank import GrowingFactor, LowRank
 from everypair.matrix import DenseMatrix, Matrix
 from everypair.pairs.listed import PairList
 from everypair.pairs.structure import Pairs
@@ -44,14 +43,6 @@ hundred do not make one, and the Hessian does."""
 FLOOR = 1e-2
 """Rows without a multiplier may get one later: they count as if it were this share of the
 largest it can be."""
-
-
-@dataclass(frozen=True)
-class KernelFit:
-    fit: Fit
-    basis: LowRank
-    complete: bool
-    """Whether the factor leaves out no more than was asked for."""
 
 
 class FactorMatrix(DenseMatrix):
@@ -89,7 +80,7 @@ def minimise_in_kernel(
     tol: float,
     max_iter: int,
     verbose: int = 0,
-) -> KernelFit:
+) -> tuple[Fit, LowRank]:
     """Minimise ``hinge(s) + alpha / 2 |f|^2`` over the functions f that the pivots span."""
     factor = GrowingFactor(kernel)
     scale = float(pairs.weight @ factor.left) / float(pairs.weight.sum())
@@ -112,7 +103,7 @@ def minimise_in_kernel(
                 partial(settled, newton_cg if products else newton),
             )
             if last:
-                return KernelFit(Fit.at(now, progress), factor.low_rank, complete)
+                return Fit.at(now, progress), factor.low_rank
             importance = now.score_gradient**2 + (FLOOR * pairs.weight) ** 2
             start = now.w
             rank = min(GROWTH * rank, max_rank)
