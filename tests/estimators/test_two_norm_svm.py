@@ -138,6 +138,12 @@ def test_a_matrix_that_does_not_fit_in_memory_is_replaced_and_says_so(toy, monke
     assert model.dual_gap_ <= model.tol
 
 
+@pytest.mark.parametrize("max_rank", [None, 40])
+def test_verbose_prints_a_line_a_step(toy, max_rank, capsys):
+    model = TwoNormSVM(C=100.0, max_rank=max_rank, tol=1e-12, verbose=1).fit(*toy)
+    assert capsys.readouterr().out.count("relative gap") == model.n_iter_ > 1
+
+
 def test_best_intercept_equals_a_search():
     rng = np.random.default_rng(0)
     for trial in range(50):

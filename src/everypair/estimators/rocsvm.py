@@ -49,7 +49,7 @@ class ROCSVM(KernelRanker):
         ``"neighbors"`` is the paper's shortcut (section 3.3): the positives that are among the
         m nearest positives of some negative, each with its m nearest negatives.
     n_neighbors : int
-        m.
+        m. A row counts for as many neighbours as it weighs.
     kernel_tol : float
         f is sought in the span of some rows (pivots), enough of them to leave out at most
         this share of the kernel matrix' trace ...

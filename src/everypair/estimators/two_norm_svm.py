@@ -55,6 +55,8 @@ class TwoNormSVM(KernelRanker):
         Relative duality gap to reach.
     max_iter : int
         Newton steps at most.
+    verbose : int
+        1 prints a line a step.
 
     Attributes
     ----------
@@ -104,6 +106,7 @@ class TwoNormSVM(KernelRanker):
         "max_rank": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -116,6 +119,7 @@ class TwoNormSVM(KernelRanker):
         max_rank: int | None = None,
         tol: float = 1e-6,
         max_iter: int = 100,
+        verbose: int = 0,
     ):
         self.C = C
         self.kernel = kernel
@@ -125,6 +129,7 @@ class TwoNormSVM(KernelRanker):
         self.max_rank = max_rank
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit on rows X with labels y.
@@ -201,7 +206,7 @@ class TwoNormSVM(KernelRanker):
         K = kernel.columns(rows, None if rows.size == signs.size else rows)
         if self.kernel not in MERCER:
             refuse_not_psd(K)
-        fit = two_norm_svm_matrix(K, signs[rows], costs[rows], float(self.tol), int(self.max_iter))
+        fit = two_norm_svm_matrix(K, signs[rows], costs[rows], **self._settings())
         self._keep_expansion(kernel, rows, fit.coef, left_out=0.0)
         self._keep(fit)
         every, lift = np.empty(signs.size), np.zeros(signs.size)
@@ -218,11 +223,16 @@ class TwoNormSVM(KernelRanker):
 
         factor = GrowingFactor(kernel)
         factor.grow(costs, rank, 0.0)
-        fit = two_norm_svm(factor.features, signs, costs, float(self.tol), int(self.max_iter))
+        fit = two_norm_svm(factor.features, signs, costs, **self._settings())
         coefficients = factor.low_rank.coefficients(fit.coef)
         self._keep_expansion(kernel, factor.pivots, coefficients, factor.left_out)
         self._keep(fit)
         return fit.scores, np.where(costs > 0, signs * fit.slacks, 0.0)
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "tol": float(self.tol), "max_iter": int(self.max_iter), "verbose": int(self.verbose),
+        }  # fmt: skip
 
     def _keep(self, fit: Any) -> None:
         self.intercept_ = np.array([fit.intercept])

@@ -64,7 +64,7 @@ def best_intercept(signs: Array, scores: Array, costs: Array) -> float:
 
 
 def two_norm_svm(
-    features: Array, signs: Array, costs: Array, tol: float, max_iter: int
+    features: Array, signs: Array, costs: Array, tol: float, max_iter: int, verbose: int = 0
 ) -> TwoNormFit:
     """Newton steps on the rows that fall short, until the relative gap is at most ``tol``.
 
@@ -75,7 +75,9 @@ def two_norm_svm(
     w, scores, n_iter = np.zeros(n_features), np.zeros(n_rows), 0
     while True:
         accuracy = tol if share == 1 else max(tol, ROUGH_TOL)
-        now = _descend(features, signs, share * costs, w, scores, n_iter, accuracy, max_iter)
+        now = _descend(
+            features, signs, share * costs, w, scores, n_iter, accuracy, max_iter, verbose
+        )
         if share == 1:
             return now
         w, scores, n_iter, share = now.coef, now.scores, now.n_iter, min(1.0, 10 * share)
@@ -90,6 +92,7 @@ def _descend(
     n_iter: int,
     tol: float,
     max_iter: int,
+    verbose: int,
 ) -> TwoNormFit:
     def at(w: Array, scores: Array, n_iter: int) -> TwoNormFit:
         b = best_intercept(signs, scores, costs)
@@ -122,7 +125,16 @@ def _descend(
         if best is now:
             break
         now = best
+        _say(now, verbose)
     return now
+
+
+def _say(now: TwoNormFit, verbose: int) -> None:
+    if verbose:
+        print(
+            f"[everypair] step {now.n_iter}: objective {now.objective:.9g}, "
+            f"relative gap {now.gap:.1e}"
+        )
 
 
 def _lifted_factor(matrix: Array) -> tuple[Array, bool]:
@@ -161,7 +173,7 @@ class NoFactorError(Exception):
 
 
 def two_norm_svm_matrix(
-    K: Array, signs: Array, costs: Array, tol: float, max_iter: int
+    K: Array, signs: Array, costs: Array, tol: float, max_iter: int, verbose: int = 0
 ) -> TwoNormFit:
     """The same for ``f = K beta``: each Newton step is exact on the rows S that fall short,
 
@@ -184,6 +196,7 @@ def two_norm_svm_matrix(
 
     start = _hard_margin(K, ridge, signs, float(costs.sum()))
     now = best = at(start, K @ start, 1)
+    _say(now, verbose)
     while best.gap > tol and now.n_iter < max_iter:
         short = np.flatnonzero(now.slacks)
         block = K[np.ix_(short, short)]
@@ -205,6 +218,7 @@ def two_norm_svm_matrix(
             trial = at(beta, scores, now.n_iter + 1)
             length /= 2
         now = trial
+        _say(now, verbose)
         if now.gap < best.gap:
             best = now
     return replace(best, n_iter=now.n_iter)
