@@ -1,4 +1,4 @@
-"""Pivoted Cholesky: the kernel matrix from a few of its columns."""
+"""Kernels by blocks, columns and expansions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 from sklearn.svm import SVC
 
-from everypair.kernels import Kernel, check_symmetric, default_gamma, pivoted_cholesky
+from everypair.kernels import Kernel, check_symmetric, default_gamma
+from everypair.low_rank import GrowingFactor
 
 
 @pytest.fixture
@@ -34,59 +35,30 @@ def whole(kernel, X):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.csc_array])
 @pytest.mark.parametrize("name", KERNELS)
-def test_factor_reproduces_the_kernel_matrix(X, name):
+def test_diagonal_and_columns_are_those_of_the_matrix(X, name, form):
     K = whole(KERNELS[name], X)
-    basis = pivoted_cholesky(KERNELS[name].on(X), tol=1e-12, max_rank=80)
-    np.testing.assert_allclose(basis.features @ basis.features.T, K, atol=1e-5)
-    if name == "linear":
-        assert basis.pivots.size == 5
+    rows, columns = np.array([3, 70, 12]), np.array([5, 3])
+    shaped = X if name == "laplacian" else form(X)
+    for kernel in (KERNELS[name].on(shaped), Kernel("precomputed").on(form(K))):
+        np.testing.assert_allclose(kernel.diagonal(), K.diagonal(), atol=1e-12)
+        np.testing.assert_allclose(kernel.columns(columns), K[:, columns], atol=1e-12)
+        np.testing.assert_allclose(kernel.columns(columns, rows), K[rows][:, columns], atol=1e-12)
+        scores = kernel.expansion(columns).scores(kernel.X, np.array([1.0, -2.0]))
+        np.testing.assert_allclose(scores, K[:, columns] @ [1.0, -2.0], atol=1e-12)
 
 
-@pytest.mark.parametrize("tol", [0.5, 0.1, 1e-3])
-def test_trace_left_out_is_what_it_says_and_at_most_tol(X, tol):
-    K = whole(KERNELS["rbf"], X)
-    basis = pivoted_cholesky(KERNELS["rbf"].on(X), tol=tol, max_rank=80)
-    left = np.trace(K - basis.features @ basis.features.T) / np.trace(K)
-    assert basis.left_out == pytest.approx(left, abs=1e-12)
-    assert left <= tol
-    shorter = pivoted_cholesky(KERNELS["rbf"].on(X), tol=0, max_rank=basis.pivots.size - 1)
-    assert shorter.left_out > tol
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_a_function_is_a_kernel_whatever_it_returns(X, form):
+    own = Kernel(lambda X, Z: form(np.exp(-0.3 * ((X[:, None] - Z[None]) ** 2).sum(axis=2)))).on(X)
+    rows = np.arange(80)
+    np.testing.assert_allclose(own.columns(rows), whole(KERNELS["rbf"], X), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", KERNELS)
-def test_coefficients_on_the_pivots_give_the_scores_back(X, name):
-    rng = np.random.default_rng(1)
-    kernel = KERNELS[name].on(X)
-    basis = pivoted_cholesky(kernel, tol=1e-6, max_rank=40)
-    w = rng.standard_normal(basis.pivots.size)
-    scores = kernel.expansion(basis.pivots).scores(X, basis.coefficients(w))
-    np.testing.assert_allclose(scores, basis.features @ w, atol=1e-6)
-    matrix = Kernel("precomputed").on(whole(KERNELS[name], X))
-    again = pivoted_cholesky(matrix, tol=1e-6, max_rank=40)
-    assert again.pivots.size == basis.pivots.size
-    w = rng.standard_normal(again.pivots.size)
-    scores = matrix.expansion(again.pivots).scores(matrix.X, again.coefficients(w))
-    np.testing.assert_allclose(scores, again.features @ w, atol=1e-6)
-
-
-def test_sparse_and_narrow_rows_give_the_same_factor(X):
-    X = X.astype(np.float32)
-    dense = pivoted_cholesky(KERNELS["rbf"].on(X.astype(float)), tol=1e-3, max_rank=80)
-    for shaped in (X, sparse.csr_matrix(X), sparse.csc_array(X)):
-        other = pivoted_cholesky(KERNELS["rbf"].on(shaped), tol=1e-3, max_rank=80)
-        np.testing.assert_array_equal(other.pivots, dense.pivots)
-        np.testing.assert_allclose(other.features, dense.features, atol=1e-9)
-
-
-def test_a_function_is_a_kernel(X):
-    named = pivoted_cholesky(KERNELS["rbf"].on(X), tol=1e-3, max_rank=80)
-
-    def rbf(X, Z):
-        return np.exp(-0.3 * ((X[:, None] - Z[None]) ** 2).sum(axis=2))
-
-    own = pivoted_cholesky(Kernel(rbf).on(X), tol=1e-3, max_rank=80)
-    np.testing.assert_allclose(own.features, named.features, atol=1e-9)
+def test_an_empty_expansion_is_zero(X):
+    nothing = KERNELS["rbf"].on(X).expansion(np.empty(0, dtype=np.intp))
+    np.testing.assert_array_equal(nothing.scores(X, np.empty(0)), np.zeros(80))
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
@@ -98,20 +70,31 @@ def test_gamma_scale_is_that_of_scikit_learn(X, form):
     assert default_gamma(form(np.ones((3, 2))), "scale") == 1.0
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.csc_array])
+def test_a_matrix_that_is_not_symmetric_is_refused_by_its_worst_entry(form):
+    K = np.random.default_rng(1).standard_normal((3000, 7))
+    K = K @ K.T
+    check_symmetric(form(K))
+    check_symmetric(form(K + 1e-12 * np.triu(K)))
+    check_symmetric(form(K.astype(np.float32)))
+    K[2900, 15] += 0.5
+    K[40, 41] += 1.5
+    with pytest.raises(
+        ValueError, match=r"not symmetric: entry \(40, 41\) is .* and entry \(41, 40"
+    ):
+        check_symmetric(form(K))
+
+
 def test_kernel_matrix_is_never_built_whole():
     X = np.random.default_rng(2).standard_normal((8000, 3))
     kernel = Kernel("rbf", gamma=0.1).on(X)
     tracemalloc.start()
-    basis = pivoted_cholesky(kernel, tol=1e-3, max_rank=1000)
+    factor = GrowingFactor(kernel)
+    factor.grow(np.ones(8000), 256, 1e-3)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert basis.left_out <= 1e-3
+    assert factor.left_out <= 1e-3
     assert peak < 8000 * 8000 * 8 / 10
-
-
-def test_repeated_rows_need_no_further_columns(X):
-    basis = pivoted_cholesky(KERNELS["rbf"].on(np.vstack([X, X, X])), tol=1e-12, max_rank=240)
-    assert basis.pivots.size <= 80
 
 
 @pytest.mark.parametrize(
@@ -126,7 +109,7 @@ def test_repeated_rows_need_no_further_columns(X):
 )
 def test_errors_say_what_to_do(X, make, message):
     with pytest.raises(ValueError, match=message):
-        pivoted_cholesky(make(X), tol=1e-6, max_rank=10)
+        GrowingFactor(make(X)).grow(np.ones(80), 10, 1e-6)
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csc_array])

@@ -1,13 +1,10 @@
-"""Kernels are linear in disguise: K ~ G G', the linear solver on G, back to the rows.
-
-Pivoted Cholesky builds G a column at a time, each from one column of K, always for the row
-that is explained worst so far; it stops when what is left of the trace of K is small. Only
-the diagonal and the columns of the chosen rows (the pivots) are ever computed.
+"""Kernels: values between rows in blocks, the training matrix by its columns, expansions.
 
     kernel = Kernel("rbf", gamma="scale").on(X)
-    basis = pivoted_cholesky(kernel, tol=1e-8, max_rank=1000)
-    w = ...                                   # any linear solver on basis.features
-    basis.coefficients(w)                     # f(x) = sum_r coefficients_r k(x, x_pivot_r)
+    kernel.diagonal(), kernel.columns(rows)      # never the whole matrix
+    kernel.expansion(rows).scores(Z, a)          # sum_r a_r k(z, x_r)
+
+`low_rank` turns them into features for a linear solver.
 """
 
 from __future__ import annotations
@@ -19,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import solve_triangular
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 Array = NDArray[np.float64]
@@ -36,8 +32,8 @@ DIAGONAL_ROWS = 64
 TILE = 128
 """Rows and columns of a square of a matrix that is compared with its mirror image."""
 
-NOT_PSD = 1e-6
-"""A diagonal that falls below zero by this share of its largest is no rounding."""
+ASYMMETRY = 1e-6
+"""Of the largest entry: two halves of a matrix that differ by more are no rounding."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +56,7 @@ class Kernel:
                 raise ValueError(
                     f"kernel='precomputed' needs a square matrix, but X has shape {X.shape}."
                 )
+            check_symmetric(X)
             return TrainingKernel(self, X)
         if sparse.issparse(X):
             X = X.tocsr()
@@ -80,7 +77,8 @@ class Kernel:
 
     def _block(self, X: Any, Z: Any) -> Any:
         if callable(self.function):
-            values = np.asarray(self.function(X, Z))
+            values = self.function(X, Z)
+            values = np.asarray(values.toarray() if sparse.issparse(values) else values)
             if values.shape != (X.shape[0], Z.shape[0]):
                 raise ValueError(
                     f"The kernel returned shape {values.shape} for {X.shape[0]} and {Z.shape[0]} "
@@ -111,20 +109,24 @@ class TrainingKernel:
 
     def diagonal(self) -> Array:
         if self._precomputed:
-            return np.array(self.X.diagonal(), dtype=np.float64)
+            return refuse_not_finite(np.array(self.X.diagonal(), dtype=np.float64))
         out = np.empty(self.n_rows)
         for start in range(0, self.n_rows, DIAGONAL_ROWS):
             block = self.X[start : start + DIAGONAL_ROWS]
             out[start : start + DIAGONAL_ROWS] = self.kernel.values(block, block).diagonal()
-        return out
+        return refuse_not_finite(out)
 
-    def column(self, row: int) -> Array:
-        """k(x_i, x_row) for every i."""
+    def columns(self, columns: Index, rows: Index | None = None) -> Array:
+        """k(x_i, x_r) for each r of ``columns`` and every i, or each of ``rows``; a new array."""
         if self._precomputed:
-            column = self.X[:, [row]]
-            column = column.toarray() if sparse.issparse(column) else column
-            return np.asarray(column[:, 0], dtype=np.float64)
-        return self.kernel.values(self.X, self.X[[row]])[:, 0]
+            values = self.X[:, columns]
+            values = values if rows is None else values[rows]
+            values = values.toarray() if sparse.issparse(values) else values
+            values = np.asarray(values, dtype=np.float64)
+        else:
+            X = self.X if rows is None else self.X[rows]
+            values = self.kernel.values(X, self.X[columns])
+        return refuse_not_finite(values)
 
     def expansion(self, rows: Index) -> Expansion:
         """What is needed to evaluate k(x, x_row) for new x."""
@@ -142,7 +144,9 @@ class Expansion:
 
     def scores(self, X: Any, coefficients: Array) -> Array:
         """``sum_r coefficients_r k(x, x_r)`` for each row of X, a block of rows at a time."""
-        out = np.empty(X.shape[0])
+        out = np.zeros(X.shape[0])
+        if self.rows.size == 0:  # f = 0
+            return out
         step = max(1, BLOCK_ENTRIES // max(1, X.shape[1], self.rows.size))
         for start in range(0, X.shape[0], step):
             block = X[start : start + step]
@@ -154,80 +158,37 @@ class Expansion:
         return out
 
 
-@dataclass(frozen=True)
-class LowRank:
-    """``K ~ features @ features.T``, exact in the rows and columns of the pivots."""
-
-    features: Array
-    pivots: Index
-    left_out: float
-    """What is left of the trace, as a share of it."""
-
-    def coefficients(self, w: Array) -> Array:
-        """a with ``sum_r a_r k(x, x_pivot_r) = g(x) . w``, g(x_i) being row i of the features."""
-        triangle = self.features[self.pivots]
-        return solve_triangular(triangle, w, lower=True, trans="T", check_finite=False)
-
-
-def pivoted_cholesky(kernel: TrainingKernel, tol: float, max_rank: int) -> LowRank:
-    """G with ``trace(K - G G') <= tol trace(K)``, or of rank ``max_rank`` where that comes first.
-
-    Costs n r^2 for rank r, and n r numbers of memory.
-    """
-    left = kernel.diagonal()
-    if not np.all(np.isfinite(left)):
-        raise ValueError("The kernel has NaN or infinite values: rescale X or lower the degree.")
-    largest, trace = float(left.max(initial=0.0)), float(left.sum())
-    _refuse_negative(left, largest)
-    max_rank = min(max_rank, kernel.n_rows)
-    # A row a feature: each is written and read in one stretch.
-    features = np.empty((min(max_rank, 64), kernel.n_rows))
-    pivots: list[int] = []
-    while len(pivots) < max_rank and left.sum() > tol * trace:
-        rank, pivot = len(pivots), int(np.argmax(left))
-        if left[pivot] <= np.finfo(float).eps * largest:
-            break
-        if rank == len(features):
-            more = np.empty((min(rank, max_rank - rank), kernel.n_rows))
-            features = np.concatenate([features, more])
-        feature = kernel.column(pivot)
-        feature -= features[:rank, pivot] @ features[:rank]
-        root = np.sqrt(left[pivot])
-        feature /= root
-        feature[pivots] = 0.0
-        feature[pivot] = root
-        features[rank] = feature
-        pivots.append(pivot)
-        left -= feature**2
-        left[pivots] = 0.0
-        _refuse_negative(left, largest)
-        np.maximum(left, 0.0, out=left)
-    share = float(left.sum()) / trace if trace > 0 else 0.0
-    return LowRank(features[: len(pivots)].T, np.array(pivots, dtype=np.intp), share)
-
-
-def _refuse_negative(left: Array, largest: float) -> None:
-    if left.size and left.min() < -NOT_PSD * max(largest, np.finfo(float).tiny):
+def refuse_not_finite(values: Array) -> Array:
+    if not np.all(np.isfinite(values)):
         raise ValueError(
-            "The kernel is not positive semi-definite: a pivot of its Cholesky factor is "
-            f"{left.min():.1e}. Use a Mercer kernel such as 'rbf' or 'poly' with coef0 >= 0."
+            "The kernel has NaN or infinite values: rescale X, or give a lower or a whole degree."
         )
+    return values
 
 
 def check_symmetric(K: Any) -> None:
-    """Refuse a kernel matrix with ``k(x, z) != k(z, x)`` beyond rounding."""
+    """Refuse a matrix whose two halves differ by more than rounding, naming the entry."""
     # The diagonal of a kernel holds its largest entry.
-    largest = float(np.max(np.abs(K.diagonal()), initial=0.0))
+    worst, at = ASYMMETRY * float(np.max(np.abs(K.diagonal()), initial=0.0)), None
     if sparse.issparse(K):
-        apart = float(abs(K - K.T).max())
+        apart = abs(K - K.T).tocoo()
+        if apart.nnz and apart.data.max() > worst:
+            place = int(np.argmax(apart.data))
+            at = int(apart.row[place]), int(apart.col[place])
     else:
-        tiles = [slice(b, b + TILE) for b in range(0, K.shape[0], TILE)]
-        below = ((i, j) for k, i in enumerate(tiles) for j in tiles[: k + 1])
-        apart = max(float(np.abs(K[i, j] - K[j, i].T).max()) for i, j in below)
-    if apart > NOT_PSD * largest:
+        tiles = [slice(start, start + TILE) for start in range(0, K.shape[0], TILE)]
+        for k, rows in enumerate(tiles):
+            for columns in tiles[: k + 1]:
+                with np.errstate(invalid="ignore"):  # what is not finite is refused elsewhere
+                    gap = np.abs(K[rows, columns] - K[columns, rows].T)
+                if gap.max() > worst:
+                    row, column = divmod(int(np.argmax(gap)), gap.shape[1])
+                    worst, at = float(gap.max()), (rows.start + row, columns.start + column)
+    if at is not None:
+        i, j = sorted(at)
         raise ValueError(
-            f"The kernel matrix is not symmetric: two of its entries that should be equal differ "
-            f"by {apart:.3g}. Give k(x, z) between the training rows, which is k(z, x)."
+            f"The kernel matrix is not symmetric: entry ({i}, {j}) is {K[i, j]:g} and entry "
+            f"({j}, {i}) is {K[j, i]:g}. Give K[i, j] = k(x_i, x_j)."
         )
 
 

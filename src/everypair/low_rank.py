@@ -13,13 +13,14 @@ right one: leaving R out of the kernel costs ``c' R c / (2 alpha)`` of the dual 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
-from everypair.kernels import NOT_PSD, LowRank, TrainingKernel
+from everypair.kernels import TrainingKernel
 from everypair.threads import one_blas_thread, over_rows
 
 Array = NDArray[np.float64]
@@ -30,8 +31,26 @@ BLOCK_COLUMNS = 128
 ROUNDING = 1e-13
 """A remainder below this share of the largest diagonal entry is rounding, not a direction."""
 
+NOT_PSD = 1e-6
+"""A diagonal that falls below zero by this share of its largest is no rounding."""
+
 MEMORY_SHARE = 0.5
 """Of the memory that is free, the part that a factor and its Hessian may take."""
+
+
+@dataclass(frozen=True)
+class LowRank:
+    """``K ~ features @ features.T``, exact in the rows and columns of the pivots."""
+
+    features: Array
+    pivots: Index
+    left_out: float
+    """What is left of the trace, as a share of it."""
+
+    def coefficients(self, w: Array) -> Array:
+        """a with ``sum_r a_r k(x, x_pivot_r) = g(x) . w``, g(x_i) being row i of the features."""
+        triangle = self.features[self.pivots]
+        return solve_triangular(triangle, w, lower=True, trans="T", check_finite=False)
 
 
 class GrowingFactor:
@@ -40,7 +59,6 @@ class GrowingFactor:
     def __init__(self, kernel: TrainingKernel):
         self.kernel = kernel
         self.left = kernel.diagonal()
-        _refuse_not_finite(self.left)
         self._largest = float(self.left.max(initial=0.0))
         self._trace = float(self.left.sum())
         self._refuse_negative()
@@ -94,7 +112,7 @@ class GrowingFactor:
     def _add(self, room: Array, chosen: Index) -> None:
         """Append the columns of the chosen rows; those that hang on the others are left out."""
         n_rows, rank = room.shape[0], self.rank
-        columns, known = self._columns(chosen), room[chosen, :rank].T
+        columns, known = self.kernel.columns(chosen), room[chosen, :rank].T
 
         def free_of_known(start: int, stop: int) -> None:
             columns[start:stop] -= room[start:stop, :rank] @ known
@@ -120,29 +138,17 @@ class GrowingFactor:
         self.left[chosen] = 0.0  # pivots, and rows that they explain to rounding
         self.left[self.pivots] = 0.0
 
-    def _columns(self, rows: Index) -> Array:
-        kernel = self.kernel
-        if kernel.kernel.function == "precomputed":
-            columns = kernel.X[:, rows]
-            columns = columns.toarray() if hasattr(columns, "toarray") else columns
-            columns = np.array(columns, dtype=np.float64)
-        else:
-            columns = kernel.kernel.values(kernel.X, kernel.X[rows])
-        _refuse_not_finite(columns)
-        return columns
-
     def _refuse_negative(self) -> None:
         least = float(self.left.min(initial=0.0))
         if least < -NOT_PSD * max(self._largest, np.finfo(float).tiny):
-            raise ValueError(
-                "The kernel is not positive semi-definite: a pivot of its Cholesky factor is "
-                f"{least:.1e}. Use a Mercer kernel such as 'rbf' or 'poly' with coef0 >= 0."
-            )
+            raise not_psd(f"a pivot of its Cholesky factor is {least:.1e}")
 
 
-def _refuse_not_finite(values: Array) -> None:
-    if not np.all(np.isfinite(values)):
-        raise ValueError("The kernel has NaN or infinite values: rescale X or lower the degree.")
+def not_psd(why: str) -> ValueError:
+    return ValueError(
+        f"The kernel is not positive semi-definite: {why}. "
+        "Use a Mercer kernel such as 'rbf' or 'poly' with coef0 >= 0."
+    )
 
 
 def available_memory() -> float:

@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from everypair import ROCSVM, AUCClassifier, MeasureSVM
+from everypair import ROCSVM, AUCClassifier, MeasureSVM, low_rank
 from everypair.measures import ContingencyMeasure, measure_of
 
 CHECKED = [
@@ -252,17 +252,62 @@ def test_linear_kernel_by_the_kernel_route_is_the_linear_fit(measure):
 def test_rbf_scores_of_the_training_rows_come_back_from_the_pivots():
     X, y = small(150)
     model = MeasureSVM("f1", kernel="rbf", C=0.1).fit(X, y)
-    assert model.kernel_left_out_ <= 1e-8
+    assert model.kernel_left_out_ <= 1e-10
     scores = model.decision_function(X)
     assert model.measure_.value(y == 1, scores) == model.train_value_
     assert model.objective_ >= 0.1 * model.measure_.most_violated(y == 1, scores).slack(scores)
-    same = rbf_kernel(X, X[model.pivots_], gamma=1 / 4) @ model.dual_coef_[0]
+    same = rbf_kernel(X, X[model.support_], gamma=1 / 4) @ model.dual_coef_[0]
     np.testing.assert_allclose(scores, same + model.intercept_, atol=1e-10)
 
 
-def test_too_low_a_rank_warns():
-    with pytest.warns(ConvergenceWarning, match="5 columns leave out .* raise max_rank"):
-        MeasureSVM(kernel="rbf", max_rank=5).fit(*small())
+def test_a_low_rank_says_what_it_leaves_out_and_memory_bounds_it(monkeypatch):
+    X, y = small()
+    model = MeasureSVM(kernel="rbf", max_rank=5).fit(X, y)
+    assert model.support_.size <= 5
+    assert model.kernel_left_out_ > 1e-3
+    monkeypatch.setattr(low_rank, "available_memory", lambda: 2 * 8 * (2 * 60 * 4 + 3 * 4**2 + 1))
+    with pytest.warns(UserWarning, match="60 rows and 60 columns does not fit in memory"):
+        assert MeasureSVM(kernel="rbf").fit(X, y).support_.size <= 4
+
+
+def test_an_offset_does_not_change_the_rbf_kernel():
+    X, y = small()
+    X = np.round(X * 2**10) / 2**10  # digits that an offset of 2^26 keeps
+    plain, moved = (MeasureSVM(kernel="rbf", gamma=0.3, C=0.1).fit(x, y) for x in (X, X + 2**26))
+    assert moved.objective_ == pytest.approx(plain.objective_, rel=2e-3)
+
+
+def test_a_kernel_that_vanishes_predicts_alike_for_all():
+    X, y = small()
+    with pytest.warns(ConvergenceWarning, match="w = 0"):
+        model = MeasureSVM(kernel="poly").fit(0 * X, y)
+    assert np.ptp(model.decision_function(X)) == 0
+
+
+def test_another_kernel_set_after_the_fit_changes_no_prediction(cancer):
+    X, y = cancer
+    for kernel, other in (("linear", "rbf"), ("rbf", "linear")):
+        model = MeasureSVM("f1", C=0.01, kernel=kernel).fit(X, y)
+        before = model.decision_function(X)
+        np.testing.assert_array_equal(model.set_params(kernel=other).decision_function(X), before)
+
+
+def test_a_measure_that_changes_between_fits_is_fitted_as_it_is(cancer):
+    X, y = cancer
+
+    class OwnFBeta(ContingencyMeasure):
+        beta = 0.05
+
+        def of_table(self, a, b, c, d):
+            more = 1 + self.beta**2
+            return more * a / (more * a + b + self.beta**2 * c)
+
+    measure = OwnFBeta()
+    MeasureSVM(measure, C=1e-3).fit(X, y)
+    measure.beta = 3.0
+    ours = MeasureSVM(measure, C=1e-3).fit(X, y)
+    theirs = MeasureSVM("fbeta", beta=3.0, C=1e-3).fit(X, y)
+    assert ours.objective_ == pytest.approx(theirs.objective_, rel=2e-3)
 
 
 @pytest.mark.parametrize("k", [7, 0.2, "1.5p"])
@@ -296,9 +341,9 @@ def test_rules_of_the_other_measures(cancer):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"measure": "precision_at_k"}, "k=None is not understood"),
-        ({"measure": "precision_at_k", "k": 61}, "k=61 is out of range: there are 60 rows"),
-        ({"measure": "recall_at_k", "k": "9p"}, "out of range"),
+        ({"measure": "precision_at_k"}, "k=None is not a number of rows"),
+        ({"measure": "precision_at_k", "k": 61}, "k=61 means 61 of 60 rows"),
+        ({"measure": "recall_at_k", "k": "9p"}, "of 60 rows"),
         ({"measure": "partial_roc_area", "fpr": (0.2, 0.1)}, "0 <= low < high <= 1"),
         ({"measure": lambda a, b, c, d: a / (a + b)}, "nan for the table a=0, b=0"),
         ({"measure": lambda a, b, c, d: b}, "higher must be better"),
@@ -306,11 +351,22 @@ def test_rules_of_the_other_measures(cancer):
         ({"kernel": "sigmoid", "gamma": 5.0, "coef0": -3.0}, "not positive semi-definite"),
         ({"kernel": lambda X, Z: X}, "The kernel returned shape"),
         ({"kernel": "precomputed"}, "square matrix"),
+        ({"kernel": "poly", "degree": 2.5}, "a lower or a whole degree"),
+        ({"C": 1e300}, r"C=1e\+300 is too large"),
+        ({"measure": "fbeta", "beta": 1e-200}, "beta=1e-200 must be"),
+        ({"measure": "fbeta", "beta": 1e160}, r"beta=1e\+160 must be"),
     ],
 )
 def test_errors_say_what_to_do(options, message):
     with pytest.raises(ValueError, match=message):
         MeasureSVM(**options).fit(*small())
+
+
+@pytest.mark.parametrize(("measure", "C"), [("roc_area", 1.0), ("f1", 1.0), ("f1", 1e-300)])
+def test_features_or_c_too_small_to_matter_are_named(measure, C):
+    X, y = small()
+    with pytest.warns(ConvergenceWarning, match="too small for features of this size"):
+        MeasureSVM(measure, C=C).fit(X * 1e-160, y)
 
 
 def test_one_class_is_refused():
@@ -353,7 +409,7 @@ def test_refitting_with_another_kernel_leaves_nothing_behind(cancer):
     model = MeasureSVM("f1", C=0.01, kernel="rbf").fit(X, y)
     model.set_params(kernel="linear").fit(X, y)
     assert hasattr(model, "coef_")
-    for name in ("dual_coef_", "pivots_", "kernel_left_out_"):
+    for name in ("dual_coef_", "support_", "kernel_left_out_"):
         assert not hasattr(model, name)
 
 

@@ -22,11 +22,11 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from everypair import ROCSVM, AUCClassifier, low_rank
-from everypair.data.toy import weston_toy
+from everypair.data.simulate import weston_toy
 from everypair.kernels import Kernel
 from everypair.low_rank import GrowingFactor
 from everypair.matrix import as_matrix
-from everypair.metrics.pair_status import pair_multipliers
+from everypair.metrics import pair_multipliers
 from everypair.pairs import Pairs
 from everypair.pairs.neighbors import neighbor_pairs
 from everypair.solvers.choose import minimise
@@ -109,6 +109,64 @@ def test_equals_a_general_solver_on_the_explicit_pair_dual(small, kernel, pairs,
         assert model.kernel_gap(X, y) <= 1e-7
 
 
+def explicit_primal(K, D, C):
+    """Eq. 3 with a slack a pair; its dual's box is too wide for the solver where C is large."""
+    lengths, vectors = np.linalg.eigh(K)
+    kept = lengths > 1e-12 * lengths.max()
+    differences = sparse.csc_matrix(D @ (vectors[:, kept] * np.sqrt(lengths[kept])))
+    n_pairs, rank = differences.shape
+    slacks = sparse.eye(n_pairs)
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+    return clarabel.DefaultSolver(
+        sparse.diags([1.0] * rank + [0.0] * n_pairs).tocsc(),
+        np.r_[np.zeros(rank), np.full(n_pairs, C)],
+        sparse.bmat([[-differences, -slacks], [None, -slacks]]).tocsc(),
+        np.r_[-np.ones(n_pairs), np.zeros(n_pairs)],
+        [clarabel.NonnegativeConeT(2 * n_pairs)],
+        settings,
+    ).solve().obj_val  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("C", [1.0, 1e2, 1e4, 1e6, 1e8])
+def test_gap_is_no_less_than_the_distance_to_a_general_solver(C, seed):
+    X, y = weston_toy(40, n_features=4, positive_share=0.3, random_state=seed)
+    X /= X.std(axis=0)
+    model = ROCSVM(C=C, gamma=0.25).fit(X, y)
+    first, second = (m.ravel() for m in np.meshgrid(np.flatnonzero(y), np.flatnonzero(y == 0)))
+    D = incidence(first, second, y.size)
+    least = explicit_primal(rbf_kernel(X, gamma=0.25), D, C)
+    assert -1e-9 <= model.objective_ / least - 1 <= model.dual_gap_ + 1e-9
+    assert 0 <= model.dual_gap_ <= 2e-6
+
+
+def test_tolerances_beyond_rounding_give_no_negative_gap(small):
+    X, y = small
+    with pytest.warns(ConvergenceWarning, match="above tol=1e-15"):
+        model = ROCSVM(C=10.0, gamma=0.3, tol=1e-15).fit(X, y)
+    assert model.dual_gap_ > 1e-15
+
+
+def test_defaults_converge_on_the_papers_problem():
+    X, y = weston_toy(1000, positive_share=0.1, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = ROCSVM().fit(X / X.std(axis=0), y)
+    assert model.max_rank == "auto"
+    assert model.dual_gap_ <= model.tol
+
+
+def test_max_iter_bounds_all_steps_together(small):
+    X, y = small
+    for limit in (1, 7, 20):
+        with pytest.warns(ConvergenceWarning, match=f"after {limit} iterations"):
+            model = ROCSVM(C=1e8, gamma=0.3, tol=1e-12, max_iter=limit).fit(X, y)
+        assert model.n_iter_ == limit
+
+
 def test_pair_statuses_satisfy_proposition_3_2_1(small):
     X, y = small
     C = 0.5
@@ -136,7 +194,8 @@ def test_the_multipliers_read_off_the_scores_give_the_solution(small):
     model = ROCSVM(C=0.5, gamma=0.3, tol=1e-8).fit(X, y)
     first, second = (m.ravel() for m in np.meshgrid(np.flatnonzero(y), np.flatnonzero(y == 0)))
     scores = model.decision_function(X)
-    multipliers = pair_multipliers(scores[first], scores[second], 1.0, model.margin_width_, 0.5)
+    low, high = model.margin_range_
+    multipliers = pair_multipliers(scores[first], scores[second], high, high - low, 0.5)
     again = rbf_kernel(X, gamma=0.3) @ incidence(first, second, y.size).T @ multipliers
     # A solve ends with a gradient that is the root of its gap: so much the two may differ.
     np.testing.assert_allclose(scores - model.intercept_, again, atol=1e-3)
@@ -354,6 +413,34 @@ def test_bad_input_is_named(imbalanced, change, message):
         weight = np.where(y, 0.0, 1.0)
     with pytest.raises(ValueError, match=message):
         ROCSVM(**change).fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+@pytest.mark.parametrize("pairs", ["all", "neighbors"])
+def test_weights_beyond_float64_are_named(imbalanced, size, pairs):
+    X, y = imbalanced
+    with pytest.raises(ValueError, match="leaves the range of float64: rescale sample_weight"):
+        ROCSVM(pairs=pairs).fit(X, y, sample_weight=np.full(y.size, size))
+
+
+def test_a_kernel_matrix_that_is_not_symmetric_gets_no_certificate(imbalanced):
+    X, y = imbalanced
+    K = X @ X.T + 10 * np.eye(y.size)
+    K[5, 2] += 1.0
+    with pytest.raises(ValueError, match=r"not symmetric: entry \(2, 5\)"):
+        ROCSVM(kernel="precomputed").fit(K, y)
+
+
+def test_kernel_gap_is_of_the_fit_whatever_is_set_after_it(imbalanced):
+    X, y = imbalanced
+    model = ROCSVM(C=1e-3).fit(X, y)
+    gap, scores = model.kernel_gap(X, y), model.decision_function(X)
+    model.set_params(C=5.0, margin=3.0, kernel="linear", pairs="neighbors")
+    assert model.kernel_gap(X, y) == gap
+    np.testing.assert_array_equal(model.decision_function(X), scores)
+    for labels in (y[:30], np.where(y, "a", "b"), y.reshape(-1, 1)):
+        with pytest.raises(ValueError, match="give the data of the fit"):
+            model.kernel_gap(X, labels)
 
 
 def test_three_classes_work_through_one_vs_rest(imbalanced):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from everypair import TwoNormSVM
-from everypair.data.toy import weston_toy
+from everypair.data.simulate import weston_toy
 from everypair.estimators import two_norm_svm as module
 from everypair.solvers.two_norm import best_intercept
 
@@ -137,6 +138,12 @@ def test_a_matrix_that_does_not_fit_in_memory_is_replaced_and_says_so(toy, monke
     assert model.dual_gap_ <= model.tol
 
 
+@pytest.mark.parametrize("max_rank", [None, 40])
+def test_verbose_prints_a_line_a_step(toy, max_rank, capsys):
+    model = TwoNormSVM(C=100.0, max_rank=max_rank, tol=1e-12, verbose=1).fit(*toy)
+    assert capsys.readouterr().out.count("relative gap") == model.n_iter_ > 1
+
+
 def test_best_intercept_equals_a_search():
     rng = np.random.default_rng(0)
     for trial in range(50):
@@ -192,6 +199,56 @@ def test_bad_input_is_named(imbalanced, change, message):
     X, y = change.pop("X", X), change.pop("y", y)
     with pytest.raises(ValueError, match=message):
         TwoNormSVM(**change).fit(X, y)
+
+
+def not_symmetric(n_rows):
+    K = 10 * np.eye(n_rows)
+    K[3, 7] = 2.0
+    return K
+
+
+@pytest.mark.parametrize(
+    ("kernel", "make", "message"),
+    [
+        ("sigmoid", lambda X: X, "not positive semi-definite"),
+        ("precomputed", lambda X: np.cos(np.add.outer(X[:, 0], X[:, 0])), "not positive semi-defi"),
+        ("precomputed", lambda X: not_symmetric(len(X)), r"entry \(3, 7\) is 2 and entry \(7, 3\)"),
+        ("precomputed", lambda X: sparse.csr_matrix(not_symmetric(len(X))), r"entry \(3, 7\) is 2"),
+    ],
+)
+def test_kernels_that_are_none_get_no_certificate(imbalanced, kernel, make, message):
+    X, y = imbalanced
+    with pytest.raises(ValueError, match=message):
+        TwoNormSVM(kernel=kernel).fit(make(X), y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("C", [1e-300, 1e-9, 1e8, 1e15, 1e300])
+def test_every_c_gives_a_gap_that_is_a_number_or_warns(imbalanced, kernel, C):
+    X, y = imbalanced
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = TwoNormSVM(C=C, kernel=kernel).fit(X, y)
+    assert not np.isnan(model.dual_gap_)
+    assert model.dual_gap_ <= model.tol or caught
+    assert np.all(np.isfinite(model.decision_function(X)))
+    if C == 1e8 and kernel == "linear":
+        assert model.dual_gap_ <= model.tol
+
+
+def test_linear_kernel_has_coefficients_and_no_kernel_matrix(imbalanced, monkeypatch):
+    X, y = imbalanced
+    monkeypatch.setattr(module, "available_memory", lambda: 8.0 * X.size)
+    model = TwoNormSVM(kernel="linear", C=0.01).fit(X, y)
+    np.testing.assert_allclose(
+        X @ model.coef_[0] + model.intercept_, model.decision_function(X), atol=1e-9
+    )
+    exact = TwoNormSVM(kernel="linear", C=0.01, tol=1e-12).fit(X, y)
+    same = TwoNormSVM(kernel="precomputed", C=0.01, tol=1e-12, max_rank=400).fit(X @ X.T, y)
+    np.testing.assert_allclose(
+        exact.decision_function(X), same.decision_function(X @ X.T), atol=1e-5
+    )
 
 
 def test_three_classes_work_through_one_vs_rest(imbalanced):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations, permutations, product
 
 import numpy as np
@@ -145,6 +146,30 @@ def test_most_violated_ranking_equals_every_labelling_of_the_pairs():
             assert found.slack(scores) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.parametrize("n_positive", [1, 2, 10, 11])
+def test_most_violated_ranking_of_twelve_rows_equals_every_labelling_of_the_pairs(n_positive):
+    """All 2^20 labellings of 20 pairs at once; each adds 0 or ``1 - 2 z`` a pair."""
+    rng = np.random.default_rng(n_positive)
+    positive = rng.permutation(12) < n_positive
+    for scores in (rng.standard_normal(12), np.round(rng.standard_normal(12))):
+        totals = np.zeros(1)
+        for z in np.subtract.outer(scores[positive], scores[~positive]).ravel():
+            totals = np.concatenate([totals, totals + 1 - 2 * z])
+        found = ROCArea().most_violated(positive, scores)
+        assert found.slack(scores) == pytest.approx(totals.max(), rel=1e-12, abs=1e-11)
+
+
+@pytest.mark.parametrize("fpr", RANGES)
+def test_most_violated_partial_ranking_of_twelve_rows_equals_every_ranking(fpr):
+    rng = np.random.default_rng(12)
+    for n_negative in (4, 6):
+        positive = rng.permutation(12) >= n_negative
+        scores = rng.standard_normal(12) + positive
+        found = PartialROCArea(fpr).most_violated(positive, scores)
+        expected = every_ranking(fpr, positive, scores)
+        assert found.slack(scores) == pytest.approx(expected, rel=1e-11, abs=1e-11)
+
+
 def every_ranking(fpr, positive, scores):
     """The definition: all orders of the negatives, all places of each positive among them."""
     s, t = scores[positive], scores[~positive]
@@ -245,10 +270,9 @@ def test_search_of_every_table_looks_at_few_of_them():
     rng = np.random.default_rng(7)
     positive = rng.random(2000) < 0.3
     scores = rng.standard_normal(2000) * 0.5 + positive
-    measure = TableMeasure(counted)
-    measure.most_violated(positive, scores)
+    search = TableMeasure(counted).searcher(positive)
     first, asked[:] = sum(asked), []
-    measure.most_violated(positive, scores)
+    search(scores)
     assert sum(asked) < first / 20
     assert max(asked) <= 2001
 
@@ -286,6 +310,60 @@ def test_a_measure_of_ones_own_needs_its_table_only():
         assert found.slack(scores) == pytest.approx(expected, rel=1e-12, abs=1e-11)
 
 
+def test_a_measure_that_changes_is_searched_as_it_is():
+    class OwnFBeta(ContingencyMeasure):
+        def __init__(self, beta):
+            self.beta = beta
+
+        def of_table(self, a, b, c, d):
+            more = 1 + self.beta**2
+            return more * a / (more * a + b + self.beta**2 * c)
+
+    measure = OwnFBeta(0.05)
+    for positive, scores in samples(20, 30, seed=11):
+        measure.beta = 0.05
+        measure.most_violated(positive, scores)
+        before = dict(vars(measure))
+        measure.beta = 3.0
+        ours = measure.most_violated(positive, scores).slack(scores)
+        theirs = FBeta(3.0).most_violated(positive, scores).slack(scores)
+        assert ours == pytest.approx(theirs, rel=1e-12, abs=1e-11)
+        assert vars(measure).keys() == before.keys()  # nothing of a search stays behind
+
+
+def test_lists_results_and_losses_within_rounding_are_accepted():
+    as_list = TableMeasure(lambda a, b, c, d: np.asarray(jaccard(a, b, c, d)).tolist())
+    rounded = TableMeasure(lambda a, b, c, d: jaccard(a, b, c, d) + 1e-15 * (b == 1))
+    positive, scores = np.arange(12) % 3 == 0, np.linspace(-1, 2, 12)
+    expected = TableMeasure(jaccard).most_violated(positive, scores).slack(scores)
+    for measure in (as_list, rounded):
+        found = measure.most_violated(positive, scores)
+        assert found.slack(scores) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "measure", [*TABLE_MEASURES.values(), ROCArea(), PartialROCArea((0.1, 0.6))]
+)
+def test_zeros_and_ones_are_as_good_as_booleans(measure):
+    positive, scores = np.arange(12) % 3 == 0, np.linspace(-1, 2, 12)[::-1]
+    for other, values in ((positive.astype(int), scores), (positive.tolist(), scores.tolist())):
+        assert measure.value(other, values) == measure.value(positive, scores)
+        assert measure.loss(other, values) == measure.loss(positive, scores)
+        assert measure.threshold(other, values) == measure.threshold(positive, scores)
+        ours, theirs = (
+            measure.most_violated(*rows) for rows in ((other, values), (positive, scores))
+        )
+        assert ours.loss == theirs.loss
+        np.testing.assert_array_equal(ours.change, theirs.change)
+    for rows, given, message in (
+        (positive + 1, scores, "other than 0 and 1"),
+        (positive, scores[:5], "5 values for 12 rows"),
+        (positive, np.where(positive, np.nan, scores), "nan in row 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            measure.most_violated(rows, given)
+
+
 POSITIVE = np.array([True, False, False, True])
 SCORES = np.array([0.3, -1.0, 0.2, 2.0])
 
@@ -308,12 +386,16 @@ def test_errors_of_parameters_say_what_to_give(make, message):
 @pytest.mark.parametrize(
     ("measure", "message"),
     [
-        (PrecisionAtK(0), "k=0 is out of range: there are 4 rows"),
-        (PrecisionAtK(5), "k=5 is out of range"),
-        (RecallAtK("3p"), r"k='3p' \(6 rows\) is out of range"),
-        (RecallAtK("p2"), "k='p2' is not understood"),
-        (RecallAtK(None), "k=None is not understood"),
-        (RecallAtK(1.5), "k=1.5 is not understood"),
+        (PrecisionAtK(0), "k=0 means 0 of 4 rows: use 1 to 4"),
+        (PrecisionAtK(5), "k=5 means 5 of 4 rows"),
+        (RecallAtK("3p"), "k='3p' means 6 of 4 rows"),
+        (RecallAtK("0p"), "k='0p' is not a number of rows"),
+        (RecallAtK("p2"), "k='p2' is not a number of rows"),
+        (RecallAtK(None), "k=None is not a number of rows"),
+        (RecallAtK(1.5), r"k=1\.5 is not a number of rows"),
+        (TableMeasure(lambda a, b, c, d: 1.0 if a > 0 else 0.0), "use np.where instead of if"),
+        (TableMeasure(lambda a, b, c, d: math.sqrt(a)), "counts come as arrays"),
+        (TableMeasure(lambda a, b, c, d: a + 1j), "values of dtype complex128"),
         (TableMeasure(lambda a, b, c, d: a / (a + b)), "nan for the table a=0, b=0, c=2, d=2"),
         (TableMeasure(lambda a, b, c, d: -a), "higher must be better"),
         (TableMeasure(lambda a, b, c, d: np.ones(17)), r"shape \(17,\)"),

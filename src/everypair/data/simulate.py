@@ -1,4 +1,8 @@
-"""The sparse Gaussian models M1 to M4 of Kim & Shin (2024), section 4.1."""
+"""Data drawn from the papers' models.
+
+`simulate`: the sparse Gaussian models M1 to M4 of Kim & Shin (2024), section 4.1. `weston_toy`:
+the toy problem of Weston et al. (2001).
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
+
+from everypair.data.toy import weston_toy
+
+__all__ = ["covariance", "simulate", "weston_toy"]
 
 Array = NDArray[np.float64]
 

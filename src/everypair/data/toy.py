@@ -45,7 +45,7 @@ def weston_toy(
 
     Examples
     --------
-    >>> from everypair.data.toy import weston_toy
+    >>> from everypair.data.simulate import weston_toy
     >>> X, y = weston_toy(200, positive_share=0.25, random_state=0)
     >>> X.shape, int(y.sum())
     ((200, 10), 50)

@@ -207,16 +207,19 @@ class AUCClassifier(LinearRanker):
         from everypair.solvers.path import minimise_sparse
 
         tol, max_iter, verbose = float(self.tol), int(self.max_iter), int(self.verbose)
+        self._stretch = 1.0
         if self.penalty == "l2":
             if self.penalty_weights is not None:
                 raise ValueError(
                     "penalty_weights is not used with penalty='l2': "
                     "use penalty='elasticnet' or 'l1', or leave it out."
                 )
-            return minimise(
+            found = minimise(
                 as_matrix(X), pairs, self.loss, float(self.alpha), solver=self.solver,
                 tol=tol, max_iter=max_iter, start=start, verbose=verbose,
             )  # fmt: skip
+            self._stretch = found.stretch
+            return found
         if self.loss == "sigmoid" or self.solver != "auto":
             raise ValueError(
                 f"penalty={self.penalty!r} needs a convex loss and solver='auto', but loss is "
@@ -236,4 +239,4 @@ class AUCClassifier(LinearRanker):
         )
 
     def _start(self) -> np.ndarray | None:
-        return self.coef_[0].copy() if hasattr(self, "coef_") else None
+        return self.coef_[0] / self._stretch if hasattr(self, "coef_") else None

@@ -12,17 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from everypair.estimators._base import BinaryRanker, linear_scores, warn_not_converged
-from everypair.kernels import KERNEL_NAMES, Kernel, pivoted_cholesky
-from everypair.measures import MEASURES, FixedCount, Measure, measure_of, resolve_k
+from everypair.estimators._base import warn_not_converged
+from everypair.estimators._kernel import KernelRanker
+from everypair.kernels import TrainingKernel
+from everypair.low_rank import GrowingFactor, LowRank
+from everypair.measures import MEASURES, FixedCount, Measure, measure_of
+from everypair.metrics.at_k import rows_at_k
 
 Array = NDArray[np.float64]
 
-OF_KERNELS = {"coef_", "dual_coef_", "pivots_", "kernel_left_out_", "_expansion"}
-"""Attributes that belong to some kernels only: the last fit's must not outlive it."""
 
-
-class MeasureSVM(BinaryRanker):
+class MeasureSVM(KernelRanker):
     """Support vector machine trained on F-beta, precision or recall at k, PRBEP or ROC area.
 
     Minimises (Joachims 2005, Optimization Problem 2; `docs/measures.md` has every choice)
@@ -48,8 +48,8 @@ class MeasureSVM(BinaryRanker):
     beta : float > 0
         Of ``"fbeta"``: how much more recall weighs than precision.
     k : int, float or str
-        Of ``"precision_at_k"`` and ``"recall_at_k"``: a count of rows, a share of them below
-        1, or a multiple of the positives such as ``"2p"``.
+        Of ``"precision_at_k"`` and ``"recall_at_k"``: a count of rows, a share of them above 0
+        and at most 1 as a float, or a multiple of the positives such as ``"2p"``.
     fpr : (low, high)
         Of ``"partial_roc_area"``: the range of false positive rates.
     kernel : str or callable
@@ -60,10 +60,11 @@ class MeasureSVM(BinaryRanker):
     degree, coef0 : float
         Of the polynomial kernel.
     kernel_tol : float
-        The kernel matrix is replaced by a factor of low rank that leaves out this share of
-        its trace.
-    max_rank : int
-        Columns of that factor at most.
+        f is sought in the span of some rows (pivots), enough of them to leave out at most
+        this share of the kernel matrix' trace ...
+    max_rank : "auto", int or None
+        ... but no more than so many. "auto": 7 sqrt(n), at least 500 and at most 1000. None: as
+        many as ``kernel_tol`` needs and memory holds.
     fit_intercept : bool
         Adds the paper's constant feature, 1 in every row and penalised like the others, for the
         measures that depend on where zero lies; for those that rank, a constant drops out of
@@ -81,8 +82,8 @@ class MeasureSVM(BinaryRanker):
     coef_ : array of shape (1, n_features)
         Linear kernel only.
     dual_coef_ : array of shape (1, rank)
-        Other kernels: the score is ``sum_r dual_coef_r k(x, x_r)`` over the rows ``pivots_``.
-    pivots_ : array of row numbers
+        Other kernels: the score is ``sum_r dual_coef_r k(x, x_r)`` over the rows ``support_``.
+    support_ : array of row numbers
     kernel_left_out_ : float
         Share of the kernel's trace that the low rank leaves out.
     intercept_ : array of shape (1,)
@@ -133,12 +134,8 @@ class MeasureSVM(BinaryRanker):
         "beta": [Interval(Real, 0, None, closed="neither")],
         "k": [Real, str, None],
         "fpr": ["array-like"],
-        "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
-        "degree": [Interval(Real, 0, None, closed="left")],
-        "coef0": [Real],
-        "kernel_tol": [Interval(Real, 0, 1, closed="left")],
-        "max_rank": [Interval(Integral, 1, None, closed="left")],
+        **KernelRanker._kernel_constraints,
+        **KernelRanker._rank_constraints,
         "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -156,8 +153,8 @@ class MeasureSVM(BinaryRanker):
         gamma: float | str = "scale",
         degree: float = 3,
         coef0: float = 0.0,
-        kernel_tol: float = 1e-8,
-        max_rank: int = 1000,
+        kernel_tol: float = 1e-10,
+        max_rank: int | str | None = "auto",
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -179,11 +176,6 @@ class MeasureSVM(BinaryRanker):
         self.max_iter = max_iter
         self.verbose = verbose
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
-
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Fit on rows X with labels y.
 
@@ -200,12 +192,12 @@ class MeasureSVM(BinaryRanker):
         self._validate_params()
         X, positive, _ = self._validate_fit(X, y, None)
         measure = measure_of(self.measure, beta=self.beta, k=self.k, fpr=self.fpr)
-        for stale in OF_KERNELS & vars(self).keys():
-            delattr(self, stale)
+        self._forget_fit()
+        kernel = None if self.kernel == "linear" else self._training_kernel(X)
         with thread_limit(), np.errstate(over="ignore", invalid="ignore"):
-            features = X if self.kernel == "linear" else self._low_rank(X)
+            basis = None if kernel is None else self._factor(kernel, positive)
             fit = cutting_plane(
-                as_matrix(features),
+                as_matrix(X if basis is None else basis.features),
                 positive,
                 measure,
                 float(self.C),
@@ -221,46 +213,30 @@ class MeasureSVM(BinaryRanker):
         self._positive_share = float(positive.mean())
         cut = measure.threshold(positive, fit.scores) if self.fit_intercept else 0.0
         self.intercept_ = np.array([fit.constant - cut])
-        self._set_coefficients(fit.coef)
-        if fit.gap > self.tol:
+        if kernel is None or basis is None:
+            self._keep_linear(fit.coef)
+        else:
+            coefficients = basis.coefficients(fit.coef)
+            self._keep_expansion(kernel, basis.pivots, coefficients, basis.left_out)
+        if not fit.gap <= self.tol:
             warn_not_converged("relative duality gap", fit.gap, self.tol, fit.n_iter, "lower C")
         elif not np.any(fit.coef):
             warnings.warn(
-                f"The best slack, {fit.slack:g}, is that of w = 0: the classes overlap too much "
-                f"for a bound on measure={self.measure!r}. AUCClassifier with a threshold for "
-                "the measure has no such limit.",
+                f"The best slack, {fit.slack:g}, is that of w = 0. Either C={self.C:g} is too "
+                "small for features of this size (raise C or scale X), or the classes overlap "
+                f"too much for a bound on measure={self.measure!r}: AUCClassifier with a threshold "
+                "for the measure has no such limit.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
         return self
 
-    def _low_rank(self, X: Any) -> Array:
-        kernel = Kernel(self.kernel, self.gamma, self.degree, self.coef0).on(X)
-        basis = pivoted_cholesky(kernel, float(self.kernel_tol), int(self.max_rank))
-        self.pivots_, self.kernel_left_out_ = basis.pivots, basis.left_out
-        self._basis, self._expansion = basis, kernel.expansion(basis.pivots)
-        if basis.left_out > self.kernel_tol:
-            warnings.warn(
-                f"{basis.pivots.size} columns leave out {basis.left_out:.1e} of the kernel's "
-                f"trace, more than kernel_tol={self.kernel_tol:g}: raise max_rank or kernel_tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        return basis.features
-
-    def _set_coefficients(self, coef: Array) -> None:
-        if self.kernel == "linear":
-            self.coef_ = coef.reshape(1, -1)
-        else:
-            self.dual_coef_ = self._basis.coefficients(coef).reshape(1, -1)
-            del self._basis
-
-    def decision_function(self, X: Any) -> Array:
-        """Scores less the cut: the higher, the more likely of class ``classes_[1]``."""
-        X = self._validate_predict(X)
-        if self.kernel == "linear":
-            return linear_scores(X, self.coef_[0]) + self.intercept_[0]
-        return self._expansion.scores(X, self.dual_coef_[0]) + self.intercept_[0]
+    def _factor(self, kernel: TrainingKernel, positive: NDArray[np.bool_]) -> LowRank:
+        # Each class has the same share of the pivots' chances, however rare it is.
+        share = np.where(positive, 1 / positive.sum(), 1 / (~positive).sum())
+        factor = GrowingFactor(kernel)
+        factor.grow(share, self._rank(positive.size, self.max_rank), float(self.kernel_tol))
+        return factor.low_rank
 
     def predict_top_k(self, X: Any, k: int | float | str | None = None) -> NDArray[Any]:
         """``classes_[1]`` for exactly the k highest scores of this batch of rows.
@@ -273,7 +249,7 @@ class MeasureSVM(BinaryRanker):
             k = self.measure_.k
         if k is None:
             raise ValueError(f"measure={self.measure!r} has no k: give predict_top_k(X, k=...).")
-        count = resolve_k(k, scores.size, self._positive_share * scores.size)
+        count = rows_at_k(k, scores.size, self._positive_share * scores.size)
         chosen = np.zeros(scores.size, dtype=int)
         chosen[np.argsort(-scores, kind="stable")[:count]] = 1
         return self.classes_[chosen]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from numbers import Integral, Real
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -18,7 +17,7 @@ from sklearn.utils.validation import assert_all_finite
 from everypair.estimators._base import BinaryRanker, linear_scores
 from everypair.estimators._kernel import training_kernel
 from everypair.estimators._moment_stream import MomentStream
-from everypair.kernels import KERNEL_NAMES, Expansion, KernelFunction, check_symmetric
+from everypair.kernels import KERNEL_NAMES, Expansion, Kernel, KernelFunction, check_symmetric
 
 if TYPE_CHECKING:
     from everypair.rls.moments import PairMoments
@@ -307,7 +306,7 @@ class AUCRLS(MomentStream, BinaryRanker):
                 if not np.all(np.isfinite(8 * K.sum(axis=0))):
                     raise ValueError(TOO_LARGE)
                 return Gram(K, rows, X, origin=origin)
-            kernel = training_kernel(self._kernel_parameters(), X, weight)
+            kernel = training_kernel(self._kernel(), X, weight)
             K = kernel_matrix(kernel)
             usable = np.all(np.isfinite(8 * K.sum(axis=0)))
         if not usable:
@@ -315,16 +314,14 @@ class AUCRLS(MomentStream, BinaryRanker):
                 f"kernel={self.kernel!r} gave NaN or infinite values: rescale X or change its "
                 "parameters."
             )
-        if callable(self.kernel) or self.kernel == "precomputed":
+        if callable(self.kernel):
             check_symmetric(K)
         basis = None if self.kernel == "precomputed" else X
         return Gram(K, rows, X, expansion=Expansion(kernel.kernel, rows, basis), own=K is not X)
 
-    def _kernel_parameters(self) -> SimpleNamespace:
+    def _kernel(self) -> Kernel:
         gamma = "auto" if self.gamma is None else self.gamma
-        return SimpleNamespace(
-            kernel=self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0
-        )
+        return Kernel(self.kernel, gamma, self.degree, self.coef0)
 
     def _fit_dual(
         self, positive: NDArray[np.bool_], weight: Array | None, lam: float, gram: Gram

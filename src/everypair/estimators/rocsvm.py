@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -10,23 +9,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight
 
-from everypair.estimators._base import BinaryRanker, linear_scores, warn_not_converged
-from everypair.estimators._kernel import training_kernel
-from everypair.kernels import KERNEL_NAMES, Kernel
-from everypair.low_rank import rank_that_fits
-from everypair.metrics.pair_status import count_pair_statuses, pair_status
+from everypair.estimators._base import warn_not_converged
+from everypair.estimators._kernel import KernelRanker
+from everypair.kernels import Kernel
+from everypair.metrics.statuses import count_pair_statuses, pair_status
 
 Array = NDArray[np.float64]
 
-RANK_PER_ROOT, AUTO_RANKS = 7.0, (500, 1000)
-"""Measured (`docs/rocsvm.md`): test AUC within 0.002 of the exact solution's, time beside SVC's."""
 
-OF_KERNELS = {"coef_", "dual_coef_", "support_", "kernel_left_out_", "_expansion"}
-"""Attributes that belong to some kernels only: the last fit's must not outlive it."""
-
-
-class ROCSVM(BinaryRanker):
+class ROCSVM(KernelRanker):
     """Support vector machine over every positive–negative pair.
 
     Minimises (Rakotomamonjy 2004, eq. 3)
@@ -56,7 +49,7 @@ class ROCSVM(BinaryRanker):
         ``"neighbors"`` is the paper's shortcut (section 3.3): the positives that are among the
         m nearest positives of some negative, each with its m nearest negatives.
     n_neighbors : int
-        m.
+        m. A row counts for as many neighbours as it weighs.
     kernel_tol : float
         f is sought in the span of some rows (pivots), enough of them to leave out at most
         this share of the kernel matrix' trace ...
@@ -69,7 +62,7 @@ class ROCSVM(BinaryRanker):
     tol : float
         Relative duality gap to reach.
     max_iter : int
-        Newton steps at most.
+        Newton steps on the last set of pivots, at most.
     verbose : int
         1 prints a line a step.
 
@@ -93,8 +86,9 @@ class ROCSVM(BinaryRanker):
         Pairs in the sum.
     pair_counts_ : PairCounts
         How many of all training pairs are satisfied, on the margin and violated.
-    margin_width_ : float
-        Pairs with a margin inside ``(rho - margin_width_, rho)`` count as on the margin.
+    margin_range_ : (low, high)
+        Pairs whose margin lies between the two count as on the margin; rho is one of them or
+        between them too.
     train_auc_ : float
         Exact AUC of the training scores, ties counted half.
     n_iter_ : int
@@ -127,15 +121,11 @@ class ROCSVM(BinaryRanker):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [Interval(Real, 0, None, closed="neither")],
-        "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
-        "degree": [Interval(Real, 0, None, closed="left")],
-        "coef0": [Real],
+        **KernelRanker._kernel_constraints,
+        **KernelRanker._rank_constraints,
         "margin": [Interval(Real, 0, None, closed="neither")],
         "pairs": [StrOptions({"all", "neighbors"})],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "kernel_tol": [Interval(Real, 0, 1, closed="left")],
-        "max_rank": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), None],
         "threshold": [StrOptions({"balanced", "accuracy", "f1"}), dict, Real],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -174,11 +164,6 @@ class ROCSVM(BinaryRanker):
         self.max_iter = max_iter
         self.verbose = verbose
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
-
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit on rows X with labels y.
 
@@ -195,35 +180,39 @@ class ROCSVM(BinaryRanker):
 
         self._validate_params()
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
-        for stale in OF_KERNELS & vars(self).keys():
-            delattr(self, stale)
+        self._forget_fit()
         every_pair = Pairs.of(positive, sample_weight)
         with thread_limit():
+            self._neighbors = int(self.n_neighbors) if self.pairs == "neighbors" else None
             pairs, total = self._pairs(X, positive, sample_weight, every_pair)
-            alpha = float(self.margin) / (float(self.C) * total)
+            alpha, worth = _penalty(float(self.C), float(self.margin), total)
             fit = self._solve(X, sample_weight, pairs, alpha)
             scores = self.margin * fit.scores
             self.train_auc_ = auc(every_pair, scores)
-        self.objective_ = fit.objective * float(self.C) * float(self.margin) * total
+        self.objective_ = fit.objective * worth
+        self._penalty = alpha, worth
         self.dual_gap_, self.n_iter_, self.history_ = fit.distance, fit.n_iter, fit.history
         self.n_pairs_ = pairs.n_pairs
-        self.margin_width_ = self.margin * fit.width
-        self.pair_counts_ = count_pair_statuses(positive, scores, self.margin, self.margin_width_)
+        high = float(self.margin) * fit.stretch
+        low = high * (1 - fit.width)
+        self.margin_range_ = low, high
+        self.pair_counts_ = count_pair_statuses(positive, scores, high, high - low)
         self.intercept_ = -np.array([self._choose_threshold(positive, scores, sample_weight)])
-        if fit.distance > self.tol:
-            warn_not_converged(
-                "relative duality gap", fit.distance, self.tol, fit.n_iter, "lower C"
-            )
+        if not fit.distance <= self.tol:
+            matching = positive.size / (np.count_nonzero(positive) * np.count_nonzero(~positive))
+            easier = f"lower C (C = n / (n+ n-) = {matching:.2g} weighs the loss as SVC's C = 1)"
+            warn_not_converged("relative duality gap", fit.distance, self.tol, fit.n_iter, easier)
         return self
 
     def _pairs(self, X: Any, positive: Any, sample_weight: Any, every_pair: Any) -> Any:
         """The pairs of the sum, weighing one together, and what they weigh in the objective."""
-        if self.pairs == "neighbors":
+        if self._neighbors is not None:
             from everypair.pairs.neighbors import neighbor_pairs
 
             precomputed = self.kernel == "precomputed"
             X = X.tocsr() if hasattr(X, "tocsr") else X
-            listed = neighbor_pairs(X, positive, self.n_neighbors, sample_weight, precomputed)
+            with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+                listed = neighbor_pairs(X, positive, self._neighbors, sample_weight, precomputed)
             return listed, listed.total
         weight = np.ones(positive.size) if sample_weight is None else sample_weight
         return every_pair, float(weight[positive].sum()) * float(weight[~positive].sum())
@@ -242,50 +231,20 @@ class ROCSVM(BinaryRanker):
                 fit = minimise(as_matrix(X), pairs, "hinge", alpha, **settings)
             else:
                 fit = minimise_over_list(as_matrix(X), pairs, alpha, **settings)
-            self.coef_ = self.margin * fit.coef.reshape(1, -1)
+            self._keep_linear(self.margin * fit.coef)
             return fit
-        kernel = training_kernel(self, X, sample_weight)
-        solved = minimise_in_kernel(
+        kernel = self._training_kernel(X, sample_weight)
+        fit, basis = minimise_in_kernel(
             kernel,
             pairs,
             alpha,
             kernel_tol=float(self.kernel_tol),
-            max_rank=self._rank(X.shape[0]),
+            max_rank=self._rank(X.shape[0], self.max_rank),
             **settings,
         )
-        coefficients = self.margin * solved.basis.coefficients(solved.fit.coef)
-        needed = coefficients != 0
-        self.support_ = solved.basis.pivots[needed]
-        self.dual_coef_ = coefficients[needed].reshape(1, -1)
-        self.kernel_left_out_ = solved.basis.left_out
-        self._expansion = kernel.expansion(self.support_)
-        return solved.fit
-
-    def _rank(self, n_rows: int) -> int:
-        if self.max_rank == "auto":
-            wanted = int(np.clip(RANK_PER_ROOT * np.sqrt(n_rows), *AUTO_RANKS))
-        else:
-            wanted = n_rows if self.max_rank is None else int(self.max_rank)
-        wanted = min(wanted, n_rows)
-        fits = rank_that_fits(n_rows)
-        if wanted > fits:
-            warnings.warn(
-                f"A kernel factor of {n_rows} rows and {wanted} columns does not fit in memory: "
-                f"at most {fits} columns are used, and kernel_left_out_ says what they leave out. "
-                "Lower max_rank to choose for yourself.",
-                UserWarning,
-                stacklevel=4,
-            )
-        return min(wanted, fits)
-
-    def decision_function(self, X: Any) -> Array:
-        """Scores less the threshold: the higher, the more likely of class ``classes_[1]``."""
-        X = self._validate_predict(X)
-        if self.kernel == "linear":
-            return linear_scores(X, self.coef_[0]) + self.intercept_[0]
-        if self.support_.size == 0:  # f = 0 is best
-            return np.full(X.shape[0], self.intercept_[0])
-        return self._expansion.scores(X, self.dual_coef_[0]) + self.intercept_[0]
+        coefficients = self.margin * basis.coefficients(fit.coef)
+        self._keep_expansion(kernel, basis.pivots, coefficients, basis.left_out)
+        return fit
 
     def pair_status(self, X_positive: Any, X_negative: Any) -> NDArray[Any]:
         """``"satisfied"``, ``"on_margin"`` or ``"violated"`` (Proposition 3.2.1), row by row.
@@ -293,12 +252,9 @@ class ROCSVM(BinaryRanker):
         Row k of ``X_positive`` is held against row k of ``X_negative``; one of them may have a
         single row. `everypair.metrics.pair_status` does the same on scores.
         """
-        return pair_status(
-            self.decision_function(X_positive),
-            self.decision_function(X_negative),
-            float(self.margin),
-            self.margin_width_,
-        )
+        low, high = self.margin_range_
+        scores = self.decision_function(X_positive), self.decision_function(X_negative)
+        return pair_status(*scores, high, high - low)
 
     def kernel_gap(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Relative duality gap over the whole of the kernel's space, from the training data.
@@ -313,16 +269,31 @@ class ROCSVM(BinaryRanker):
 
         scores = self.decision_function(X)
         X = self._validate_predict(X)
-        positive = np.asarray(y) == self.classes_[1]
-        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        kernel = Kernel("linear") if self.kernel == "linear" else self._expansion.kernel
-        pairs, total = self._pairs(X, positive, weight, Pairs.of(positive, weight))
-        scale = float(self.C) * float(self.margin) * total
+        positive = self._known_labels(y, X.shape[0])
+        weight = None if sample_weight is None else _check_sample_weight(sample_weight, X)
+        kernel = Kernel("linear") if hasattr(self, "coef_") else self._expansion.kernel
+        pairs, _ = self._pairs(X, positive, weight, Pairs.of(positive, weight))
+        (alpha, worth), (low, high) = self._penalty, self.margin_range_
         return kernel_gap(
-            kernel.on(X),
-            pairs,
-            float(self.margin) / (float(self.C) * total),
-            scores / float(self.margin),
-            self.objective_ / scale,
-            self.margin_width_ / float(self.margin),
+            kernel.on(X), pairs, alpha, scores / high, self.objective_ / worth, 1 - low / high
         )
+
+    def _known_labels(self, y: ArrayLike, n_rows: int) -> NDArray[np.bool_]:
+        labels = np.asarray(y)
+        if labels.shape != (n_rows,) or not np.all(np.isin(labels, self.classes_)):
+            raise ValueError(
+                f"y has shape {labels.shape} for {n_rows} rows and must hold the labels "
+                f"{self.classes_[0]!r} and {self.classes_[1]!r}: give the data of the fit."
+            )
+        return labels == self.classes_[1]
+
+
+def _penalty(C: float, margin: float, total: float) -> tuple[float, float]:
+    """alpha of the mean over the pairs, and what the mean is worth in the objective."""
+    alpha, worth = margin / (C * total) if C * total else np.inf, C * margin * total
+    if not (0 < alpha < np.inf and 0 < worth < np.inf):
+        raise ValueError(
+            f"C={C:g} times the weight of all pairs, {total:g}, leaves the range of float64: "
+            "rescale sample_weight or C."
+        )
+    return alpha, worth

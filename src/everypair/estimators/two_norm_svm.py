@@ -9,19 +9,22 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
-from everypair.estimators._base import BinaryRanker, warn_not_converged
-from everypair.estimators._kernel import training_kernel
-from everypair.kernels import KERNEL_NAMES, TrainingKernel
+from everypair.estimators._base import warn_not_converged
+from everypair.estimators._kernel import KernelRanker
+from everypair.kernels import TrainingKernel
 from everypair.low_rank import MEMORY_SHARE, GrowingFactor, available_memory
 
 Array = NDArray[np.float64]
 
 FALLBACK_RANK = 500
 
+MERCER = {"linear", "rbf", "laplacian", "cosine"}
+"""Kernels that need no look at their eigenvalues."""
 
-class TwoNormSVM(BinaryRanker):
+
+class TwoNormSVM(KernelRanker):
     """Kernel SVM with squared slacks, and its scores where it is a hard-margin SVM.
 
     Minimises (Rakotomamonjy 2004, eq. 14)
@@ -39,7 +42,8 @@ class TwoNormSVM(BinaryRanker):
         has; the 1 / C of eq. 15 and 16 belongs to slacks that weigh C / 2.
     kernel : str or callable
         ``"rbf"``, ``"linear"``, ``"poly"`` or another kernel of `sklearn.metrics.pairwise`,
-        ``"precomputed"``, or a function of two blocks of rows.
+        ``"precomputed"``, or a function of two blocks of rows. ``"linear"`` with more rows than
+        features is solved for one coefficient a feature, without a kernel matrix.
     gamma : "scale", "auto" or float
         Of the kernels that have one, as in `sklearn.svm.SVC`; "scale" heeds sample weights.
     degree, coef0 : float
@@ -51,9 +55,13 @@ class TwoNormSVM(BinaryRanker):
         Relative duality gap to reach.
     max_iter : int
         Newton steps at most.
+    verbose : int
+        1 prints a line a step.
 
     Attributes
     ----------
+    coef_ : array of shape (1, n_features)
+        Linear kernel only: ``sum_r dual_coef_r x_r``.
     dual_coef_ : array of shape (1, n_support)
         The score is ``sum_r dual_coef_r k(x, x_r) + intercept_`` over the rows ``support_``.
     support_ : array of row numbers
@@ -85,7 +93,7 @@ class TwoNormSVM(BinaryRanker):
     --------
     >>> from sklearn.metrics import roc_auc_score
     >>> from everypair import TwoNormSVM
-    >>> from everypair.data.toy import weston_toy
+    >>> from everypair.data.simulate import weston_toy
     >>> X, y = weston_toy(200, random_state=0)
     >>> model = TwoNormSVM(C=0.01).fit(X, y)
     >>> roc_auc_score(y, model.decision_function_train_) == 1
@@ -94,13 +102,11 @@ class TwoNormSVM(BinaryRanker):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [Interval(Real, 0, None, closed="neither")],
-        "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
-        "degree": [Interval(Real, 0, None, closed="left")],
-        "coef0": [Real],
+        **KernelRanker._kernel_constraints,
         "max_rank": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -113,6 +119,7 @@ class TwoNormSVM(BinaryRanker):
         max_rank: int | None = None,
         tol: float = 1e-6,
         max_iter: int = 100,
+        verbose: int = 0,
     ):
         self.C = C
         self.kernel = kernel
@@ -122,11 +129,7 @@ class TwoNormSVM(BinaryRanker):
         self.max_rank = max_rank
         self.tol = tol
         self.max_iter = max_iter
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
+        self.verbose = verbose
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit on rows X with labels y.
@@ -146,21 +149,39 @@ class TwoNormSVM(BinaryRanker):
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
         pairs = Pairs.of(positive, sample_weight)
         weight = np.ones(positive.size) if sample_weight is None else sample_weight
-        kernel = training_kernel(self, X, sample_weight)
+        self._forget_fit()
+        kernel = self._training_kernel(X, sample_weight)
         signs, costs = np.where(positive, 1.0, -1.0), float(self.C) * weight
-        with thread_limit(), np.errstate(over="ignore", invalid="ignore"):
-            if self._holds_matrix(X.shape[0]):
-                scores, lift = self._solve_matrix(kernel, signs, costs)
-            else:
-                scores, lift = self._solve_low_rank(kernel, signs, costs)
+        with thread_limit(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            scores, lift = self._solve(kernel, signs, costs)
             self.train_auc_ = auc(pairs, scores)
         self.decision_function_train_ = scores + lift + self.intercept_[0]
-        self._expansion = kernel.expansion(self.support_)
-        if self.dual_gap_ > self.tol:
+        if self.kernel == "linear":
+            rows = kernel.X[self.support_]
+            self._keep_linear(np.asarray(rows.T @ self.dual_coef_[0], dtype=np.float64))
+        if not self.dual_gap_ <= self.tol:
             warn_not_converged(
                 "relative duality gap", self.dual_gap_, self.tol, self.n_iter_, "lower C"
             )
         return self
+
+    def _solve(self, kernel: TrainingKernel, signs: Array, costs: Array) -> tuple[Array, Array]:
+        """Scores in H without the intercept, and what H' adds to them.
+
+        With alpha = 2 c xi, eq. 16 adds y alpha / (2 c) = y xi: it lifts each row to its margin.
+        """
+        from everypair.solvers.two_norm import NoFactorError
+
+        n_rows, n_columns = kernel.X.shape
+        rank = FALLBACK_RANK if self.max_rank is None else int(self.max_rank)
+        if self.max_rank is None and self.kernel == "linear" and n_columns < n_rows:
+            rank = n_columns
+        elif self._holds_matrix(n_rows):
+            try:
+                return self._solve_matrix(kernel, signs, costs)
+            except NoFactorError:
+                rank = n_rows
+        return self._solve_low_rank(kernel, signs, costs, rank)
 
     def _holds_matrix(self, n_rows: int) -> bool:
         if self.max_rank is not None:
@@ -179,62 +200,40 @@ class TwoNormSVM(BinaryRanker):
     def _solve_matrix(
         self, kernel: TrainingKernel, signs: Array, costs: Array
     ) -> tuple[Array, Array]:
-        """Scores in H without the intercept, and what H' adds to them.
-
-        With alpha = 2 c xi, eq. 16 adds y alpha / (2 c) = y xi: it lifts each row to its margin.
-        """
-        from everypair.solvers.two_norm import two_norm_svm_matrix
+        from everypair.solvers.two_norm import refuse_not_psd, two_norm_svm_matrix
 
         rows = np.flatnonzero(costs > 0)
-        K = _matrix(kernel, rows)
-        fit = two_norm_svm_matrix(K, signs[rows], costs[rows], float(self.tol), int(self.max_iter))
-        needed = fit.coef != 0
-        self.support_, self.dual_coef_ = rows[needed], fit.coef[needed].reshape(1, -1)
-        self._keep(fit, left_out=0.0)
+        K = kernel.columns(rows, None if rows.size == signs.size else rows)
+        if self.kernel not in MERCER:
+            refuse_not_psd(K)
+        fit = two_norm_svm_matrix(K, signs[rows], costs[rows], **self._settings())
+        self._keep_expansion(kernel, rows, fit.coef, left_out=0.0)
+        self._keep(fit)
         every, lift = np.empty(signs.size), np.zeros(signs.size)
         every[rows], lift[rows] = fit.scores, signs[rows] * fit.slacks
         if rows.size < signs.size:
             rest = np.flatnonzero(costs == 0)
-            expansion = kernel.expansion(self.support_)
-            every[rest] = expansion.scores(kernel.X[rest], self.dual_coef_[0])
+            every[rest] = self._expansion.scores(kernel.X[rest], self.dual_coef_[0])
         return every, lift
 
     def _solve_low_rank(
-        self, kernel: TrainingKernel, signs: Array, costs: Array
+        self, kernel: TrainingKernel, signs: Array, costs: Array, rank: int
     ) -> tuple[Array, Array]:
         from everypair.solvers.two_norm import two_norm_svm
 
-        rank = FALLBACK_RANK if self.max_rank is None else int(self.max_rank)
         factor = GrowingFactor(kernel)
         factor.grow(costs, rank, 0.0)
-        fit = two_norm_svm(factor.features, signs, costs, float(self.tol), int(self.max_iter))
+        fit = two_norm_svm(factor.features, signs, costs, **self._settings())
         coefficients = factor.low_rank.coefficients(fit.coef)
-        needed = coefficients != 0
-        self.support_ = factor.pivots[needed]
-        self.dual_coef_ = coefficients[needed].reshape(1, -1)
-        self._keep(fit, factor.left_out)
+        self._keep_expansion(kernel, factor.pivots, coefficients, factor.left_out)
+        self._keep(fit)
         return fit.scores, np.where(costs > 0, signs * fit.slacks, 0.0)
 
-    def _keep(self, fit: Any, left_out: float) -> None:
-        self.intercept_, self.kernel_left_out_ = np.array([fit.intercept]), left_out
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "tol": float(self.tol), "max_iter": int(self.max_iter), "verbose": int(self.verbose),
+        }  # fmt: skip
+
+    def _keep(self, fit: Any) -> None:
+        self.intercept_ = np.array([fit.intercept])
         self.objective_, self.dual_gap_, self.n_iter_ = fit.objective, fit.gap, fit.n_iter
-
-    def decision_function(self, X: Any) -> Array:
-        """f(x) + b (eq. 13): the higher, the more likely of class ``classes_[1]``."""
-        X = self._validate_predict(X)
-        if self.support_.size == 0:  # f = 0 is best
-            return np.full(X.shape[0], self.intercept_[0])
-        return self._expansion.scores(X, self.dual_coef_[0]) + self.intercept_[0]
-
-
-def _matrix(kernel: TrainingKernel, rows: NDArray[np.intp]) -> Array:
-    """The kernel matrix of these rows, the caller's own."""
-    if kernel.kernel.function == "precomputed":
-        K = kernel.X[rows][:, rows]
-        K = np.array(K.toarray() if hasattr(K, "toarray") else K, dtype=np.float64)
-    else:
-        X = kernel.X[rows] if rows.size < kernel.n_rows else kernel.X
-        K = kernel.kernel.values(X, X)
-    if not np.all(np.isfinite(K)):
-        raise ValueError("The kernel has NaN or infinite values: rescale X or lower the degree.")
-    return K

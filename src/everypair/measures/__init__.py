@@ -1,8 +1,13 @@
 """Measures of a whole sample: value, loss, and the labelling that scores get most wrong.
 
-measure = measure_of("f1")
-measure.value(y == 1, scores), measure.loss(y == 1, scores)
-measure.most_violated(y == 1, scores)  # -> Violation(loss, change)
+>>> from everypair.measures import measure_of
+>>> measure = measure_of("f1")
+>>> positive, scores = [1, 0, 0, 1], [0.3, -1.0, 0.2, 2.0]
+>>> print(f"{measure.value(positive, scores):.2f}, {measure.loss(positive, scores):.2f}")
+0.80, 20.00
+>>> worst = measure.most_violated(positive, scores)  # Violation(loss, change)
+>>> worst.loss, worst.change.tolist()
+(100.0, [-2.0, 0.0, 2.0, -2.0])
 """
 
 from __future__ import annotations
@@ -10,8 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from everypair.measures._base import Measure, Violation
-from everypair.measures.at_k import resolve_k
+from everypair.measures._base import Measure, Sample, Violation
 from everypair.measures.contingency import (
     BreakEven,
     ContingencyMeasure,
@@ -38,10 +42,10 @@ __all__ = [
     "ROCArea",
     "Ranked",
     "RecallAtK",
+    "Sample",
     "TableMeasure",
     "Violation",
     "measure_of",
-    "resolve_k",
 ]
 
 MEASURES: dict[str, Callable[[float, Any, Any], Measure]] = {

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from everypair.metrics._rows import finite_scores, which_positive
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -36,27 +40,48 @@ class Measure:
 
     the maximum over all admissible labellings y'. `most_violated` finds the one that attains
     it. A measure knows rows by their class and score only, never X.
+
+    ``positive`` says which rows are positive, as booleans or 0 and 1; ``scores`` are finite.
     """
 
     ranks: bool = False
     """True where the measure sees the order of the scores only, not where zero lies: no
     constant feature is fitted then, and `threshold` says where `predict` cuts."""
 
-    def value(self, positive: Bools, scores: Array) -> float:
+    def value(self, positive: ArrayLike, scores: ArrayLike) -> float:
         """The measure of the prediction that the scores make; higher is better."""
         raise NotImplementedError
 
-    def loss(self, positive: Bools, scores: Array) -> float:
+    def loss(self, positive: ArrayLike, scores: ArrayLike) -> float:
         """Delta of the prediction that the scores make, in the units of the slack."""
         raise NotImplementedError
 
-    def most_violated(self, positive: Bools, scores: Array) -> Violation:
+    def most_violated(self, positive: ArrayLike, scores: ArrayLike) -> Violation:
         """The labelling that maximises ``Delta(y', y) + sum_i c'_i s_i`` (eq. 7)."""
         raise NotImplementedError
 
-    def threshold(self, positive: Bools, scores: Array) -> float:
+    def searcher(self, positive: ArrayLike) -> Callable[[Array], Violation]:
+        """`most_violated` of these rows, for scores that change: a fit searches many times."""
+        return partial(self.most_violated, positive)
+
+    def threshold(self, positive: ArrayLike, scores: ArrayLike) -> float:
         """The rule for new rows, given training scores: positive where the score is above it."""
         return 0.0
+
+
+class Sample(NamedTuple):
+    """The rows as a measure gets them, checked."""
+
+    positive: Bools
+    scores: Array
+    n_positive: int
+    n_negative: int
+
+    @classmethod
+    def of(cls, positive: ArrayLike, scores: ArrayLike) -> Sample:
+        rows = which_positive(positive)
+        n_positive, n_negative = class_counts(rows)
+        return cls(rows, finite_scores(scores, rows.size), n_positive, n_negative)
 
 
 def class_counts(positive: Bools) -> tuple[int, int]:

@@ -11,13 +11,30 @@ and b given, the best labelling has the a highest positives and the b highest ne
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from everypair.measures._base import PERCENT, Array, Bools, Measure, Violation, class_counts
-from everypair.measures.at_k import Share, resolve_k
+from everypair.measures._base import (
+    PERCENT,
+    Array,
+    Bools,
+    Measure,
+    Sample,
+    Violation,
+    class_counts,
+)
 from everypair.measures.tables import LossRows, Ranked, TableFunction, checked
+from everypair.metrics._rows import which_positive
+from everypair.metrics.at_k import rows_at_k
+
+Share = int | float | str
+Search = Callable[[Ranked], tuple[int, int]]
+
+
+BETAS = 1e-6, 1e6
 
 
 class ContingencyMeasure(Measure):
@@ -26,8 +43,6 @@ class ContingencyMeasure(Measure):
     The loss is ``100 (best - value)``, best being the value of the true labelling: the
     paper's ``100 (1 - value)`` wherever a perfect table is worth 1.
     """
-
-    _rows: LossRows | None = None
 
     def of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
         """The measure's value, entry by entry where the counts are arrays."""
@@ -42,33 +57,41 @@ class ContingencyMeasure(Measure):
 
         Here every table counts: O(n^2) time at worst, O(n) memory (`tables.LossRows`).
         """
-        key = ranked.n_positive, ranked.n_negative
-        if self._rows is None or self._rows.counts != key:
-            self._rows = LossRows(self.loss_of_table, *key)
-        return self._rows.search(ranked)
+        return LossRows(self.loss_of_table, ranked.n_positive, ranked.n_negative).search(ranked)
 
-    def predicted(self, positive: Bools, scores: Array) -> Bools:
+    def predicted(self, sample: Sample) -> Bools:
         """The labelling with the largest ``sum_i y'_i s_i`` (eq. 5)."""
-        return scores > 0
+        return sample.scores > 0
 
-    def _table(self, positive: Bools, scores: Array) -> tuple[int, int, int, int]:
-        n_positive, n_negative = class_counts(positive)
-        above = self.predicted(positive, scores)
-        a = int(np.count_nonzero(above & positive))
+    def _table(self, positive: ArrayLike, scores: ArrayLike) -> tuple[int, int, int, int]:
+        sample = Sample.of(positive, scores)
+        above = self.predicted(sample)
+        a = int(np.count_nonzero(above & sample.positive))
         b = int(np.count_nonzero(above)) - a
-        return a, b, n_positive - a, n_negative - b
+        return a, b, sample.n_positive - a, sample.n_negative - b
 
-    def value(self, positive: Bools, scores: Array) -> float:
+    def value(self, positive: ArrayLike, scores: ArrayLike) -> float:
         return float(self.of_table(*self._table(positive, scores)))
 
-    def loss(self, positive: Bools, scores: Array) -> float:
+    def loss(self, positive: ArrayLike, scores: ArrayLike) -> float:
         return float(self.loss_of_table(*self._table(positive, scores)))
 
-    def most_violated(self, positive: Bools, scores: Array) -> Violation:
-        ranked = Ranked(positive, scores)
-        a, b = self.search(ranked)
+    def most_violated(self, positive: ArrayLike, scores: ArrayLike) -> Violation:
+        return self._violation(Ranked(positive, scores), self.search)
+
+    def _violation(self, ranked: Ranked, search: Search) -> Violation:
+        a, b = search(ranked)
         table = a, b, ranked.n_positive - a, ranked.n_negative - b
         return Violation(float(self.loss_of_table(*table)), ranked.change(a, b))
+
+    def searcher(self, positive: ArrayLike) -> Callable[[Array], Violation]:
+        mine, full = type(self), ContingencyMeasure
+        if mine.search is not full.search or mine.most_violated is not full.most_violated:
+            return super().searcher(positive)
+        # Every table is looked at once, not at each search.
+        rows = which_positive(positive)
+        losses = LossRows(self.loss_of_table, *class_counts(rows))
+        return lambda scores: self._violation(Ranked(rows, scores), losses.search)
 
 
 class ErrorRate(ContingencyMeasure):
@@ -80,11 +103,11 @@ class ErrorRate(ContingencyMeasure):
     def loss_of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
         return 2.0 * (b + c)
 
-    def most_violated(self, positive: Bools, scores: Array) -> Violation:
+    def most_violated(self, positive: ArrayLike, scores: ArrayLike) -> Violation:
         # Each row on its own: a wrong label gains 2 - 2 y_i s_i.
-        class_counts(positive)
-        sign = np.where(positive, 1.0, -1.0)
-        wrong = sign * scores < 1
+        sample = Sample.of(positive, scores)
+        sign = np.where(sample.positive, 1.0, -1.0)
+        wrong = sign * sample.scores < 1
         return Violation(2.0 * np.count_nonzero(wrong), np.where(wrong, -2 * sign, 0.0))
 
 
@@ -97,8 +120,11 @@ class FBeta(ContingencyMeasure):
     """
 
     def __init__(self, beta: float = 1.0):
-        if not (np.isfinite(beta) and beta > 0):
-            raise ValueError(f"beta={beta!r} must be a positive number.")
+        if not BETAS[0] <= beta <= BETAS[1]:
+            raise ValueError(
+                f"beta={beta!r} must be a positive number, from {BETAS[0]:g} to {BETAS[1]:g}: "
+                "beyond them F-beta is precision or recall."
+            )
         self.beta = float(beta)
 
     def of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
@@ -132,17 +158,16 @@ class FixedCount(ContingencyMeasure):
 
     def count(self, n_rows: int, n_positive: int) -> int:
         """k for a sample of this size."""
-        return resolve_k(self.k, n_rows, n_positive)
+        return rows_at_k(self.k, n_rows, n_positive)
 
     def loss_of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
         return PERCENT * (1 - self.of_table(a, b, c, d))
 
-    def predicted(self, positive: Bools, scores: Array) -> Bools:
-        n_positive, _ = class_counts(positive)
-        return top(scores, self.count(scores.size, n_positive))
+    def predicted(self, sample: Sample) -> Bools:
+        return top(sample.scores, self.count(sample.scores.size, sample.n_positive))
 
-    def most_violated(self, positive: Bools, scores: Array) -> Violation:
-        n_positive, n_negative = class_counts(positive)
+    def most_violated(self, positive: ArrayLike, scores: ArrayLike) -> Violation:
+        positive, scores, n_positive, n_negative = Sample.of(positive, scores)
         k = self.count(scores.size, n_positive)
         one_more = self.loss_of_table(0, k, n_positive, n_negative - k)
         one_more -= self.loss_of_table(1, k - 1, n_positive - 1, n_negative - k + 1)
@@ -151,9 +176,9 @@ class FixedCount(ContingencyMeasure):
         loss = self.loss_of_table(a, k - a, n_positive - a, n_negative - k + a)
         return Violation(float(loss), 2.0 * (chosen.astype(np.float64) - positive))
 
-    def threshold(self, positive: Bools, scores: Array) -> float:
+    def threshold(self, positive: ArrayLike, scores: ArrayLike) -> float:
         """Halfway between the k-th and the next training score."""
-        n_positive, _ = class_counts(positive)
+        _, scores, n_positive, _ = Sample.of(positive, scores)
         k = self.count(scores.size, n_positive)
         if k == scores.size:
             return float(np.nextafter(scores.min(), -np.inf))

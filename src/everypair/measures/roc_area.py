@@ -8,8 +8,10 @@ coefficients of its rows by 2 (Joachims 2005, section 4.2).
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from everypair.measures._base import Array, Bools, Measure, Violation, class_counts
+from everypair.measures._base import Measure, Sample, Violation
+from everypair.metrics.roc import auc_score
 from everypair.metrics.thresholds import threshold_for
 
 
@@ -22,19 +24,20 @@ class ROCArea(Measure):
 
     ranks = True
 
-    def value(self, positive: Bools, scores: Array) -> float:
-        from everypair.pairs import Pairs, auc
+    def value(self, positive: ArrayLike, scores: ArrayLike) -> float:
+        sample = Sample.of(positive, scores)
+        return auc_score(sample.positive, sample.scores)
 
-        return auc(Pairs.of(positive), scores)
+    def loss(self, positive: ArrayLike, scores: ArrayLike) -> float:
+        sample = Sample.of(positive, scores)
+        pairs = sample.n_positive * sample.n_negative
+        return pairs * (1 - self.value(sample.positive, sample.scores))
 
-    def loss(self, positive: Bools, scores: Array) -> float:
-        n_positive, n_negative = class_counts(positive)
-        return n_positive * n_negative * (1 - self.value(positive, scores))
-
-    def most_violated(self, positive: Bools, scores: Array) -> Violation:
+    def most_violated(self, positive: ArrayLike, scores: ArrayLike) -> Violation:
         from everypair.pairs import Pairs
         from everypair.pairs.sorted import POSITIVE_SHORTFALL, SortedScores
 
+        positive, scores, _, _ = Sample.of(positive, scores)
         change = np.empty(scores.size)
         swapped = 0.0
         for side, sign in SortedScores(Pairs.of(positive), 2 * scores).sides:
@@ -43,7 +46,7 @@ class ROCArea(Measure):
             swapped = float(counts.sum())
         return Violation(swapped, change)
 
-    def threshold(self, positive: Bools, scores: Array) -> float:
+    def threshold(self, positive: ArrayLike, scores: ArrayLike) -> float:
         """Where true less false positive rate is largest: the area itself asks for no cut."""
         return threshold_for(positive, scores, "balanced")
 
@@ -74,25 +77,24 @@ class PartialROCArea(Measure):
             raise ValueError(f"fpr={fpr!r} must be a pair (low, high) with 0 <= low < high <= 1.")
         self.low, self.high = low, high
 
-    def value(self, positive: Bools, scores: Array) -> float:
-        n_positive, n_negative = class_counts(positive)
-        descending = np.argsort(scores)[::-1]
-        ranked = scores[descending]
-        # One corner a distinct score: tied rows share a straight piece of the curve.
-        ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
-        true_positives = np.cumsum(positive[descending])[ends]
-        tpr = np.append(0.0, true_positives / n_positive)
-        fpr = np.append(0.0, (ends + 1 - true_positives) / n_negative)
-        area = _area_up_to(self.high, fpr, tpr) - _area_up_to(self.low, fpr, tpr)
-        return float(area / (self.high - self.low))
+    def value(self, positive: ArrayLike, scores: ArrayLike) -> float:
+        sample = Sample.of(positive, scores)
+        area = auc_score(
+            sample.positive,
+            sample.scores,
+            max_fpr=self.high,
+            min_fpr=self.low,
+            standardize=False,
+        )
+        return area / (self.high - self.low)
 
-    def loss(self, positive: Bools, scores: Array) -> float:
-        n_positive, n_negative = class_counts(positive)
-        pairs = n_positive * n_negative * (self.high - self.low)
-        return pairs * (1 - self.value(positive, scores))
+    def loss(self, positive: ArrayLike, scores: ArrayLike) -> float:
+        sample = Sample.of(positive, scores)
+        pairs = sample.n_positive * sample.n_negative * (self.high - self.low)
+        return pairs * (1 - self.value(sample.positive, sample.scores))
 
-    def most_violated(self, positive: Bools, scores: Array) -> Violation:
-        _, n_negative = class_counts(positive)
+    def most_violated(self, positive: ArrayLike, scores: ArrayLike) -> Violation:
+        positive, scores, _, n_negative = Sample.of(positive, scores)
         end, begin = self.high * n_negative, self.low * n_negative
         first, last = int(np.floor(begin)), min(n_negative, int(np.ceil(end)))
         positives, negatives = np.flatnonzero(positive), np.flatnonzero(~positive)
@@ -124,15 +126,6 @@ class PartialROCArea(Measure):
         change[negatives] = 2 * below_high * put_below[1:]
         return Violation(float(sums[0][chosen].sum()), change)
 
-    def threshold(self, positive: Bools, scores: Array) -> float:
+    def threshold(self, positive: ArrayLike, scores: ArrayLike) -> float:
         """The cut whose false positive rate is the highest that the range allows."""
         return threshold_for(positive, scores, fpr=self.high)
-
-
-def _area_up_to(end: float, x: Array, y: Array) -> float:
-    """The area from 0 to ``end`` under straight lines between the points."""
-    inside = int(np.searchsorted(x, end, side="right"))
-    if inside == x.size:
-        return float(np.trapezoid(y, x))
-    height = np.interp(end, x[inside - 1 : inside + 1], y[inside - 1 : inside + 1])
-    return float(np.trapezoid(np.append(y[:inside], height), np.append(x[:inside], end)))

@@ -6,9 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from everypair.measures._base import Array, Bools, class_counts
+from everypair.measures._base import Array, Sample
+
+ROUNDING = 1e-12
+"""Of the largest loss: a right labelling may seem to lose so much and no more."""
 
 TableFunction = Callable[[Any, Any, Any, Any], Any]
 
@@ -21,8 +24,8 @@ class Ranked:
     concave: each further row brings twice its score.
     """
 
-    def __init__(self, positive: Bools, scores: Array):
-        self.n_positive, self.n_negative = class_counts(positive)
+    def __init__(self, positive: ArrayLike, scores: ArrayLike):
+        positive, scores, self.n_positive, self.n_negative = Sample.of(positive, scores)
         positives, negatives = np.flatnonzero(positive), np.flatnonzero(~positive)
         self.positives = positives[np.argsort(scores[positives])[::-1]]
         self.negatives = negatives[np.argsort(scores[negatives])[::-1]]
@@ -61,7 +64,7 @@ class LossRows:
         n_positive, n_negative = self.counts
         a, b = (row, columns) if self._by_positives else (columns, row)
         losses = checked(self._loss_of_table, a, b, n_positive - a, n_negative - b)
-        if losses.min() < 0:
+        if losses.min() < -ROUNDING * np.abs(losses).max():
             raise ValueError(
                 "The measure is higher for a wrong labelling than for the right one "
                 f"(a={n_positive}, b=0, c=0, d={n_negative}): higher must be better."
@@ -95,8 +98,19 @@ class LossRows:
 def checked(function: TableFunction, a: Any, b: Any, c: Any, d: Any) -> Array:
     """``function(a, b, c, d)`` on arrays of counts, every entry finite."""
     counts = np.broadcast_arrays(*(np.asarray(count, dtype=np.float64) for count in (a, b, c, d)))
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        values = np.asarray(function(*counts), dtype=np.float64)
+    try:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            values = np.asarray(function(*counts))
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ValueError) and "truth value" not in str(error):
+            raise
+        raise ValueError(
+            f"The measure does not work on arrays of counts ({error}): the counts come as arrays; "
+            "use np.where instead of if, and numpy's functions."
+        ) from error
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"The measure returned values of dtype {values.dtype}: return numbers.")
+    values = values.astype(np.float64)
     if values.shape not in ((), counts[0].shape):
         raise ValueError(
             f"The measure returned shape {values.shape} for tables of shape {counts[0].shape}: "

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from everypair.metrics.roc import swapped_pairs as swapped_pairs
     from everypair.metrics.scorers import get_scorer as get_scorer
     from everypair.metrics.scorers import scorer_names as scorer_names
+    from everypair.metrics.statuses import count_pair_statuses as count_pair_statuses
+    from everypair.metrics.statuses import pair_multipliers as pair_multipliers
+    from everypair.metrics.statuses import pair_status as pair_status
     from everypair.metrics.tables import accuracy_from_rates as accuracy_from_rates
     from everypair.metrics.tables import f_from_rates as f_from_rates
     from everypair.metrics.tables import precision_from_rates as precision_from_rates
@@ -46,6 +49,7 @@ _HOME = {
     "inference": ["AUCInterval", "auc_confidence_interval"],
     "roc": ["auc_score", "gini", "swapped_pairs"],
     "scorers": ["get_scorer", "scorer_names"],
+    "statuses": ["count_pair_statuses", "pair_multipliers", "pair_status"],
     "tables": ["accuracy_from_rates", "f_from_rates", "precision_from_rates", "wracc_from_rates"],
     "thresholds": ["FBetaMax", "fbeta_max", "threshold_for"],
 }

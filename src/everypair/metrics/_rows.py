@@ -111,6 +111,23 @@ class Rows:
         return weight / weight.sum()
 
 
+def which_positive(positive: ArrayLike) -> Bool:
+    """Booleans from booleans, or from 0 and 1."""
+    rows = _vector(positive, "positive")
+    if rows.dtype == np.bool_:
+        return rows
+    if rows.dtype.kind not in "iuf" or not np.all((rows == 0) | (rows == 1)):
+        raise ValueError(
+            f"positive has dtype {rows.dtype} and values other than 0 and 1: say which rows are "
+            "positive, e.g. y == label."
+        )
+    return rows == 1
+
+
+def finite_scores(scores: ArrayLike, n_rows: int) -> Array:
+    return _finite(scores, "scores", n_rows)
+
+
 def check_level(level: float) -> float:
     if not isinstance(level, Real) or not 0 < level < 1:
         raise ValueError(f"level={level!r} is not a confidence level: use 0 < level < 1.")

@@ -70,14 +70,18 @@ def prbep(y: ArrayLike, s: ArrayLike, *, pos_label: Any = None) -> float:
     return precision_at_k(y, s, "p", pos_label=pos_label)
 
 
-def rows_at_k(k: int | float | str, n_rows: int, n_positive: int) -> int:
-    """The whole number of rows that ``k`` means; an error when there are not so many."""
+def rows_at_k(k: Any, n_rows: int, n_positive: float) -> int:
+    """The whole number of rows that ``k`` means; an error when there are not so many.
+
+    ``n_positive`` may be an expected number.
+    """
     count: int | None = None
     if isinstance(k, Integral) and not isinstance(k, (bool, np.bool_)):
         count = int(k)
     elif isinstance(k, str) and (match := re.fullmatch(r"(\d+\.?\d*|\.\d+)?p", k.strip())):
-        count = max(1, round(float(match[1] or 1) * n_positive))
-    elif isinstance(k, Real) and not isinstance(k, (bool, np.bool_)) and 0 < k <= 1:
+        if (multiple := float(match[1] or 1)) > 0:
+            count = max(1, round(multiple * n_positive))
+    elif isinstance(k, Real) and not isinstance(k, (bool, np.bool_)) and 0 < float(k) <= 1:
         count = max(1, round(float(k) * n_rows))
     if count is None:
         raise ValueError(

@@ -83,9 +83,12 @@ class ListedHuberHingePoint:
     def value(self) -> float:
         return float(self.pairs.pair_weight @ self._loss.value(self._margins))
 
-    def hinge_value(self) -> float:
-        """The hinge itself at these scores."""
-        return float(self.pairs.pair_weight @ HINGE.value(self._margins))
+    def largest_shortfall(self) -> float:
+        return 1.0 - float(self._margins.min())
+
+    def hinge_value(self, stretch: float = 1.0) -> float:
+        """The hinge itself at ``stretch`` times these scores."""
+        return float(self.pairs.pair_weight @ HINGE.value(stretch * self._margins))
 
     def gradient(self) -> Array:
         return self.pairs.to_rows(self.pairs.pair_weight * self._loss.slope(self._margins))

@@ -11,6 +11,7 @@ with shortfall ``u = 1 - (x - y)``. Seen from the negatives the same pairs have 
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 
 import numpy as np
@@ -69,6 +70,16 @@ class SortedScores:
         positives, negatives = pairs.positives, pairs.negatives
         self.positives = positives[np.argsort(scores[positives])[::-1]]
         self.negatives = negatives[np.argsort(scores[negatives])[::-1]]
+
+    def stretched(self, by: float) -> SortedScores:
+        """At ``by`` times the scores, which have the same order."""
+        if by == 1:
+            return self
+        other = copy(self)
+        other.scores = by * self.scores
+        for side in ("from_positives", "from_negatives"):
+            other.__dict__.pop(side, None)
+        return other
 
     @cached_property
     def from_positives(self) -> Side:
@@ -244,9 +255,13 @@ class HuberHingePoint(_SortedPoint):
             out[side.target_rows] = -sign * side.target_weights * multipliers
         return out
 
-    def hinge_value(self) -> float:
-        """The hinge itself at these scores."""
-        return HingePoint(self.order).value()
+    def largest_shortfall(self) -> float:
+        side = self.order.from_positives
+        return 1.0 - float(side.target_scores[-1] - side.source_scores[0])
+
+    def hinge_value(self, stretch: float = 1.0) -> float:
+        """The hinge itself at ``stretch`` times these scores."""
+        return HingePoint(self.order.stretched(stretch)).value()
 
 
 def auc(pairs: Pairs, scores: Array) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from everypair.matrix import DenseMatrix, Matrix
 from everypair.pairs import Pairs, pair_point
 from everypair.pairs.point import usable
-from everypair.solvers.huber import hinge_by_continuation
+from everypair.solvers.huber import best_stretch, hinge_by_continuation
 from everypair.solvers.newton import NewtonMatrix, newton
 from everypair.solvers.newton_cg import newton_cg
 from everypair.solvers.objective import (
@@ -58,12 +58,20 @@ class Fit:
     n_iter: int
     history: list[tuple[float, float, float]]
     width: float | None = None
-    """Of the hinge: its last rounding. Pairs whose multiplier is inside (0, 1) are within it."""
+    stretch: float = 1.0
+    """Of the hinge: its corner was rounded last between the margins ``stretch (1 - width)`` and
+    ``stretch``, and the pairs whose multiplier is inside (0, 1) lie there. The rounded problem's
+    own solution is ``coef / stretch``."""
 
     @classmethod
     def at(cls, now: Iterate, progress: Progress) -> Fit:
-        width = getattr(now.loss, "width", None)
-        return cls(now.w, now.scores, *now.judged, progress.n_iter, progress.history, width)
+        width, stretch = getattr(now.loss, "width", None), 1.0
+        if width is not None:
+            stretch, _ = best_stretch(now)
+        return cls(
+            stretch * now.w, stretch * now.scores, *now.judged, progress.n_iter,
+            progress.history, width, stretch,
+        )  # fmt: skip
 
 
 def choose_solver(X: Matrix, loss: str, solver: str) -> str:

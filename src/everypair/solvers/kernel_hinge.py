@@ -9,18 +9,17 @@ rank leaves open is how much lower the objective would be over all of the space.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.kernels import BLOCK_ENTRIES, LowRank, TrainingKernel
-from everypair.low_rank import GrowingFactor
+from everypair.kernels import BLOCK_ENTRIES, TrainingKernel
+from everypair.low_rank import GrowingFactor, LowRank
 from everypair.matrix import DenseMatrix, Matrix
 from everypair.pairs.listed import PairList
 from everypair.pairs.structure import Pairs
-from everypair.solvers.choose import NARROW, SOLVERS, Fit, choose_solver, settled
+from everypair.solvers.choose import SOLVERS, Fit, choose_solver, settled
 from everypair.solvers.huber import hinge_by_continuation, rounded_hinge
 from everypair.solvers.newton import newton
 from everypair.solvers.newton_cg import newton_cg
@@ -38,19 +37,12 @@ ROUGH_TOL = 1e-3
 FIRM = 1e-5
 MANY = 128
 """With a penalty of at least FIRM, in units of the kernel's diagonal, few Hessian products make
-a step, and they are cheaper than the Hessian from so many columns on."""
+a step, and they are cheaper than the Hessian from so many columns on. With less, products by the
+hundred do not make one, and the Hessian does."""
 
 FLOOR = 1e-2
 """Rows without a multiplier may get one later: they count as if it were this share of the
 largest it can be."""
-
-
-@dataclass(frozen=True)
-class KernelFit:
-    fit: Fit
-    basis: LowRank
-    complete: bool
-    """Whether the factor leaves out no more than was asked for."""
 
 
 class FactorMatrix(DenseMatrix):
@@ -88,7 +80,7 @@ def minimise_in_kernel(
     tol: float,
     max_iter: int,
     verbose: int = 0,
-) -> KernelFit:
+) -> tuple[Fit, LowRank]:
     """Minimise ``hinge(s) + alpha / 2 |f|^2`` over the functions f that the pivots span."""
     factor = GrowingFactor(kernel)
     scale = float(pairs.weight @ factor.left) / float(pairs.weight.sum())
@@ -100,7 +92,7 @@ def minimise_in_kernel(
             last = complete or factor.rank >= max_rank
             start = np.concatenate([start, np.zeros(factor.rank - start.size)])
             progress = Progress(max_iter, verbose if last else 0)
-            products = factor.rank > (MANY if alpha >= FIRM * scale else NARROW)
+            products = factor.rank > MANY and alpha >= FIRM * scale
             now = hinge_by_continuation(
                 FactorMatrix(factor.features),
                 pairs,
@@ -111,7 +103,7 @@ def minimise_in_kernel(
                 partial(settled, newton_cg if products else newton),
             )
             if last:
-                return KernelFit(Fit.at(now, progress), factor.low_rank, complete)
+                return Fit.at(now, progress), factor.low_rank
             importance = now.score_gradient**2 + (FLOOR * pairs.weight) ** 2
             start = now.w
             rank = min(GROWTH * rank, max_rank)

@@ -148,15 +148,9 @@ class Progress:
     history: list[tuple[float, float, float]] = field(default_factory=list)
     _began: float = field(default_factory=perf_counter)
 
-    _renewed: int = 0
-
     @property
     def exhausted(self) -> bool:
-        return self.n_iter - self._renewed >= self.max_iter
-
-    def renew(self) -> None:
-        """Allow ``max_iter`` further steps: another problem of a series begins."""
-        self._renewed = self.n_iter
+        return self.n_iter >= self.max_iter
 
     def step(self, now: Judged) -> None:
         self.n_iter += 1

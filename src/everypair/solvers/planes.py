@@ -32,8 +32,8 @@ class Problem:
     def __init__(
         self, X: Matrix, positive: NDArray[np.bool_], measure: Measure, C: float, constant: bool
     ):
-        self.X, self.positive, self.measure, self.C = X, positive, measure, C
-        self.constant = constant
+        self.X, self.C, self.constant = X, C, constant
+        self.most_violated = measure.searcher(positive)
 
     def scores(self, w: Array) -> Array:
         scores = self.X.dot(w[:-1])
@@ -46,14 +46,17 @@ class Problem:
 
     def at(self, w: Array) -> Evaluation:
         scores = self.scores(w)
-        found = self.measure.most_violated(self.positive, scores)
+        found = self.most_violated(scores)
         slack = max(0.0, found.slack(scores))
         slope = self.pull_back(found.change)
-        if not np.isfinite(slope @ slope):
+        square = float(slope @ slope)
+        if not np.isfinite(square):
             raise ValueError(
                 "The features are too large for float64: squares of their sums overflow. "
                 "Rescale X, for example with StandardScaler."
             )
+        if not np.isfinite(np.float64(self.C) * self.C * max(square, 1.0)):
+            raise ValueError(f"C={self.C:g} is too large for float64: lower C or rescale X.")
         objective = float(w @ w) / 2 + self.C * slack
         return Evaluation(w, scores, slack, objective, Cut(found.loss, found.change, slope))
 

@@ -17,6 +17,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
+from everypair.low_rank import NOT_PSD, not_psd
+
 Array = NDArray[np.float64]
 
 SHORTEST_STEP = 2.0**-40
@@ -62,7 +64,7 @@ def best_intercept(signs: Array, scores: Array, costs: Array) -> float:
 
 
 def two_norm_svm(
-    features: Array, signs: Array, costs: Array, tol: float, max_iter: int
+    features: Array, signs: Array, costs: Array, tol: float, max_iter: int, verbose: int = 0
 ) -> TwoNormFit:
     """Newton steps on the rows that fall short, until the relative gap is at most ``tol``.
 
@@ -73,7 +75,9 @@ def two_norm_svm(
     w, scores, n_iter = np.zeros(n_features), np.zeros(n_rows), 0
     while True:
         accuracy = tol if share == 1 else max(tol, ROUGH_TOL)
-        now = _descend(features, signs, share * costs, w, scores, n_iter, accuracy, max_iter)
+        now = _descend(
+            features, signs, share * costs, w, scores, n_iter, accuracy, max_iter, verbose
+        )
         if share == 1:
             return now
         w, scores, n_iter, share = now.coef, now.scores, now.n_iter, min(1.0, 10 * share)
@@ -88,17 +92,19 @@ def _descend(
     n_iter: int,
     tol: float,
     max_iter: int,
+    verbose: int,
 ) -> TwoNormFit:
     def at(w: Array, scores: Array, n_iter: int) -> TwoNormFit:
         b = best_intercept(signs, scores, costs)
         slacks = np.maximum(0.0, 1 - signs * (scores + b))
         value = float(w @ w) / 2 + float(costs @ slacks**2)
         slope = w - features.T @ (2 * costs * slacks * signs)
-        gap = float(slope @ slope) / 2 / value if value > 0 else 0.0
+        gap = _relative(float(slope @ slope) / 2, value)
         return TwoNormFit(w, b, scores, slacks, value, gap, n_iter)
 
     now = at(w, scores, n_iter)
-    while now.gap > tol and now.n_iter < max_iter:
+    # Zero is within any gap of the minimum where C is small, but ranks nothing.
+    while (now.gap > tol or not now.coef.any()) and now.n_iter < max_iter:
         short = (now.slacks > 0) & (costs > 0)
         weights = 2 * costs[short]
         # The intercept moves along: the Hessian is about the mean of the short rows.
@@ -107,7 +113,7 @@ def _descend(
         hessian = rows.T @ rows
         hessian[np.diag_indices_from(hessian)] += 1.0
         slope = now.coef - features.T @ (2 * costs * now.slacks * signs)
-        step = -cho_solve(cho_factor(hessian, lower=True), slope)
+        step = -cho_solve(_lifted_factor(hessian), slope)
         score_step, length, best = features @ step, 1.0, now
         while length >= SHORTEST_STEP:
             trial = at(now.coef + length * step, now.scores + length * score_step, now.n_iter + 1)
@@ -119,11 +125,55 @@ def _descend(
         if best is now:
             break
         now = best
+        _say(now, verbose)
     return now
 
 
+def _say(now: TwoNormFit, verbose: int) -> None:
+    if verbose:
+        print(
+            f"[everypair] step {now.n_iter}: objective {now.objective:.9g}, "
+            f"relative gap {now.gap:.1e}"
+        )
+
+
+def _lifted_factor(matrix: Array) -> tuple[Array, bool]:
+    """Its Cholesky factor; what rounding leaves indefinite is lifted along the diagonal."""
+    diagonal = np.einsum("jj->j", matrix)
+    lift, largest = np.finfo(float).eps, float(diagonal.max())
+    if not np.isfinite(largest):
+        raise ValueError("C times the squared features overflows float64: lower C or rescale X.")
+    while True:
+        try:
+            return cho_factor(matrix, lower=True, check_finite=False)
+        except LinAlgError:
+            diagonal += lift * largest
+            lift *= 10
+
+
+def _relative(gap: float, value: float) -> float:
+    """Infinite where float64 cannot say."""
+    if value == 0:
+        return 0.0
+    return gap / value if np.isfinite(gap / value) else np.inf
+
+
+def refuse_not_psd(K: Array) -> None:
+    """Refuse a matrix with an eigenvalue below zero by more than rounding."""
+    lifted = K.copy()
+    lifted[np.diag_indices_from(lifted)] += NOT_PSD * max(float(K.diagonal().max()), 1e-300)
+    try:
+        cho_factor(lifted, lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        raise not_psd("its matrix has no Cholesky factor") from None
+
+
+class NoFactorError(Exception):
+    """Rounding has eaten the ridge: the kernel matrix is no way to solve this."""
+
+
 def two_norm_svm_matrix(
-    K: Array, signs: Array, costs: Array, tol: float, max_iter: int
+    K: Array, signs: Array, costs: Array, tol: float, max_iter: int, verbose: int = 0
 ) -> TwoNormFit:
     """The same for ``f = K beta``: each Newton step is exact on the rows S that fall short,
 
@@ -140,11 +190,13 @@ def two_norm_svm_matrix(
         slacks = np.maximum(0.0, 1 - signs * (scores + b))
         value = float(beta @ scores) / 2 + float(costs @ slacks**2)
         apart = beta - 2 * costs * slacks * signs
-        gap = float(apart @ (K @ apart)) / 2 / value if value > 0 else 0.0
-        return TwoNormFit(beta, b, scores, slacks, value, max(gap, 0.0), n_iter)
+        # K has no negative eigenvalue (`refuse_not_psd`): below zero is rounding, of that size.
+        gap = _relative(abs(float(apart @ (K @ apart))) / 2, value)
+        return TwoNormFit(beta, b, scores, slacks, value, gap, n_iter)
 
     start = _hard_margin(K, ridge, signs, float(costs.sum()))
     now = best = at(start, K @ start, 1)
+    _say(now, verbose)
     while best.gap > tol and now.n_iter < max_iter:
         short = np.flatnonzero(now.slacks)
         block = K[np.ix_(short, short)]
@@ -152,10 +204,7 @@ def two_norm_svm_matrix(
         try:
             factor = cho_factor(block, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
-            raise ValueError(
-                "The kernel is not positive semi-definite: its matrix has no Cholesky factor. "
-                "Use a Mercer kernel such as 'rbf' or 'poly' with coef0 >= 0."
-            ) from None
+            raise NoFactorError from None
         of_signs, of_ones = cho_solve(
             factor, np.column_stack([signs, np.ones_like(signs)])[short]
         ).T
@@ -169,6 +218,7 @@ def two_norm_svm_matrix(
             trial = at(beta, scores, now.n_iter + 1)
             length /= 2
         now = trial
+        _say(now, verbose)
         if now.gap < best.gap:
             best = now
     return replace(best, n_iter=now.n_iter)
@@ -181,10 +231,14 @@ def _hard_margin(K: Array, ridge: Array, signs: Array, total_cost: float) -> Arr
     # At the solution sum(alpha) = 2 P <= 2 sum(c): no multiplier reaches this bound, so the box
     # of the SVC is none. Its number of steps is bounded because it may never end on rounding.
     svm = SVC(C=2 * total_cost, kernel="precomputed", max_iter=max(10**5, 100 * signs.size))
+    beta = np.zeros_like(signs)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        svm.fit(K, signs)
-    diagonal[:] = kept
-    beta = np.zeros_like(signs)
+        try:
+            svm.fit(K, signs)
+        except ValueError:  # a ridge beyond what it can hold; zero is a start as well
+            return beta
+        finally:
+            diagonal[:] = kept
     beta[svm.support_] = svm.dual_coef_[0]
     return beta

@@ -8,7 +8,7 @@ from conftest import ranked_data
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everypair.metrics.pair_status import count_pair_statuses, pair_multipliers, pair_status
+from everypair.metrics import count_pair_statuses, pair_multipliers, pair_status
 
 
 @given(data=ranked_data(max_rows=80), width=st.sampled_from([1e-6, 0.25, 1.0, 3.0]))
@@ -21,6 +21,31 @@ def test_counts_equal_the_statuses_of_all_pairs(data, width):
     counted = count_pair_statuses(pairs.positive, scores, 1.0, width)
     for name in ("satisfied", "on_margin", "violated"):
         assert getattr(counted, name) == np.sum(status == name)
+
+
+def test_counts_and_statuses_agree_where_subtraction_rounds():
+    scores = np.round(np.random.default_rng(0).normal(size=60), 1)
+    positive = np.arange(60) < 25
+    for margin, width in ((0.2, 0.1), (0.3, 0.1), (0.7, 1e-9), (1e-17, 1e-20)):
+        status = pair_status(scores[:25, None], scores[None, 25:], margin, width)
+        counted = count_pair_statuses(positive, scores, margin, width)
+        for name, count in counted._asdict().items():
+            assert count == np.sum(status == name)
+
+
+def test_zeros_and_ones_count_as_booleans_and_lists_as_arrays():
+    scores = [2.0, 0.999, 0.0]
+    expected = count_pair_statuses(np.array([True, True, False]), np.array(scores), 1.0, 0.01)
+    assert count_pair_statuses([1, 1, 0], scores, 1.0, 0.01) == expected
+    for bad, message in (([2, 1, 0], "other than 0 and 1"), (["a", "b", "a"], "other than 0 and")):
+        with pytest.raises(ValueError, match=message):
+            count_pair_statuses(bad, scores, 1.0, 0.01)
+    with pytest.raises(ValueError, match="nan in row 1"):
+        count_pair_statuses([1, 1, 0], [2.0, np.nan, 0.0], 1.0, 0.01)
+    with pytest.raises(ValueError, match="NaN or infinite"):
+        pair_status([np.nan], [0.0], 1.0, 0.01)
+    with pytest.raises(ValueError, match=r"width=0\.0 must be positive"):
+        pair_multipliers([1.0], [0.0], 1.0, 0.0, 1.0)
 
 
 def test_statuses_are_those_of_the_multipliers():

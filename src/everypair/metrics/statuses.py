@@ -1,0 +1,104 @@
+"""Which pairs a ROC-SVM has satisfied, holds on the margin, or violates.
+
+Proposition 3.2.1 of Rakotomamonjy (2004): at the solution the multiplier of a pair with margin
+z = f(x_i) - f(x_j) is 0 where z > rho, C where z < rho, and anything between where z = rho. A
+fit rounds the corner at rho over a narrow width, and its multipliers
+
+    alpha_ij = C clip((rho - z) / width, 0, 1)
+
+certify it. Read off them, a pair is *satisfied* (alpha = 0, z >= rho), *on the margin*
+(0 < alpha < C) or *violated* (alpha = C, z <= rho - width).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from everypair.metrics._rows import Array, finite_scores, which_positive
+
+SATISFIED, ON_MARGIN, VIOLATED = "satisfied", "on_margin", "violated"
+
+
+class PairCounts(NamedTuple):
+    satisfied: int
+    on_margin: int
+    violated: int
+
+
+def pair_multipliers(
+    positive_scores: ArrayLike, negative_scores: ArrayLike, margin: float, width: float, C: float
+) -> Array:
+    """``C clip((rho - z) / width, 0, 1)`` of the pairs; scores are broadcast.
+
+    >>> from everypair.metrics import pair_multipliers
+    >>> pair_multipliers([2.0, 0.75, 0.0], 0.0, margin=1.0, width=0.5, C=3.0).tolist()
+    [0.0, 1.5, 3.0]
+    """
+    z = _margins(positive_scores, negative_scores)
+    return np.asarray(C * np.clip((margin - z) / _positive_width(width), 0.0, 1.0))
+
+
+def pair_status(
+    positive_scores: ArrayLike, negative_scores: ArrayLike, margin: float, width: float
+) -> NDArray[Any]:
+    """``"satisfied"``, ``"on_margin"`` or ``"violated"`` for each pair; scores are broadcast.
+
+    >>> from everypair.metrics import pair_status
+    >>> pair_status([2.0, 0.999, 0.0], [0.0, 0.0, 0.0], margin=1.0, width=0.01).tolist()
+    ['satisfied', 'on_margin', 'violated']
+    """
+    z = _margins(positive_scores, negative_scores)
+    held = z > margin - _positive_width(width)
+    return np.where(z >= margin, SATISFIED, np.where(held, ON_MARGIN, VIOLATED))
+
+
+def count_pair_statuses(
+    positive: ArrayLike, scores: ArrayLike, margin: float, width: float
+) -> PairCounts:
+    """How many of all n+ n- pairs have each status: one sort, two searches, O(n log n).
+
+    ``positive`` says which rows are positive, as booleans or 0 and 1.
+
+    >>> from everypair.metrics import count_pair_statuses
+    >>> count_pair_statuses([1, 1, 0], [2.0, 0.999, 0.0], margin=1.0, width=0.01)
+    PairCounts(satisfied=1, on_margin=1, violated=0)
+    """
+    rows, values = which_positive(positive), finite_scores(scores, np.size(positive))
+    positives, negatives = values[rows], np.sort(values[~rows])
+    low = margin - _positive_width(width)
+    satisfied = _count(positives, negatives, lambda z: z >= margin)
+    held = _count(positives, negatives, lambda z: (z > low) | (z >= margin))
+    total = positives.size * negatives.size
+    return PairCounts(satisfied, held - satisfied, total - held)
+
+
+def _count(positives: Array, negatives: Array, holds: Callable[[Array], NDArray[np.bool_]]) -> int:
+    """Pairs whose margin ``holds``, negatives ascending: the lowest of them, for each positive.
+
+    The margin itself is compared, as `pair_status` does it: subtracting the margin from the
+    scores first would round otherwise.
+    """
+    low = np.zeros(positives.size, dtype=np.intp)
+    high = np.full(positives.size, negatives.size)
+    while np.any(open_ := low < high):
+        middle = np.where(open_, (low + high) // 2, 0)
+        yes = holds(positives - negatives[middle])
+        low, high = np.where(open_ & yes, middle + 1, low), np.where(open_ & ~yes, middle, high)
+    return int(low.sum())
+
+
+def _margins(positive_scores: ArrayLike, negative_scores: ArrayLike) -> Array:
+    z = np.subtract(positive_scores, negative_scores, dtype=np.float64)
+    if not np.all(np.isfinite(z)):
+        raise ValueError("The scores have NaN or infinite values: give finite numbers.")
+    return np.asarray(z)
+
+
+def _positive_width(width: float) -> float:
+    if not width > 0:
+        raise ValueError(f"width={width!r} must be positive: pairs on the margin lie within it.")
+    return float(width)
