@@ -166,10 +166,7 @@ def _checked(content: Any, path: Path) -> SavedModel:
 def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
     """A file to write to, under another name until it is complete; gone if anything fails."""
     path = Path(path)
-    if not path.parent.is_dir():
-        raise DataError(f"there is no folder {str(path.parent)!r} to write to.", path)
-    if path.is_dir():
-        raise DataError("this is a folder: give the name of a file to write.", path)
+    check_writable(path)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -183,3 +180,24 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
     except BaseException:  # Ctrl-C as well
         Path(name).unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def path_written_whole(path: str | Path) -> Iterator[Path]:
+    """As `written_whole`, for a function that wants a path."""
+    path = Path(path)
+    check_writable(path)
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+        temporary = Path(folder) / path.name
+        yield temporary
+        temporary.replace(path)
+
+
+def check_writable(path: Path) -> None:
+    """Refuse at once, not after an hour of work."""
+    if not path.parent.is_dir():
+        raise DataError(f"there is no folder {str(path.parent)!r} to write to.", path)
+    if path.is_dir():
+        raise DataError("this is a folder: give the name of a file to write.", path)
+    if not os.access(path.parent, os.W_OK):
+        raise DataError("this folder may not be written to (permission denied).", path)

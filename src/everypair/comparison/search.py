@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.comparison.models import Candidate
+from everypair.comparison.models import CANDIDATES, Candidate
 from everypair.metrics.cross_val import scores_of
 
 Array = NDArray[np.float64]
@@ -74,6 +74,37 @@ def fit_candidate(
     for name in candidate.chosen:
         shown[name.rstrip("_")] = float(getattr(model, name))
     return Fitted(model, shown, spread if spread > 0 else 1.0, remarks)
+
+
+def choose_method(
+    X: Any, y: Bool, weight: Array | None, groups: NDArray[Any] | None, seed: int
+) -> str:
+    """``auc``, or ``auc-rls-rbf`` where a Gaussian kernel ranks better by a standard error.
+
+    Above `SEARCH_ROWS` rows the linear model it is: the kernel would see a small part of them.
+    """
+    from everypair.metrics import auc_score
+
+    linear, kernel = CANDIDATES["auc"], CANDIDATES["auc-rls-rbf"]
+    if y.size > SEARCH_ROWS or min(np.count_nonzero(y), np.count_nonzero(~y)) < 2 * SEARCH_FOLDS:
+        return linear.name
+    gains = []
+    for train, test in inner_splits(y, groups, seed):
+        X_train, y_train, weight_train, groups_train = _take(train, X, y, weight, groups)
+        weight_test = None if weight is None else weight[test]
+        areas = [
+            auc_score(
+                y[test],
+                fit_candidate(c, X_train, y_train, weight_train, groups_train, seed).scores(
+                    X[test]
+                ),
+                sample_weight=weight_test,
+            )
+            for c in (linear, kernel)
+        ]
+        gains.append(areas[1] - areas[0])
+    clear = np.mean(gains) > np.std(gains, ddof=1) / np.sqrt(len(gains))
+    return kernel.name if clear else linear.name
 
 
 def _threads_for(X: Any) -> AbstractContextManager[Any]:
