@@ -12,6 +12,7 @@ import functools
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,12 +33,15 @@ def guarded(command: Command) -> Command:
 
     @functools.wraps(command)
     def run(*args: Any, **options: Any) -> Any:
-        signal.signal(signal.SIGTERM, _interrupt)
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, _interrupt)
         try:
             return command(*args, **options)
         except typer.Exit:
             raise
         except KeyboardInterrupt:
+            # Arrow sends itself the signal once more after it has raised; by now it may.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
             _leave("interrupted.", INTERRUPTED, options)
         except BrokenPipeError:  # the reader of our output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

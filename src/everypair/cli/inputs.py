@@ -66,7 +66,7 @@ def load_labelled(
     features = table.drop_columns(list(dict.fromkeys(extra)))
     if features.num_columns == 0:
         raise DataError("there is no column to learn from beside the target.", path)
-    return _labelled(
+    rows = _labelled(
         features,
         column_texts(table.column(target)),
         target,
@@ -75,6 +75,29 @@ def load_labelled(
         None if group is None else _groups(table.column(group), group, path),
         path,
     )
+    rows.notes += _almost_numbers(features)
+    return rows
+
+
+def _almost_numbers(table: Any) -> list[str]:
+    """Columns of text that are numbers but for a few rows: mistakes, more often than not."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    notes = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if not pa.types.is_string(column.type):
+            continue
+        number = pc.match_substring_regex(column, r"^\s*[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?\s*$")
+        strange = np.flatnonzero(pc.fill_null(pc.invert(number), False).to_numpy())
+        known = len(column) - column.null_count
+        if known and 0 < strange.size < known / 2:
+            row = int(strange[0])
+            notes.append(
+                f"column {name!r} is read as categories, though most of its values are numbers: "
+                f"row {row + 1} has {column[row].as_py()!r}."
+            )
+    return notes
 
 
 def _labelled(
@@ -98,8 +121,10 @@ def _labelled(
     y = texts == positive
     if missing.any():
         first = int(np.argmax(missing)) + 1
+        count = int(np.count_nonzero(missing))
+        rows_have = "1 row has" if count == 1 else f"{count} rows have"
         notes.append(
-            f"{np.count_nonzero(missing)} rows have no value in the target and are left out "
+            f"{rows_have} no value in the target and {'is' if count == 1 else 'are'} left out "
             f"(the first is row {first})."
         )
         rows = np.flatnonzero(~missing)
@@ -131,7 +156,8 @@ def _choose_positive(
         )
     if wanted is None:
         at = 0 if counts[0] < counts[1] else 1
-        note = f"positive is {str(values[at])!r}, the rarer of {listed} (--positive changes it)."
+        why = "the rarer" if counts[0] != counts[1] else "the last"
+        note = f"positive is {str(values[at])!r}, {why} of {listed} (--positive changes it)."
         return str(values[at]), str(values[1 - at]), [note]
     found = match(wanted, [str(value) for value in values])
     if found is None:

@@ -57,8 +57,12 @@ def layout_of(source: Source) -> Layout:
     lines = [line for line in text.splitlines()[:HEAD_LINES] if line.strip()]
     if not lines:
         raise DataError("the file is empty.", source.path)
-    delimiter = source.delimiter or ("\t" if source.kind == "tsv" else _sniff(lines))
-    fields = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter))
+    limit = csv.field_size_limit(len(text) + 1)  # the wrong delimiter makes a field of a line
+    try:
+        delimiter = source.delimiter or ("\t" if source.kind == "tsv" else _sniff(lines))
+        fields = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter))
+    finally:
+        csv.field_size_limit(limit)
     names = fields[0]
     decimal = "."
     if delimiter == ";" and any(re.fullmatch(r"-?\d+,\d+", f) for row in fields[1:] for f in row):

@@ -271,9 +271,11 @@ def check_present(wanted: list[str], names: list[str], path: Path) -> None:
         more = f" ({len(missing)} columns are missing)" if len(missing) > 1 else ""
         import difflib
 
-        near = difflib.get_close_matches(missing[0], names[:1000], 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise DataError(f"the file has no such column{more}{hint}", path, column=missing[0])
+        near = [name for name in names if name.lower() == missing[0].lower()]
+        near += difflib.get_close_matches(missing[0], names[:1000], 1)
+        few = ", ".join(repr(name) for name in names[:8]) + (", ..." if len(names) > 8 else "")
+        hint = f"did you mean {near[0]!r}?" if near else f"it has {few}."
+        raise DataError(f"the file has no such column{more}: {hint}", path, column=missing[0])
 
 
 def _read_svmlight(source: Source) -> SparseTable:
