@@ -108,8 +108,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Self:
         table = arrow_table(X)
-        self.kinds_: dict[str, str] = {}
-        self.dropped_: dict[str, str] = {}
+        kinds: dict[str, str] = {}
+        dropped: dict[str, str] = {}
         numbers: list[tuple[str, float, float, float, bool]] = []
         self.categories_: dict[str, list[str]] = {}
         self.has_other_: dict[str, bool] = {}
@@ -128,19 +128,29 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 numbers += learnt
                 why = "" if learnt else "it has one value only"
             if why:
-                self.dropped_[name] = why
+                dropped[name] = why
             else:
-                self.kinds_[name] = kind
-        if not self.kinds_:
+                kinds[name] = kind
+        if not kinds:
             raise DataError("no column is left to learn from: all are constant or text.")
         # Arrays, not records: a model file of 100 000 columns is then a few arrays as well.
-        self.numbers_ = np.array([name for name, *_ in numbers], dtype=np.str_)
+        self.used_, self.used_kinds_ = _words(kinds), _words(kinds.values())
+        self.unused_, self.unused_why_ = _words(dropped), _words(dropped.values())
+        self.numbers_ = _words(name for name, *_ in numbers)
         self.fill_, self.mean_, self.scale_ = (
             np.array([row[k] for row in numbers], dtype=np.float64) for k in (1, 2, 3)
         )
         self.indicated_ = np.array([row[4] for row in numbers], dtype=bool)
         self.sparse_ = self._is_sparse()
         return self
+
+    @property
+    def kinds_(self) -> dict[str, str]:
+        return dict(zip(self.used_.tolist(), self.used_kinds_.tolist(), strict=True))
+
+    @property
+    def dropped_(self) -> dict[str, str]:
+        return dict(zip(self.unused_.tolist(), self.unused_why_.tolist(), strict=True))
 
     def _learn_categories(self, name: str, column: pa.ChunkedArray) -> str:
         import pyarrow.compute as pc
@@ -249,7 +259,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_columns(self, table: pa.Table) -> None:
         present = set(table.column_names)
-        for name in self.kinds_:
+        for name in self.used_.tolist():
             if name not in present:
                 raise DataError("this column was there in training and is missing.", column=name)
 
@@ -309,6 +319,10 @@ def _why_dropped(name: str, kind: str) -> str:
         "constant": "it is empty",
         "other": "its type is neither a number, a date nor text",
     }.get(kind, "")
+
+
+def _words(texts: Iterable[str]) -> NDArray[np.str_]:
+    return np.array(list(texts), dtype=np.str_)
 
 
 def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -120,7 +120,9 @@ def test_hundred_thousand_columns(run, tmp_path):
         for k, row in enumerate(signal):
             file.write(",".join(map(str, row)) + f",{k % 2}\n")
     model = tmp_path / "m.skops"
-    found = run("fit", tmp_path / "wide.csv", "-t", "y", "-o", model, "--method", "auc", "--json")
+    found = run(
+        "fit", tmp_path / "wide.csv", "-t", "y", "-o", model, "--method", "auc-rls", "--json"
+    )
     assert found.code == 0, found.err
     assert '"n_features": 100000' in found.out
     scored = run("score", model, tmp_path / "wide.csv")
