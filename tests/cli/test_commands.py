@@ -147,6 +147,23 @@ def test_report_is_written_whole(run, mixed, tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 
+def test_demo_compares_and_says_where_the_report_is(run, tmp_path, monkeypatch):
+    import sys
+    import types
+
+    from everypair.comparison import models
+
+    few = {name: models.CANDIDATES[name] for name in ("auc-rls", "logistic")}
+    monkeypatch.setattr(models, "CANDIDATES", few)
+    fake = types.SimpleNamespace(write_report=lambda found, path: path.write_text(found.verdict))
+    monkeypatch.setitem(sys.modules, "everypair.report", fake)
+    monkeypatch.chdir(tmp_path)
+    found = run("demo")
+    assert found.code == 0, found.err
+    assert "40 malignant" in found.err
+    assert f"Report: {tmp_path / 'everypair-demo.html'}" in found.out
+
+
 def test_unseen_categories_are_scored_and_counted(run, mixed, model, tmp_path):
     new = tmp_path / "new.csv"
     new.write_text(mixed.read_text().replace("pilot", "astronaut"))

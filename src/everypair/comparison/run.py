@@ -34,6 +34,7 @@ class _Tally:
 
     scores: list[Array]
     fold_auc: list[float] = field(default_factory=list)
+    cuts: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     failure: str | None = None
@@ -183,6 +184,8 @@ def _one_split(
                 tally.scores[repeat][test] = scores
                 tally.fold_auc.append(auc_score(y[test], scores, sample_weight=weight_test))
                 tally.remarks += fitted.remarks
+                if repeat == 0:
+                    tally.cuts.append(fitted.cut)
             except Exception as trouble:  # any failure of one model is that model's alone
                 tally.failure = _sentence(trouble)
         notify(candidate.name)
@@ -238,7 +241,7 @@ def _result(
         fold_auc=np.array(tally.fold_auc),
         fit_seconds=float(np.median(tally.seconds)),
         scores=tally.scores[0],
-        threshold=0.0,  # every model's decision function is cut at zero
+        threshold=float(np.mean(tally.cuts)),
         settings=final.settings,
         n_features=used,
         coefficients=weights,

@@ -32,12 +32,22 @@ class Fitted:
 
     model: Any
     settings: dict[str, Any]
+    score_mean: float
     score_scale: float
     remarks: list[str] = field(default_factory=list)
 
     def scores(self, X: Any) -> Array:
-        """In units of the training scores' spread: models of different folds share a scale."""
-        return scores_of(self.model, X) / self.score_scale
+        """Less the training scores' mean, in units of their spread.
+
+        A model's zero and scale are its own; so that the held-out scores of different folds
+        can stand in one list, each fold's are put on the scale of its training rows.
+        """
+        return (scores_of(self.model, X) - self.score_mean) / self.score_scale
+
+    @property
+    def cut(self) -> float:
+        """Where the model itself cuts these scores: its own are cut at zero."""
+        return -self.score_mean / self.score_scale
 
 
 def fit_candidate(
@@ -67,13 +77,14 @@ def fit_candidate(
         caught.clear()  # a grid point that does not converge is judged by its AUC
         model = candidate.build(**settings)
         _fit(model, X, y, weight, groups, seed)
-        spread = float(np.std(scores_of(model, X[: 10 * SEARCH_ROWS])))
+        training = scores_of(model, X[: 10 * SEARCH_ROWS])
     if any("Convergence" in w.category.__name__ for w in caught):
         remarks.append("stopped before its tolerance was reached")
     shown = dict(settings)
     for name in candidate.chosen:
         shown[name.rstrip("_")] = float(getattr(model, name))
-    return Fitted(model, shown, spread if spread > 0 else 1.0, remarks)
+    spread = float(training.std())
+    return Fitted(model, shown, float(training.mean()), spread if spread > 0 else 1.0, remarks)
 
 
 def choose_method(
