@@ -96,6 +96,15 @@ def test_newlines_inside_quotes_belong_to_the_value(tmp_path):
     assert read(Source(path)).to_pydict() == {"c": ["a\nb", "c"], "y": [1, 0]}
 
 
+def test_quotation_mark_that_is_not_closed_is_no_traceback(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    path.write_text("x,c\n" + "1,u\n" * 10 + '2,"open\n' + "1,u\n" * 3000)
+    monkeypatch.setattr(delimited, "CHUNK_BYTES", 200)
+    monkeypatch.setattr(delimited, "WHOLE_BYTES", 200)
+    with pytest.raises(DataError, match=r"t\.csv"):
+        read(Source(path))
+
+
 def test_format_and_delimiter_can_be_forced(tmp_path):
     path = tmp_path / "data.bin"
     path.write_text(TEXT.replace(",", "^"))

@@ -27,6 +27,9 @@ DELIMITERS = ",;\t|"
 WIDE = 2000
 """Columns from which Arrow's threads cost more than they bring: they take turns a column."""
 
+WHOLE_BYTES = 2**23
+"""A block where the whole file is read anyway: fewer blocks, less to put together."""
+
 HEAD_BYTES = 2**16
 HEAD_LINES = 20
 
@@ -38,8 +41,11 @@ class Layout:
     names: list[str]
     delimiter: str
     decimal: str
-    quoted: bool
-    block_bytes: int
+    longest: int
+
+    @property
+    def chunk_bytes(self) -> int:
+        return max(CHUNK_BYTES, 40 * self.longest)
 
     @property
     def wide(self) -> bool:
@@ -68,7 +74,7 @@ def layout_of(source: Source) -> Layout:
     if delimiter == ";" and any(re.fullmatch(r"-?\d+,\d+", f) for row in fields[1:] for f in row):
         decimal = ","
     longest = max(len(line) for line in lines)
-    return Layout(names, delimiter, decimal, '"' in text, max(CHUNK_BYTES, 40 * longest))
+    return Layout(names, delimiter, decimal, longest)
 
 
 def _decode(raw: bytes, source: Source) -> str:
@@ -113,16 +119,21 @@ def _sniff(lines: list[str]) -> str:
 
 
 def _options(
-    source: Source, layout: Layout, types: Mapping[str, Any] | None, columns: list[str] | None
+    source: Source,
+    layout: Layout,
+    types: Mapping[str, Any] | None = None,
+    columns: list[str] | None = None,
 ) -> dict[str, Any]:
     from pyarrow import csv as arrow_csv
 
     return {
         "read_options": arrow_csv.ReadOptions(
-            use_threads=not layout.wide, block_size=layout.block_bytes, encoding=source.encoding
+            use_threads=not layout.wide,
+            block_size=layout.chunk_bytes if types else max(WHOLE_BYTES, layout.chunk_bytes),
+            encoding=source.encoding,
         ),
         "parse_options": arrow_csv.ParseOptions(
-            delimiter=layout.delimiter, newlines_in_values=layout.quoted
+            delimiter=layout.delimiter, newlines_in_values=True
         ),
         "convert_options": arrow_csv.ConvertOptions(
             null_values=MISSING,
@@ -141,7 +152,7 @@ def read_delimited(source: Source) -> pa.Table:
 
     layout = layout_of(source)
     check_names(layout.names, source.path)
-    options = _options(source, layout, None, None)
+    options = _options(source, layout)
     try:
         with source.open() as file:
             where = file if source.compressed else str(source.path)
@@ -190,6 +201,8 @@ def _located(source: Source, layout: Layout, trouble: str, column: str | None = 
         column = layout.names[place]
     if "UTF8" in trouble:
         return _bad_bytes(source, column)
+    if "straddl" in trouble:
+        return DataError("a quotation mark is opened and never closed.", source.path)
     if "Empty CSV" in trouble:
         return DataError("the file is empty.", source.path)
     with source.open() as file, io.TextIOWrapper(file, source.encoding, "replace") as text:

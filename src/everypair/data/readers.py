@@ -35,8 +35,8 @@ FORMATS = ("csv", "tsv", "parquet", "feather", "svmlight", "arff")
 COMPRESSED = (".gz", ".xz", ".zip")
 
 CHUNK_ROWS = 100_000
-CHUNK_BYTES = 2**23
-"""A piece of a file that is read in pieces: megabytes, whatever the file."""
+CHUNK_BYTES = 2**20
+"""A piece of a text file. Arrow reads some thirty pieces ahead, so that these are many times it."""
 
 LABEL = "label"
 """What the first number of an svmlight line is called."""
