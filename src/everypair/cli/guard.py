@@ -33,8 +33,8 @@ def guarded(command: Command) -> Command:
 
     @functools.wraps(command)
     def run(*args: Any, **options: Any) -> Any:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, _interrupt)
+        main = threading.current_thread() is threading.main_thread()
+        before = signal.signal(signal.SIGTERM, _interrupt) if main else None
         try:
             return command(*args, **options)
         except typer.Exit:
@@ -62,6 +62,9 @@ def guarded(command: Command) -> Command:
         except Exception as trouble:
             kind = type(trouble).__name__
             _leave(f"unexpected {kind}: {trouble} (--debug shows where).", FAULT, options)
+        finally:
+            if main:
+                signal.signal(signal.SIGTERM, before)
 
     return run  # type: ignore[return-value]
 
