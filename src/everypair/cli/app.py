@@ -1,0 +1,46 @@
+"""The command `everypair`. Commands import what they need when they run: `--help` is quick."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from everypair.cli.compare import compare, demo
+from everypair.cli.evaluate import evaluate, explain
+from everypair.cli.fit import fit
+from everypair.cli.path import path
+from everypair.cli.score import score
+
+app = typer.Typer(
+    name="everypair",
+    help="Rank rows by a yes/no column: classifiers trained on every positive-negative pair.",
+    epilog="Exit codes: 0 done, 1 a fault of the program, 2 input that cannot be used, "
+    "130 interrupted.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for command in (compare, fit, score, evaluate, explain, path, demo):
+    app.command()(command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from everypair import __version__
+
+        print(f"everypair {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    app(prog_name="everypair")

@@ -1,0 +1,244 @@
+"""`everypair compare` and `everypair demo`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from everypair.cli import options as opt
+from everypair.cli.guard import guarded, naming
+from everypair.cli.show import number, print_json, print_table, progress, say
+
+if TYPE_CHECKING:
+    from everypair.comparison import Comparison
+
+DEMO_REPORT = Path("everypair-demo.html")
+
+
+@guarded
+def compare(
+    data: opt.Data,
+    target: opt.Target = None,
+    positive: opt.Positive = None,
+    group: opt.Group = None,
+    weight: opt.Weight = None,
+    drop: opt.Drop = None,
+    cv: Annotated[str, typer.Option(help="Folds x repeats, such as 5x2 or 10x1.")] = "5x2",
+    models: Annotated[
+        str | None,
+        typer.Option(
+            help="Names separated by commas; 'everypair' and 'baselines' are groups. Default: all."
+        ),
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report here.")] = None,
+    seed: opt.Seed = 0,
+    format: opt.Format = None,
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = "utf-8",
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Every method of the library beside scikit-learn's, on the same folds."""
+    from everypair.cli.inputs import load_labelled
+    from everypair.data.readers import Source
+
+    n_folds, n_repeats = folds_of(cv)
+    names = None if models is None else [name.strip() for name in models.split(",")]
+    check_models(names)
+    source = Source(data, format, delimiter, encoding)
+    rows = load_labelled(source, target, positive, weight, group, drop)
+    _notes(rows.notes, quiet or json)
+    labels = {
+        "source": data.name,
+        "target": rows.target,
+        "positive": rows.positive,
+        "command": shlex.join(["everypair", *sys.argv[1:]]),
+    }
+    with naming(data):
+        _compare(rows, names, (n_folds, n_repeats), seed, labels, report, json, quiet)
+
+
+@guarded
+def demo(
+    report: Annotated[Path, typer.Option(help="Where to write the report.")] = DEMO_REPORT,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Compare all models on a table of tumours and write the report."""
+    rows = demo_rows()
+    say(
+        f"Breast cancer (Wisconsin), made imbalanced: {int(rows.y.sum())} malignant and "
+        f"{int((~rows.y).sum())} benign tumours, {rows.X.num_columns} measurements; every model "
+        "on the same 5 folds.",
+        quiet or json,
+    )
+    labels = {"source": "breast cancer (scikit-learn)", "command": "everypair demo"}
+    labels |= {"target": rows.target, "positive": rows.positive}
+    _compare(rows, None, (5, 1), 0, labels, report, json, quiet)
+
+
+def demo_rows() -> Any:
+    """40 malignant and 357 benign tumours of scikit-learn's table."""
+    import numpy as np
+    from sklearn.datasets import load_breast_cancer
+
+    from everypair.cli.inputs import Labelled
+    from everypair.tables import arrow_table
+
+    table = load_breast_cancer()
+    malignant = np.flatnonzero(table.target == 0)[:40]
+    rows = np.concatenate([malignant, np.flatnonzero(table.target == 1)])
+    columns = dict(zip(table.feature_names.tolist(), table.data[rows].T, strict=True))
+    y = table.target[rows] == 0
+    return Labelled(arrow_table(columns), y, None, None, "diagnosis", "malignant", "benign")
+
+
+def folds_of(cv: str) -> tuple[int, int]:
+    """``5x2`` is 5 folds, 2 repeats; ``5`` is 5x1."""
+    parts = cv.lower().split("x")
+    if len(parts) > 2 or not all(part.isdigit() for part in parts):
+        raise ValueError(f"--cv {cv!r} is not folds x repeats, such as 5x2.")
+    n_folds, n_repeats = int(parts[0]), int(parts[1]) if len(parts) == 2 else 1
+    if n_folds < 2 or n_repeats < 1:
+        raise ValueError(f"--cv {cv!r}: at least 2 folds and 1 repeat are needed.")
+    return n_folds, n_repeats
+
+
+def check_models(names: list[str] | None) -> None:
+    from everypair.comparison.models import candidates_of
+
+    candidates_of(names)
+
+
+def _compare(
+    rows: Any,
+    names: list[str] | None,
+    cv: tuple[int, int],
+    seed: int,
+    labels: dict[str, str],
+    report: Path | None,
+    json: bool,
+    quiet: bool,
+) -> None:
+    write_report = None if report is None else _report_writer()
+    from everypair.comparison.run import compare_models, n_steps
+
+    began = time.perf_counter()
+    with progress(n_steps(names, *cv), quiet or json) as advance:
+        found = compare_models(
+            rows.X,
+            rows.y,
+            models=names,
+            n_folds=cv[0],
+            n_repeats=cv[1],
+            groups=rows.groups,
+            sample_weight=rows.weight,
+            seed=seed,
+            path=report is not None,
+            labels=labels,
+            notes=rows.notes,
+            progress=advance,
+        )
+    if report is not None and write_report is not None:
+        from everypair.model_files import path_written_whole
+
+        with path_written_whole(report) as temporary:
+            write_report(found, temporary)
+    seconds = time.perf_counter() - began
+    if json:
+        print_json(as_json(found, report, seconds))
+        return
+    _print_comparison(found)
+    _notes([note for note in found.notes if note not in rows.notes], quiet)
+    if report is not None:
+        print(f"Report: {report.resolve()}")
+
+
+def _report_writer() -> Any:
+    try:
+        return import_module("everypair.report").write_report
+    except ModuleNotFoundError as trouble:
+        if trouble.name == "everypair.report":
+            raise ValueError("this installation has no HTML report: leave out --report.") from None
+        raise
+
+
+def _notes(notes: Any, quiet: bool) -> None:
+    for note in notes:
+        say(f"note: {note}", quiet)
+
+
+def _print_comparison(found: Comparison) -> None:
+    table, bold = [], []
+    for k, model in enumerate(found.models):
+        if model.failure is not None:
+            table.append([model.name, "failed", model.failure, "", "", "", ""])
+            continue
+        mark = " (baseline)" if model.kind == "baseline" else ""
+        if model.name == found.best_baseline:
+            mark = " (best baseline)"
+            bold.append(k)
+        table.append(
+            [
+                model.name + mark,
+                number(model.auc),
+                f"{number(model.low)} - {number(model.high)}",
+                number(model.difference, "+.3f"),
+                number(model.p_value, ".2g"),
+                number(model.fit_seconds, ".2f"),
+                "" if model.n_features is None else str(model.n_features),
+            ]
+        )
+    n_positive = int(found.y.sum())
+    print(
+        f"{found.source}: {found.y.size} rows, {n_positive} with {found.target} = "
+        f"{found.positive}; {found.folds}, seed {found.seed}"
+    )
+    header = ["model", "AUC", "95% interval", "difference", "p", "fit (s)", "features"]
+    print_table(header, table, left=(0, 2), bold=bold)
+    print(found.verdict)
+
+
+def as_json(found: Comparison, report: Path | None, seconds: float) -> dict[str, Any]:
+    """The comparison without the scores of each row."""
+    models = [
+        {
+            "name": model.name,
+            "kind": model.kind,
+            "auc": model.auc,
+            "low": model.low,
+            "high": model.high,
+            "difference": model.difference,
+            "p_value": model.p_value,
+            "fit_seconds": model.fit_seconds,
+            "n_features": model.n_features,
+            "settings": model.settings,
+            "fold_auc": model.fold_auc,
+            "failure": model.failure,
+        }
+        for model in found.models
+    ]
+    return {
+        "source": found.source,
+        "target": found.target,
+        "positive": found.positive,
+        "n_rows": int(found.y.size),
+        "n_positive": int(found.y.sum()),
+        "folds": found.folds,
+        "seed": found.seed,
+        "verdict": found.verdict,
+        "best_baseline": found.best_baseline,
+        "models": models,
+        "notes": list(found.notes),
+        "versions": found.versions,
+        "seconds": seconds,
+        "report": None if report is None else str(report),
+    }

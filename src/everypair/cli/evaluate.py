@@ -1,0 +1,214 @@
+"""`everypair evaluate` and `everypair explain`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from everypair.cli import options as opt
+from everypair.cli.guard import guarded, naming
+from everypair.cli.show import number, print_json, print_table, say
+
+if TYPE_CHECKING:
+    from everypair.data.readers import Source
+    from everypair.model_files import SavedModel
+
+
+@guarded
+def evaluate(
+    model: opt.ModelFile,
+    data: opt.Data,
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="Default: the name it had in training.")
+    ] = None,
+    weight: opt.Weight = None,
+    format: opt.Format = None,
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = "utf-8",
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Measure a model on rows whose target is known."""
+    from everypair.data.readers import Source
+    from everypair.metrics import auc_confidence_interval, prbep
+    from everypair.model_files import load_model
+
+    saved = load_model(model)
+    source = Source(data, format, delimiter, encoding)
+    with naming(data):
+        y, scores, weights, n_missing = _labels_and_scores(saved, source, target, weight)
+        if y.all() or not y.any():
+            only = saved.positive if y.all() else saved.negative
+            raise ValueError(
+                f"{data.name}: every row has the label {only!r}: two classes are needed."
+            )
+        found = auc_confidence_interval(y, scores, sample_weight=weights)
+    if n_missing:
+        say(f"note: {n_missing} rows without a label are left out.", quiet or json)
+    above = scores > 0
+    table = {
+        "true_positives": int((above & y).sum()),
+        "false_positives": int((above & ~y).sum()),
+        "false_negatives": int((~above & y).sum()),
+        "true_negatives": int((~above & ~y).sum()),
+    }
+    tp, fp, fn, tn = table.values()
+    rates = {
+        "accuracy": (tp + tn) / y.size,
+        "precision": tp / (tp + fp) if tp + fp else 0.0,
+        "recall": tp / (tp + fn),
+        "false_positive_rate": fp / (fp + tn),
+        "f1": 2 * tp / (2 * tp + fp + fn),
+        "precision_recall_break_even": prbep(y, scores),
+    }
+    if json:
+        content: dict[str, Any] = {
+            "model": str(model), "source": data.name, "rows": int(y.size),
+            "n_positive": int(y.sum()), "auc": found.auc, "low": found.low, "high": found.high,
+            "level": found.level, "at_threshold": table | rates,
+        }  # fmt: skip
+        print_json(content)
+        return
+    print(
+        f"{data.name}: {y.size} rows, {int(y.sum())} with {target or saved.target} = "
+        f"{saved.positive}\nAUC {found.auc:.3f}, 95% interval {found.low:.3f} - {found.high:.3f}"
+    )
+    print_table(
+        ["at the model's threshold", f"predicted {saved.positive}", f"predicted {saved.negative}"],
+        [[f"is {saved.positive}", str(tp), str(fn)], [f"is {saved.negative}", str(fp), str(tn)]],
+    )
+    for name, value in rates.items():
+        print(f"{name.replace('_', ' '):28} {value:.3f}")
+
+
+def _labels_and_scores(
+    saved: SavedModel, source: Source, target: str | None, weight: str | None
+) -> tuple[Any, Any, Any, int]:
+    import numpy as np
+
+    from everypair.cli.inputs import column_texts, label_texts, weights_of
+    from everypair.data.problems import DataError
+    from everypair.data.readers import SparseTable, read_chunks
+
+    name = target or saved.target
+    keep = (name,) if weight is None else (name, weight)
+    if saved.kinds is None and weight is not None:
+        raise DataError("svmlight has no named columns: leave out --weight.", source.path)
+    labels, scores, weights, row = [], [], [], 0
+    for piece in read_chunks(source, saved.kinds, () if saved.kinds is None else keep):
+        if isinstance(piece, SparseTable):
+            texts, X = label_texts(piece.label), piece.X
+        else:
+            texts, X = column_texts(piece.column(name)), piece
+            if weight is not None:
+                weights.append(weights_of(piece.column(weight), weight, source.path, row))
+        scores.append(saved.score(X))
+        labels.append(_is_positive(texts, saved, name, row))
+        row += texts.size
+    if row == 0:
+        raise DataError("there is a header but no row of data.", source.path)
+    y = np.concatenate(labels)
+    known = ~np.isnan(y)
+    if not known.any():
+        raise DataError("the target has no value at all.", source.path, column=name)
+    weighed = np.concatenate(weights)[known] if weights else None
+    return y[known] == 1, np.concatenate(scores)[known], weighed, int((~known).sum())
+
+
+def _is_positive(texts: Any, saved: SavedModel, name: str, rows_before: int) -> Any:
+    """1, 0, or NaN where the label is missing."""
+    import numpy as np
+
+    from everypair.cli.inputs import OTHERS, match
+    from everypair.data.problems import DataError
+
+    out = np.full(texts.size, np.nan)
+    for value in set(texts.tolist()) - {None}:
+        which = match(value, [saved.positive, saved.negative])
+        if which is None and saved.negative != OTHERS:
+            row = rows_before + int(np.argmax(texts == value)) + 1
+            raise DataError(
+                f"{value!r} is neither {saved.positive!r} nor {saved.negative!r}, the labels that "
+                "the model knows.",
+                row=row,
+                column=name,
+            )
+        out[texts == value] = float(which == 0)
+    return out
+
+
+@guarded
+def explain(
+    model: opt.ModelFile,
+    top: Annotated[int, typer.Option(min=1, help="How many features to print.")] = 20,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write all weights to this CSV.")
+    ] = None,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """The weights of a model with the names of the features, largest first."""
+    import numpy as np
+
+    from everypair.data.problems import DataError
+    from everypair.model_files import load_model, written_whole
+
+    saved = load_model(model)
+    coef = getattr(saved.estimator, "coef_", None)
+    if coef is None:
+        raise DataError(
+            f"a model of {saved.method} has no weights of features: fit a linear one, such as "
+            "--method auc.",
+            model,
+        )
+    coef, names = np.ravel(coef), saved.features()
+    order = np.argsort(-np.abs(coef), kind="stable")
+    used = int(np.count_nonzero(coef))
+    if output is not None:
+        import pyarrow as pa
+        from pyarrow import csv
+
+        with written_whole(output) as file:
+            csv.write_csv(
+                pa.table({"feature": [names[k] for k in order], "weight": coef[order]}), file
+            )
+    shown = order[: min(top, used)]
+    if json:
+        print_json(
+            {
+                "model": str(model),
+                "method": saved.method,
+                "settings": saved.settings,
+                "target": saved.target,
+                "positive": saved.positive,
+                "n_rows": saved.n_rows,
+                "train_auc": saved.train_auc,
+                "created": saved.created,
+                "versions": saved.versions,
+                "notes": saved.notes,
+                "n_features": len(names),
+                "n_used": used,
+                "weights": {names[k]: float(coef[k]) for k in order[:used]},
+            }
+        )
+        return
+    print(
+        f"{saved.method} on {saved.source}: {saved.n_rows} rows, {used} of {len(names)} features "
+        f"have a weight; above zero speaks for {saved.target} = {saved.positive}"
+    )
+    longest = float(np.abs(coef[shown[0]])) if shown.size else 1.0
+    rows = [
+        [str(rank), names[k], number(float(coef[k]), "+.4g"), _bar(coef[k] / longest)]
+        for rank, k in enumerate(shown, start=1)
+    ]
+    print_table(["", "feature", "weight", ""], rows, left=(1, 3))
+    if used > shown.size:
+        say(f"note: {used - shown.size} more; --top or -o show them.", quiet)
+
+
+def _bar(share: float, width: int = 20) -> str:
+    return ("+" if share > 0 else "-") * max(1, round(abs(share) * width))

@@ -1,0 +1,94 @@
+"""Exit codes, and errors as one line.
+
+0    done
+1    something unexpected: a fault of the program
+2    the input cannot be used as it is: a file, a column, a value, an option, a model file
+130  interrupted (Ctrl-C); no half-written file is left
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import typer
+
+from everypair.data.problems import DataError
+
+FAULT, BAD_INPUT, INTERRUPTED = 1, 2, 130
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def guarded(command: Command) -> Command:
+    """The command with its failures turned into one line on stderr and an exit code."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **options: Any) -> Any:
+        main = threading.current_thread() is threading.main_thread()
+        before = signal.signal(signal.SIGTERM, _interrupt) if main else None
+        try:
+            return command(*args, **options)
+        except typer.Exit:
+            raise
+        except KeyboardInterrupt:
+            # Arrow sends itself the signal once more after it has raised; by now it may.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            _leave("interrupted.", INTERRUPTED, options)
+        except BrokenPipeError:  # the reader of our output has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+        except (DataError, ValueError) as trouble:
+            _leave(str(trouble), BAD_INPUT, options)
+        except ModuleNotFoundError as trouble:
+            name = trouble.name or "a package"
+            extra = "report" if name in ("jinja2", "markupsafe") else "cli"
+            _leave(
+                f"{name} is not installed: pip install 'everypair[{extra}]'.", BAD_INPUT, options
+            )
+        except OSError as trouble:
+            where = f"{trouble.filename}: " if trouble.filename else ""
+            _leave(f"{where}{trouble.strerror or trouble}.", BAD_INPUT, options)
+        except MemoryError as trouble:
+            _leave(f"the memory is not enough ({trouble}).", FAULT, options)
+        except Exception as trouble:
+            kind = type(trouble).__name__
+            _leave(f"unexpected {kind}: {trouble} (--debug shows where).", FAULT, options)
+        finally:
+            if main:
+                signal.signal(signal.SIGTERM, before)
+
+    return run  # type: ignore[return-value]
+
+
+def _interrupt(number: int, frame: Any) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _leave(message: str, code: int, options: dict[str, Any]) -> NoReturn:
+    if options.get("debug"):
+        traceback.print_exc()
+    print(f"everypair: {' '.join(message.split())}", file=sys.stderr)
+    raise typer.Exit(code) from None
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Errors inside that do not know their file are about this one."""
+    try:
+        yield
+    except DataError as trouble:
+        if trouble.file is not None:
+            raise
+        text = str(trouble)
+        if trouble.column is not None:
+            text = text.split(": ", 1)[1]
+        raise DataError(text, path, trouble.row, trouble.column) from trouble

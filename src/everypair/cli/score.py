@@ -1,0 +1,166 @@
+"""`everypair score`: a piece of the file at a time, in constant memory."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from everypair.cli import options as opt
+from everypair.cli.guard import guarded, naming
+from everypair.cli.show import print_json, say
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from everypair.data.readers import Source
+    from everypair.model_files import SavedModel
+
+
+@guarded
+def score(
+    model: opt.ModelFile,
+    data: opt.Data,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="CSV to write. Default: standard output.")
+    ] = None,
+    top: Annotated[
+        int | None, typer.Option(min=1, help="Only the rows of the highest scores, best first.")
+    ] = None,
+    id: Annotated[
+        str | None, typer.Option(help="Column to name the rows by. Default: the row's number.")
+    ] = None,
+    format: opt.Format = None,
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = "utf-8",
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Score the rows of a table: the higher, the more likely positive."""
+    from everypair.data.readers import Source
+    from everypair.model_files import load_model
+
+    if json and output is None:
+        raise ValueError("--json prints a summary: say where the scores go with -o FILE.")
+    saved = load_model(model)
+    source = Source(data, format, delimiter, encoding)
+    counted: dict[str, Any] = {"rows": 0, "positive": 0, "unseen": {}}
+    with naming(data), _output(output) as file:
+        pieces = _scored(saved, source, id, counted)
+        if top is not None:
+            pieces = iter([_highest(pieces, top)])
+        _write(pieces, file)
+    for column, count in counted["unseen"].items():
+        say(
+            f"note: column {column!r} has {count} values that were not seen in training; they "
+            "count as none of the known ones.",
+            quiet or json,
+        )
+    summary = {
+        "model": str(model),
+        "output": None if output is None else str(output),
+        "rows": counted["rows"],
+        "written": counted["rows"] if top is None else min(top, counted["rows"]),
+        "predicted_positive": counted["positive"],
+        "positive": saved.positive,
+        "unseen": counted["unseen"],
+    }
+    if json:
+        print_json(summary)
+    elif output is not None:
+        say(
+            f"{counted['rows']} rows scored, {counted['positive']} of them predicted "
+            f"{saved.positive}; written to {output}",
+            quiet,
+        )
+
+
+def _scored(
+    saved: SavedModel, source: Source, id: str | None, counted: dict[str, Any]
+) -> Iterator[pa.Table]:
+    """Pieces of (row or id, score, predicted)."""
+    import numpy as np
+    import pyarrow as pa
+
+    from everypair.data.problems import DataError
+    from everypair.data.readers import SparseTable, read_chunks
+
+    if id is not None and saved.kinds is None:
+        raise DataError("svmlight has no named columns: leave out --id.", source.path)
+    labels = pa.array([saved.negative, saved.positive])
+    for piece in read_chunks(source, saved.kinds, () if id is None else (id,)):
+        X = piece.X if isinstance(piece, SparseTable) else piece
+        scores = saved.score(X)
+        above = scores > 0
+        first = counted["rows"] + 1
+        names = np.arange(first, first + scores.size) if id is None else piece.column(id)
+        counted["rows"] += scores.size
+        counted["positive"] += int(np.count_nonzero(above))
+        if saved.kinds is not None:
+            for column, count in saved.encoder.unseen(piece).items():
+                counted["unseen"][column] = counted["unseen"].get(column, 0) + count
+        predicted = labels.take(pa.array(above.astype(np.int8)))
+        yield pa.table({id or "row": names, "score": scores, "predicted": predicted})
+    if counted["rows"] == 0:
+        raise DataError("there is a header but no row of data.", source.path)
+
+
+def _highest(pieces: Iterator[pa.Table], top: int) -> pa.Table:
+    """The rows of the highest scores, best first; of equal ones the earlier first."""
+    import numpy as np
+    import pyarrow as pa
+
+    best: pa.Table | None = None
+    for piece in pieces:
+        both = piece if best is None else pa.concat_tables([best, piece])
+        order = np.argsort(-both.column("score").to_numpy(), kind="stable")[:top]
+        best = both.take(order)
+    assert best is not None
+    return best
+
+
+@contextmanager
+def _output(path: Path | None) -> Iterator[Any]:
+    if path is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    from everypair.model_files import written_whole
+
+    with written_whole(path) as file:
+        yield file
+
+
+def _write(pieces: Iterator[pa.Table], file: Any) -> None:
+    import csv
+    import io
+
+    for k, piece in enumerate(pieces):
+        if k == 0:
+            header = io.StringIO()
+            csv.writer(header, lineterminator="\n").writerow(piece.column_names)
+            file.write(header.getvalue().encode())
+        file.write(_lines(piece))
+
+
+def _lines(piece: pa.Table) -> Any:
+    """The rows as CSV; quotes only where some value of the piece needs them."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    for quotes in ("none", "needed"):
+        out = pa.BufferOutputStream()
+        style = csv.WriteOptions(include_header=False, quoting_style=quotes)
+        try:
+            csv.write_csv(piece, out, style)
+        except pa.ArrowInvalid:
+            if quotes == "needed":
+                raise
+            continue
+        return out.getvalue()
+    raise AssertionError

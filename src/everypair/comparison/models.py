@@ -1,0 +1,209 @@
+"""What is compared: every method of the library, and what people use otherwise.
+
+Each has a small grid that is searched inside the training rows. Methods whose cost grows faster
+than the number of rows train on a sample of at most `max_rows` of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, Literal
+
+LINEAR_STRENGTHS = (1e-4, 1e-3, 1e-2, 1e-1)
+KERNEL_ROWS = 2000
+"""Rows of a kernel method: its matrix and its pivots are of this size."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A method by name: how to build it, and the settings to choose from."""
+
+    name: str
+    kind: Literal["everypair", "baseline"]
+    summary: str
+    build: Callable[..., Any]
+    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    max_rows: int | None = None
+    weights: bool = True  # does `fit` take sample_weight?
+    sparse: bool = True
+    chosen: tuple[str, ...] = ()  # settings that the model itself chooses, as attributes
+
+    def settings(self) -> Iterator[dict[str, Any]]:
+        names = list(self.grid)
+        for values in product(*self.grid.values()):
+            yield dict(zip(names, values, strict=True))
+
+
+def _auc(**settings: Any) -> Any:
+    from everypair import AUCClassifier
+
+    return AUCClassifier(**settings)
+
+
+def _auc_hinge(**settings: Any) -> Any:
+    return _auc(loss="squared_hinge", **settings)
+
+
+def _auc_sigmoid(**settings: Any) -> Any:
+    return _auc(loss="sigmoid", **settings)
+
+
+def _auc_l1(**settings: Any) -> Any:
+    from everypair import AUCClassifierCV
+
+    # A gap of 1e-4 tells alphas apart.
+    return AUCClassifierCV(n_alphas=20, eps=1e-3, cv=3, tol=1e-4, **settings)
+
+
+def _auc_rls(**settings: Any) -> Any:
+    from everypair import AUCRLSCV
+
+    return AUCRLSCV(cv=3, **settings)
+
+
+def _auc_rls_rbf(**settings: Any) -> Any:
+    return _auc_rls(kernel="rbf", **settings)
+
+
+def _rankopt(**settings: Any) -> Any:
+    from everypair import RankOpt
+
+    return RankOpt(random_state=0, **settings)
+
+
+def _cpauc(**settings: Any) -> Any:
+    from everypair import CPAUC
+
+    return CPAUC(n_clusters=100, tol=1e-3, random_state=0, **settings)
+
+
+def _rocsvm(**settings: Any) -> Any:
+    from everypair import ROCSVM
+
+    return ROCSVM(tol=1e-2, max_rank=100, **settings)
+
+
+def _two_norm(**settings: Any) -> Any:
+    from everypair import TwoNormSVM
+
+    return TwoNormSVM(tol=1e-4, **settings)
+
+
+def _svm_roc(**settings: Any) -> Any:
+    from everypair import MeasureSVM
+
+    return MeasureSVM("roc_area", **settings)
+
+
+def _svm_f1(**settings: Any) -> Any:
+    from everypair import MeasureSVM
+
+    return MeasureSVM("f1", tol=1e-2, **settings)
+
+
+def _logistic(**settings: Any) -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(max_iter=1000, **settings)
+
+
+def _logistic_balanced(**settings: Any) -> Any:
+    return _logistic(class_weight="balanced", **settings)
+
+
+def _linear_svm(**settings: Any) -> Any:
+    from sklearn.svm import LinearSVC
+
+    return LinearSVC(dual="auto", max_iter=5000, random_state=0, **settings)
+
+
+def _boosting(**settings: Any) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(random_state=0, **settings)
+
+
+CANDIDATES = {
+    candidate.name: candidate
+    for candidate in (
+        Candidate(
+            "auc", "everypair", "logistic loss over every pair", _auc, {"alpha": LINEAR_STRENGTHS}
+        ),
+        Candidate(
+            "auc-hinge", "everypair", "squared hinge over every pair", _auc_hinge,
+            {"alpha": LINEAR_STRENGTHS},
+        ),
+        Candidate(
+            "auc-sigmoid", "everypair", "sigmoid over every pair (closest to AUC itself)",
+            _auc_sigmoid, {"alpha": (1e-3, 1e-2, 1e-1)},
+        ),
+        Candidate(
+            "auc-l1", "everypair", "logistic loss over every pair, few features", _auc_l1,
+            chosen=("alpha_",),
+        ),
+        Candidate(
+            "auc-rls", "everypair", "least squares over every pair", _auc_rls, chosen=("lam_",)
+        ),
+        Candidate(
+            "auc-rls-rbf", "everypair", "least squares over every pair, Gaussian kernel",
+            _auc_rls_rbf, max_rows=KERNEL_ROWS, chosen=("lam_",),
+        ),
+        Candidate("rankopt", "everypair", "direct ascent of the AUC on the sphere", _rankopt),
+        Candidate(
+            "cpauc", "everypair", "logistic loss on clusters of pairs, few features", _cpauc,
+            {"alpha": (1e-2, 1e-1)}, max_rows=500, weights=False, sparse=False,
+        ),
+        Candidate(
+            "roc-svm", "everypair", "hinge over every pair, Gaussian kernel", _rocsvm,
+            {"C": (0.1, 10.0)}, max_rows=KERNEL_ROWS,
+        ),
+        Candidate(
+            "two-norm-svm", "everypair", "SVM with squared slacks, Gaussian kernel", _two_norm,
+            {"C": (0.1, 1.0, 10.0)}, max_rows=KERNEL_ROWS,
+        ),
+        Candidate(
+            "svm-roc-area", "everypair", "SVM trained on ROC area", _svm_roc,
+            {"C": (1e-5, 1e-4, 1e-3)}, max_rows=100_000, weights=False,
+        ),
+        Candidate(
+            "svm-f1", "everypair", "SVM trained on F1", _svm_f1,
+            {"C": (1e-4, 1e-3, 1e-2)}, max_rows=100_000, weights=False,
+        ),
+        Candidate(
+            "logistic", "baseline", "logistic regression", _logistic, {"C": (0.01, 0.1, 1.0, 10.0)}
+        ),
+        Candidate(
+            "logistic-balanced", "baseline", "logistic regression, classes weighed alike",
+            _logistic_balanced,
+            {"C": (0.01, 0.1, 1.0, 10.0)},
+        ),
+        Candidate(
+            "linear-svm", "baseline", "linear SVM", _linear_svm, {"C": (0.001, 0.01, 0.1, 1.0)}
+        ),
+        Candidate(
+            "boosting", "baseline", "gradient-boosted trees", _boosting,
+            {"max_iter": (50, 150)}, sparse=False,
+        ),
+    )
+}  # fmt: skip
+
+
+def candidates_of(names: Sequence[str] | None) -> list[Candidate]:
+    """All of them, or those named: ``everypair`` and ``baselines`` name the two groups."""
+    if not names:
+        return list(CANDIDATES.values())
+    chosen: dict[str, Candidate] = {}
+    for name in names:
+        if name in ("everypair", "baselines"):
+            kind = name.removesuffix("s")
+            chosen |= {key: c for key, c in CANDIDATES.items() if c.kind == kind}
+        elif name in CANDIDATES:
+            chosen[name] = CANDIDATES[name]
+        else:
+            raise ValueError(
+                f"there is no model {name!r}: choose among {', '.join(CANDIDATES)}, "
+                "or the groups everypair and baselines."
+            )
+    return list(chosen.values())

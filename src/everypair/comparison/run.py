@@ -1,0 +1,305 @@
+"""The comparison: every model on the same folds, judged on rows that it did not see."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from everypair.comparison.judge import corrected_resampled_t, pooled_auc, verdict_of
+from everypair.comparison.models import Candidate, candidates_of
+from everypair.comparison.result import Comparison, ModelResult, PathSummary
+from everypair.comparison.search import Fitted, fit_candidate, splits_of
+from everypair.tables import arrow_table, encoder_for, take_rows
+
+Array = NDArray[np.float64]
+Bool = NDArray[np.bool_]
+
+MOST_WEIGHTS = 1000
+"""Coefficients kept for the record: the largest of a wide model."""
+
+PATH_STEPS, PATH_FEATURES = 40, 50
+
+
+@dataclass
+class _Tally:
+    """What one model has done so far."""
+
+    scores: list[Array]
+    fold_auc: list[float] = field(default_factory=list)
+    cuts: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    failure: str | None = None
+
+
+def compare_models(
+    X: Any,
+    y: ArrayLike,
+    *,
+    models: Sequence[str] | None = None,
+    n_folds: int = 5,
+    n_repeats: int = 2,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    seed: int = 0,
+    path: bool = False,
+    labels: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
+    progress: Callable[[str], None] | None = None,
+) -> Comparison:
+    """Every method beside scikit-learn's, on the same folds.
+
+    In each split the table is encoded (`everypair.tables`) and each model's settings are chosen
+    on the training rows alone; the held-out rows are then scored. A model that fails becomes a
+    line that says why.
+
+    Parameters
+    ----------
+    X : Arrow table, pandas or polars frame, mapping of columns, array or CSR matrix
+        Without the target.
+    y : array of bool, True where the row is positive
+    models : names of `everypair.comparison.models.CANDIDATES`, optional
+        All when None; ``"everypair"`` and ``"baselines"`` name the two groups.
+    n_folds, n_repeats : int
+        Stratified folds, drawn anew for each repeat.
+    groups : array, optional
+        Rows of one group are held out together.
+    sample_weight : array, optional
+        Heeded in training, where the method can, and in every AUC.
+    seed : int
+    path : bool
+        Also fit the L1 path on the whole table.
+    labels : mapping, optional
+        ``source``, ``target``, ``positive`` and ``command`` for the record.
+    notes : sentences to keep with the result
+    progress : function of the name of what is done, called once for each fit
+
+    Examples
+    --------
+    >>> from everypair.comparison.run import compare_models
+    >>> from everypair.data.simulate import simulate
+    >>> X, y = simulate("M1", n_rows=200, n_features=5, random_state=0)
+    >>> found = compare_models(X, y == 1, models=["auc", "logistic"], n_repeats=1)
+    >>> [model.name for model in found.models], found.best_baseline
+    (['auc', 'logistic'], 'logistic')
+    """
+    X = _as_table(X)
+    y = np.asarray(y, dtype=bool)
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    group = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
+    candidates = candidates_of(models)
+    notify = progress or (lambda what: None)
+    splits = [splits_of(y, group, n_folds, seed + r) for r in range(n_repeats)]
+    tallies = {c.name: _Tally([np.full(y.size, np.nan) for _ in splits]) for c in candidates}
+    for repeat, folds in enumerate(splits):
+        for train, test in folds:
+            _one_split(
+                candidates, tallies, X, y, weight, group, (train, test), repeat, seed, notify
+            )
+    encoder = encoder_for(X).fit(X)
+    whole = encoder.transform(X)
+    names = [str(name) for name in encoder.get_feature_names_out()]
+    results = []
+    for candidate in candidates:
+        final = _refit(candidate, tallies[candidate.name], whole, y, weight, group, seed)
+        notify(candidate.name)
+        results.append(_result(candidate, tallies[candidate.name], final, names, y, weight, group))
+    results, best_baseline = _against_baseline(results, 1 / n_folds)
+    dropped = getattr(encoder, "dropped_", {})
+    remarks = [f"column {name!r} is not used: {why}." for name, why in list(dropped.items())[:20]]
+    for candidate in candidates:
+        said = dict.fromkeys(tallies[candidate.name].remarks)
+        remarks += [f"{candidate.name} {remark}." for remark in said]
+    said_labels = dict(labels or {})
+    return Comparison(
+        source=said_labels.get("source", ""),
+        target=said_labels.get("target", ""),
+        positive=said_labels.get("positive", "True"),
+        y=y,
+        models=results,
+        best_baseline=best_baseline,
+        verdict=verdict_of(results, best_baseline),
+        columns=_columns(X),
+        folds=f"{n_folds} folds x {n_repeats} repeats",
+        seed=seed,
+        command=said_labels.get("command", ""),
+        versions=versions(),
+        weights=weight,
+        path=l1_path(whole, y, weight, names) if path else None,
+        notes=(*notes, *remarks),
+    )
+
+
+def n_steps(models: Sequence[str] | None, n_folds: int, n_repeats: int) -> int:
+    """How often `compare_models` will call ``progress``."""
+    return len(candidates_of(models)) * (n_folds * n_repeats + 1)
+
+
+def _as_table(X: Any) -> Any:
+    if sparse.issparse(X):
+        return X.tocsr()
+    if isinstance(X, np.ndarray):
+        return arrow_table({f"x{k}": column for k, column in enumerate(X.T)})
+    return arrow_table(X)
+
+
+def _one_split(
+    candidates: Sequence[Candidate],
+    tallies: Mapping[str, _Tally],
+    X: Any,
+    y: Bool,
+    weight: Array | None,
+    group: NDArray[Any] | None,
+    split: tuple[NDArray[np.intp], NDArray[np.intp]],
+    repeat: int,
+    seed: int,
+    notify: Callable[[str], None],
+) -> None:
+    from everypair.metrics import auc_score
+
+    train, test = split
+    X_train = take_rows(X, train)
+    encoder = encoder_for(X).fit(X_train)
+    encoded, held_out = encoder.transform(X_train), encoder.transform(take_rows(X, test))
+    weight_train, weight_test = (None if weight is None else weight[rows] for rows in split)
+    group_train = None if group is None else group[train]
+    for candidate in candidates:
+        tally = tallies[candidate.name]
+        if tally.failure is None:
+            began = time.perf_counter()
+            try:
+                fitted = fit_candidate(
+                    candidate, encoded, y[train], weight_train, group_train, seed
+                )
+                tally.seconds.append(time.perf_counter() - began)
+                scores = fitted.scores(held_out)
+                tally.scores[repeat][test] = scores
+                tally.fold_auc.append(auc_score(y[test], scores, sample_weight=weight_test))
+                tally.remarks += fitted.remarks
+                if repeat == 0:
+                    tally.cuts.append(fitted.cut)
+            except Exception as trouble:  # any failure of one model is that model's alone
+                tally.failure = _sentence(trouble)
+        notify(candidate.name)
+
+
+def _sentence(trouble: Exception) -> str:
+    text = " ".join(str(trouble).split()) or type(trouble).__name__
+    return text[:300]
+
+
+def _refit(
+    candidate: Candidate,
+    tally: _Tally,
+    X: Any,
+    y: Bool,
+    weight: Array | None,
+    group: NDArray[Any] | None,
+    seed: int,
+) -> Fitted | None:
+    if tally.failure is not None:
+        return None
+    try:
+        return fit_candidate(candidate, X, y, weight, group, seed)
+    except Exception as trouble:
+        tally.failure = _sentence(trouble)
+        return None
+
+
+def _result(
+    candidate: Candidate,
+    tally: _Tally,
+    final: Fitted | None,
+    names: Sequence[str],
+    y: Bool,
+    weight: Array | None,
+    group: NDArray[Any] | None,
+) -> ModelResult:
+    if final is None:
+        nothing = np.full(y.size, np.nan)
+        return ModelResult(
+            candidate.name, candidate.kind, np.nan, np.nan, np.nan, np.array([]), np.nan,
+            nothing, 0.0, {}, failure=tally.failure,
+        )  # fmt: skip
+    auc, low, high = pooled_auc(y, tally.scores, weight, group)
+    weights = coefficients_of(final.model, names)
+    used = None if weights is None else int(np.count_nonzero(final.model.coef_))
+    return ModelResult(
+        name=candidate.name,
+        kind=candidate.kind,
+        auc=auc,
+        low=low,
+        high=high,
+        fold_auc=np.array(tally.fold_auc),
+        fit_seconds=float(np.median(tally.seconds)),
+        scores=tally.scores[0],
+        threshold=float(np.mean(tally.cuts)),
+        settings=final.settings,
+        n_features=used,
+        coefficients=weights,
+    )
+
+
+def coefficients_of(model: Any, names: Sequence[str]) -> dict[str, float] | None:
+    """Weight of each feature, largest first; None for a model that has none."""
+    coef = getattr(model, "coef_", None)
+    if coef is None:
+        return None
+    coef = np.ravel(coef)
+    order = np.argsort(-np.abs(coef), kind="stable")[:MOST_WEIGHTS]
+    return {names[k]: float(coef[k]) for k in order}
+
+
+def _against_baseline(
+    results: list[ModelResult], test_share: float
+) -> tuple[list[ModelResult], str]:
+    """Best first, failures last, each beside the best baseline."""
+    results = sorted(results, key=lambda r: (r.failure is not None, -np.nan_to_num(r.auc)))
+    base = next((r for r in results if r.kind == "baseline" and r.failure is None), None)
+    if base is None:
+        return results, ""
+    judged = []
+    for result in results:
+        if result.failure is None and result.name != base.name:
+            p = corrected_resampled_t(result.fold_auc - base.fold_auc, test_share)
+            result = replace(result, difference=result.auc - base.auc, p_value=p)  # noqa: PLW2901
+        judged.append(result)
+    return judged, base.name
+
+
+def l1_path(
+    X: Any, y: Bool, weight: Array | None, names: Sequence[str], n_alphas: int = PATH_STEPS
+) -> PathSummary:
+    """Where each feature enters as the penalty falls; the first ones of a wide table."""
+    from everypair import auc_path
+
+    found = auc_path(X, y, n_alphas=n_alphas, eps=1e-2, sample_weight=weight, tol=1e-4)
+    entered = np.where(found.coefs.any(axis=1), (found.coefs != 0).argmax(axis=1), n_alphas)
+    first = np.sort(np.argsort(entered, kind="stable")[:PATH_FEATURES])
+    return PathSummary(found.alphas, found.coefs[first].T, [names[k] for k in first])
+
+
+def _columns(X: Any) -> list[Any]:
+    from everypair.comparison.summary import summarise
+
+    return summarise(X)
+
+
+def versions() -> dict[str, str]:
+    import everypair
+
+    found = {"everypair": everypair.__version__, "python": platform.python_version()}
+    for name in ("numpy", "scipy", "scikit-learn", "numba", "pyarrow", "skops"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

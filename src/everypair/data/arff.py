@@ -1,0 +1,86 @@
+"""ARFF (Weka): a header of attributes, then comma-separated rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import TYPE_CHECKING, Any
+
+from everypair.data.problems import DataError
+from everypair.data.readers import Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ATTRIBUTE = re.compile(r"""@attribute\s+('(?:[^'\\]|\\.)*'|"[^"]*"|\S+)\s+(.+)""", re.IGNORECASE)
+NUMBERS = ("numeric", "real", "integer")
+
+
+def read_arff(source: Source) -> pa.Table:
+    """Numeric attributes as numbers, all others as text; ``?`` is missing. Dense rows only."""
+    import pyarrow as pa
+
+    with source.open() as file:
+        raw = file.read()
+    try:
+        text = raw.decode(source.encoding)
+    except UnicodeDecodeError as trouble:
+        row = raw[: trouble.start].count(b"\n") + 1
+        raise DataError(
+            f"line {row} is not {source.encoding}: say --encoding latin-1.", source.path
+        ) from trouble
+    lines = iter(text.splitlines())
+    names, types = _header(lines, source)
+    rows: list[list[str | None]] = []
+    body = (line for line in lines if line.strip() and not line.lstrip().startswith("%"))
+    for number, line in enumerate(body, start=1):
+        if line.lstrip().startswith("{"):
+            raise DataError("sparse ARFF rows are not read: use svmlight.", source.path, number)
+        fields = _fields(line)
+        if len(fields) != len(names):
+            raise DataError(
+                f"there are {len(fields)} values for {len(names)} attributes.", source.path, number
+            )
+        rows.append([None if field == "?" else field for field in fields])
+    columns: list[Any] = []
+    for k, (name, numeric) in enumerate(zip(names, types, strict=True)):
+        values = [row[k] for row in rows]
+        columns.append(_numbers(values, name, source) if numeric else pa.array(values, pa.string()))
+    return pa.table(columns, names=names)
+
+
+def _header(lines: Any, source: Source) -> tuple[list[str], list[bool]]:
+    names: list[str] = []
+    types: list[bool] = []
+    for line in lines:
+        stripped = line.strip()
+        if stripped.lower().startswith("@data"):
+            if not names:
+                break
+            return names, types
+        if stripped.lower().startswith("@attribute"):
+            match = ATTRIBUTE.match(stripped)
+            if match is None:
+                raise DataError(f"{stripped!r} is not an attribute of ARFF.", source.path)
+            names.append(match.group(1).strip("'\""))
+            types.append(match.group(2).split()[0].lower() in NUMBERS)
+    raise DataError("this is not an ARFF file: it has no @attribute and @data.", source.path)
+
+
+def _fields(line: str) -> list[str]:
+    quote = "'" if "'" in line else '"'
+    reader = csv.reader(io.StringIO(line), quotechar=quote, escapechar="\\", skipinitialspace=True)
+    return [field.strip() for field in next(reader)]
+
+
+def _numbers(values: list[str | None], name: str, source: Source) -> pa.Array:
+    import pyarrow as pa
+
+    out: list[float | None] = []
+    for number, value in enumerate(values, start=1):
+        try:
+            out.append(None if value is None else float(value))
+        except ValueError as trouble:
+            raise DataError(f"{value!r} is not a number.", source.path, number, name) from trouble
+    return pa.array(out, pa.float64())

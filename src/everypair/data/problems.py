@@ -1,0 +1,28 @@
+"""What is wrong with a file, and where: one line a person can act on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class DataError(ValueError):
+    """A file that cannot be used as it is.
+
+    The message names the file, the row (1 is the first row of data, below the header) and the
+    column, as far as they are known.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        file: str | Path | None = None,
+        row: int | None = None,
+        column: str | None = None,
+    ):
+        self.file, self.row, self.column = file, row, column
+        places = [] if file is None else [Path(file).name]
+        if row is not None:
+            places.append(f"row {row}")
+        if column is not None:
+            places.append(f"column {column!r}")
+        super().__init__(f"{', '.join(places)}: {problem}" if places else problem)

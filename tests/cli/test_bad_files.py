@@ -1,0 +1,130 @@
+"""Files that cannot be used: one line that names file, row and column, and exit code 2."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+
+import numpy as np
+import pytest
+
+GOOD = "a,b,y\n" + "".join(f"{k % 7},{'uv'[k % 2]},{int(k % 3 == 0)}\n" for k in range(30))
+
+BAD = {
+    "empty.csv": (b"", "empty.csv: the file is empty"),
+    "header_only.csv": (b"a,b,y\n", "a header but no row"),
+    "one_class.csv": (b"a,y\n1,1\n2,1\n", "column 'y': the target has the single value '1'"),
+    "three_values.csv": (b"a,y\n1,p\n2,q\n3,r\n", "column 'y': the target has 3 values"),
+    "unusual_delimiter.csv": (GOOD.replace(",", "^").encode(), "--delimiter"),
+    "latin.csv": (GOOD.replace("v", "é").encode("latin-1"), "row 2, column 'b': is not utf-8"),
+    "latin_header.csv": (GOOD.replace("b", "é", 1).encode("latin-1"), "the header is not utf-8"),
+    "utf16.csv": (GOOD.encode("utf-16"), "--encoding utf-16"),
+    "duplicate.csv": (b"a,a,y\n1,2,0\n1,3,1\n", "column 'a': the header has this name twice"),
+    "ragged.csv": (b"a,b,y\n1,2,0\n3,1\n4,5,1\n", "row 2: there are 2 fields where the header"),
+    "no_target.csv": (b"a,b\n1,2\n3,4\n", "column 'y': the file has no such column"),
+    "case.csv": (b"a,Y\n1,1\n3,0\n", "did you mean 'Y'?"),
+    "no_label.csv": (b"a,y\n1,\n2,NaN\n", "column 'y': the target has no value at all"),
+    "constant.csv": (b"a,y\n1,1\n1,0\n1,1\n1,0\n", "no column is left to learn from"),
+    "cut.csv.gz": (gzip.compress(GOOD.encode())[:-20], "damaged or cut short"),
+    "no_ending": (GOOD.encode(), "--format"),
+    "fake.parquet": (b"hello", "not a whole parquet file"),
+    "fake.feather": (b"hello", "not a whole feather file"),
+    "fake.arff": (b"hello", "not an ARFF file"),
+    "noise.csv": (bytes(range(256)) * 4, "not a text file"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_file_is_named_in_one_line(name, run, tmp_path):
+    content, expected = BAD[name]
+    (tmp_path / name).write_bytes(content)
+    found = run("fit", tmp_path / name, "--target", "y", "-o", tmp_path / "m.skops")
+    last = found.err.strip().split("\n")[-1]
+    assert found.code == 2
+    assert last.startswith(f"everypair: {name}")
+    assert expected in last
+    assert "Traceback" not in found.err
+    assert not (tmp_path / "m.skops").exists()
+
+
+def test_bad_svmlight_line_is_named(run, tmp_path):
+    (tmp_path / "bad.svm").write_text("1 1:2\n-1 2:1\n1 foo\n")
+    found = run("fit", tmp_path / "bad.svm", "-o", tmp_path / "m.skops")
+    assert found.code == 2
+    assert "bad.svm, row 3" in found.err
+
+
+def test_archive_of_two_files_is_refused(run, tmp_path):
+    with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
+        archive.writestr("a.csv", GOOD)
+        archive.writestr("b.csv", GOOD)
+    found = run("fit", tmp_path / "two.zip", "--target", "y", "-o", tmp_path / "m.skops")
+    assert found.code == 2
+    assert "holds 2 files" in found.err
+
+
+def test_missing_file_folder_and_unwritable_output_are_told_apart(run, tmp_path):
+    good = tmp_path / "good.csv"
+    good.write_text(GOOD)
+    said = [
+        run("fit", tmp_path / "absent.csv", "-t", "y", "-o", tmp_path / "m").err,
+        run("fit", tmp_path, "-t", "y", "-o", tmp_path / "m", "--format", "csv").err,
+        run("fit", good, "-t", "y", "-o", tmp_path / "nowhere" / "m").err,
+    ]
+    assert "no such file" in said[0]
+    assert "a folder" in said[1]
+    assert "no folder" in said[2]
+
+
+def test_debug_shows_the_traceback(run, tmp_path):
+    (tmp_path / "empty.csv").write_bytes(b"")
+    found = run("fit", tmp_path / "empty.csv", "-t", "y", "-o", tmp_path / "m", "--debug")
+    assert found.code == 2
+    assert "Traceback" in found.err
+
+
+def test_unlabelled_rows_are_left_out_and_counted(run, tmp_path):
+    path = tmp_path / "gaps.csv"
+    path.write_text(GOOD.replace("2,u,0\n", "2,u,\n", 2))
+    found = run("fit", path, "-t", "y", "-o", tmp_path / "m.skops", "--method", "auc")
+    assert found.code == 0
+    assert "no value in the target" in found.err
+    assert "row 3" in found.err
+
+
+def test_one_value_against_the_others(run, tmp_path):
+    path = tmp_path / "three.csv"
+    path.write_text("a,y\n" + "".join(f"{k},{'pqr'[k % 3]}\n" for k in range(30)))
+    found = run(
+        "fit", path, "-t", "y", "--positive", "q", "-o", tmp_path / "m.skops", "--method", "auc"
+    )
+    assert found.code == 0
+    assert "'q' against the 2 other values" in found.err
+
+
+def test_number_column_with_one_word_is_noted(run, tmp_path):
+    path = tmp_path / "word.csv"
+    path.write_text(GOOD.replace("3,v,1", "oops,v,1", 1))
+    found = run("fit", path, "-t", "y", "-o", tmp_path / "m.skops", "--method", "auc")
+    assert found.code == 0
+    assert "column 'a' is read as categories" in found.err
+    assert "row 4 has 'oops'" in found.err
+
+
+def test_hundred_thousand_columns(run, tmp_path):
+    rng = np.random.default_rng(0)
+    n_columns, n_rows = 100_000, 24
+    signal = rng.integers(0, 9, (n_rows, n_columns))
+    with (tmp_path / "wide.csv").open("w") as file:
+        file.write(",".join(f"c{k}" for k in range(n_columns)) + ",y\n")
+        for k, row in enumerate(signal):
+            file.write(",".join(map(str, row)) + f",{k % 2}\n")
+    model = tmp_path / "m.skops"
+    found = run(
+        "fit", tmp_path / "wide.csv", "-t", "y", "-o", model, "--method", "auc-rls", "--json"
+    )
+    assert found.code == 0, found.err
+    assert '"n_features": 100000' in found.out
+    scored = run("score", model, tmp_path / "wide.csv")
+    assert scored.code == 0, scored.err
+    assert len(scored.out.splitlines()) == n_rows + 1

@@ -1,0 +1,103 @@
+"""The command as a process: start, exit codes, signals, what it loads."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+
+def start(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "everypair", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
+
+
+def test_help_names_every_command_and_the_exit_codes():
+    found = start("--help", env={**os.environ, "COLUMNS": "200"})
+    assert found.returncode == 0
+    for word in ("compare", "fit", "score", "evaluate", "explain", "path", "demo", "Exit codes"):
+        assert word in found.stdout
+
+
+def test_help_loads_neither_numpy_nor_pyarrow():
+    code = (
+        "import sys\nfrom everypair.cli.app import app\n"
+        "try: app(['--help'])\nexcept SystemExit: pass\n"
+        "heavy = {'numpy', 'pyarrow', 'sklearn', 'pandas', 'skops'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_from_file_to_ranked_list(mixed, tmp_path):
+    model, scores = tmp_path / "m.skops", tmp_path / "scores.csv"
+    made = start("fit", mixed, "--target", "churn", "-o", model, "--method", "auc-rls")
+    assert made.returncode == 0, made.stderr
+    assert "positive is 'yes', the rarer" in made.stderr
+    scored = start("score", model, mixed, "-o", scores, "--top", "10")
+    assert scored.returncode == 0, scored.stderr
+    assert len(scores.read_text().splitlines()) == 11
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.skops", "scores.csv"]
+    bad = start("score", mixed, mixed)
+    assert bad.returncode == 2
+    assert bad.stderr.count("\n") == 1
+    assert start("fit", mixed).returncode == 2  # an option is missing
+
+
+def test_scoring_loads_neither_numba_nor_matplotlib(mixed, model):
+    code = (
+        "import sys\nfrom everypair.cli.app import app\n"
+        f"try: app(['score', {str(model)!r}, {str(mixed)!r}])\nexcept SystemExit: pass\n"
+        "heavy = {'numba', 'matplotlib'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "kill"])
+def test_interruption_leaves_no_half_written_file(number, model, mixed, tmp_path):
+    output = tmp_path / "out.csv"
+    output.write_text("what was there before")
+    header, *rows = mixed.read_text().splitlines()
+    big = tmp_path / "big.csv"
+    with big.open("w") as file:
+        file.write(header + "\n")
+        block = "\n".join(rows) + "\n"
+        for _ in range(6000):
+            file.write(block)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "everypair", "score", str(model), str(big), "-o", str(output)],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for _ in range(600):
+        if list(tmp_path.glob(".*.part")) or process.poll() is not None:
+            break
+        time.sleep(0.05)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert said.strip() == "everypair: interrupted."
+    assert output.read_text() == "what was there before"
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_console_script_is_the_same_command():
+    script = shutil.which("everypair", path=os.path.dirname(sys.executable))
+    if script is None:
+        pytest.skip("the package is not installed: no console script to run")
+    found = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
+    assert found.stdout.startswith("everypair ")

@@ -1,0 +1,178 @@
+"""The comparison: same folds, no peeking, failures in their line, an honest sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyarrow")
+
+from scipy import sparse, stats
+
+from everypair.comparison import models as catalogue
+from everypair.comparison.judge import corrected_resampled_t, pooled_auc, verdict_of
+from everypair.comparison.models import CANDIDATES, Candidate, candidates_of
+from everypair.comparison.result import ModelResult
+from everypair.comparison.run import compare_models, n_steps
+from everypair.comparison.search import splits_of, stratified_sample
+from everypair.metrics import auc_confidence_interval
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 4))
+    return X, X[:, 0] - 0.5 * X[:, 1] + rng.logistic(size=150) > 0.8
+
+
+def test_every_method_runs_beside_every_baseline(data):
+    X, y = data
+    calls = []
+    found = compare_models(X, y, n_folds=3, n_repeats=1, path=True, progress=calls.append)
+    assert {model.name for model in found.models} == set(CANDIDATES)
+    assert [model.failure for model in found.models] == [None] * len(CANDIDATES)
+    areas = [model.auc for model in found.models]
+    assert areas == sorted(areas, reverse=True)
+    assert all(model.low < model.auc < model.high for model in found.models)
+    assert len(calls) == n_steps(None, 3, 1)
+    base = next(model for model in found.models if model.name == found.best_baseline)
+    assert base.p_value is None
+    assert base.kind == "baseline"
+    assert found.path.coef.shape == (found.path.alphas.size, 4)
+    linear = next(model for model in found.models if model.name == "auc")
+    assert set(linear.coefficients) == {"x0", "x1", "x2", "x3"}
+
+
+def test_pure_noise_beats_nothing():
+    """Settings and encoder are chosen on training rows alone: chance stays chance."""
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(120, 40)), np.arange(120) % 3 == 0
+    found = compare_models(X, y, models=["auc", "auc-rls", "logistic"], n_folds=4)
+    assert all(0.3 < model.auc < 0.68 for model in found.models)
+    assert found.verdict.startswith("Nothing here beats the best baseline")
+
+
+def test_folds_are_the_same_for_all_and_again_with_the_seed(data):
+    X, y = data
+    one = compare_models(X, y, models=["auc", "logistic"], n_folds=3, n_repeats=2, seed=4)
+    two = compare_models(X, y, models=["logistic"], n_folds=3, n_repeats=2, seed=4)
+    again = {model.name: model for model in one.models}["logistic"]
+    np.testing.assert_allclose(again.fold_auc, two.models[0].fold_auc)
+    np.testing.assert_allclose(again.scores, two.models[0].scores)
+    assert again.fold_auc.size == 6
+
+
+def test_failing_model_is_a_line_and_not_the_end(data, monkeypatch):
+    X, y = data
+
+    def broken(**settings):
+        raise RuntimeError("out of\npaper")
+
+    candidate = Candidate("broken", "everypair", "fails", broken)
+    monkeypatch.setitem(catalogue.CANDIDATES, "broken", candidate)
+    found = compare_models(X, y, models=["broken", "logistic"], n_folds=3, n_repeats=1)
+    assert found.models[-1].name == "broken"
+    assert found.models[-1].failure == "out of paper"
+    assert found.models[0].failure is None
+
+
+def test_sparse_rows_are_not_written_out(data):
+    X, y = data
+    found = compare_models(
+        sparse.csr_matrix(X), y, models=["auc", "boosting", "logistic"], n_folds=3, n_repeats=1
+    )
+    by_name = {model.name: model for model in found.models}
+    assert by_name["auc"].failure is None
+    assert "dense" in by_name["boosting"].failure
+
+
+def test_groups_stay_on_one_side():
+    rng = np.random.default_rng(0)
+    groups = rng.integers(0, 12, 200)
+    y = rng.random(200) < 0.4
+    for train, test in splits_of(y, groups, 3, 0):
+        assert not set(groups[train]) & set(groups[test])
+
+
+def test_group_that_gives_the_answer_away_does_not_help():
+    """With one label a group, rows of a group in both parts would give an AUC near 1."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(30), 6)
+    y = (np.arange(30) % 2 == 0)[groups]
+    X = rng.normal(size=(30, 60))[groups] + 0.01 * rng.normal(size=(180, 60))
+    options = {"models": ["auc"], "n_folds": 3, "n_repeats": 1}
+    apart = compare_models(X, y, groups=groups, **options).models[0].auc
+    mixed = compare_models(X, y, **options).models[0].auc
+    assert mixed > 0.95
+    assert apart < 0.75
+
+
+def test_weight_zero_is_absence(data):
+    X, y = data
+    weight = np.ones(y.size)
+    strange = y.copy()
+    weight[::5] = 0
+    strange[::5] = ~strange[::5]
+    # Labels of rows that weigh nothing decide the strata, so folds differ; areas hardly do.
+    one = compare_models(X, y, sample_weight=weight, models=["logistic"], n_folds=3)
+    two = compare_models(X, strange, sample_weight=weight, models=["logistic"], n_folds=3)
+    assert abs(one.models[0].auc - two.models[0].auc) < 0.05
+
+
+def test_pooled_interval_of_one_repeat_is_delong():
+    rng = np.random.default_rng(0)
+    y = rng.random(80) < 0.3
+    scores = rng.normal(size=80) + y
+    expected = auc_confidence_interval(y, scores)
+    found = pooled_auc(y, [scores], None, None)
+    np.testing.assert_allclose(found, (expected.auc, expected.low, expected.high), rtol=1e-12)
+    twice = pooled_auc(y, [scores, scores], None, None)
+    np.testing.assert_allclose(twice, found, rtol=1e-12)  # repeating makes no new rows
+
+
+def test_corrected_t_is_the_plain_one_with_a_larger_variance():
+    d = np.random.default_rng(0).normal(0.01, 0.02, 10)
+    t = d.mean() / np.sqrt((1 / 10 + 0.2 / 0.8) * d.var(ddof=1))
+    assert corrected_resampled_t(d, 0.2) == pytest.approx(2 * stats.t.sf(abs(t), 9), rel=1e-10)
+    assert corrected_resampled_t(np.zeros(5), 0.2) == 1.0
+    assert corrected_resampled_t(d, 0.2) > stats.ttest_1samp(d, 0).pvalue
+
+
+def line(name, kind, auc, p=None, difference=None):
+    empty = np.array([])
+    return ModelResult(
+        name, kind, auc, auc, auc, empty, 0.1, empty, 0.0, {}, difference=difference, p_value=p
+    )
+
+
+def test_verdict_says_what_the_table_says():
+    base = line("logistic", "baseline", 0.80)
+    clear = verdict_of([line("auc", "everypair", 0.85, 1e-4, 0.05), base], "logistic")
+    assert clear.startswith("auc ranks better than the best baseline")
+    chance = verdict_of([line("auc", "everypair", 0.81, 0.4, 0.01), base], "logistic")
+    assert chance.startswith("Nothing here beats the best baseline")
+    assert "chance" in chance
+    many = [line(f"m{k}", "everypair", 0.81, 0.03, 0.01) for k in range(5)]
+    assert "chance" in verdict_of([*many, base], "logistic")  # five tries, one p of 0.03 is luck
+    worse = verdict_of([base, line("auc", "everypair", 0.70, 1e-4, -0.1)], "logistic")
+    assert "0.100 below" in worse
+    assert "No baseline" in verdict_of([many[0]], "")
+
+
+def test_sample_keeps_the_rarer_class():
+    y = np.arange(10_000) % 100 == 0
+    rows = stratified_sample(y, 400, 0)
+    assert rows.size == 400
+    assert np.count_nonzero(y[rows]) == 100
+    assert np.unique(rows).size == rows.size
+
+
+def test_unknown_model_is_named():
+    with pytest.raises(ValueError, match="there is no model 'nope'"):
+        candidates_of(["nope"])
+    assert {c.kind for c in candidates_of(["baselines"])} == {"baseline"}
+
+
+def test_too_few_rows_for_the_folds_are_counted():
+    with pytest.raises(ValueError, match="the rarer class has 2 rows"):
+        splits_of(np.arange(20) < 2, None, 5, 0)

@@ -1,0 +1,135 @@
+"""Every format gives the same table, whole or in pieces."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import zipfile
+
+import numpy as np
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+
+from pyarrow import feather, parquet  # noqa: E402
+
+from everypair.data import delimited  # noqa: E402
+from everypair.data.problems import DataError  # noqa: E402
+from everypair.data.readers import Source, read, read_chunks  # noqa: E402
+
+TEXT = "x,c,y\n1.5,u,0\n?,v,1\n3.5,NA,0\n"
+EXPECTED = {"x": [1.5, None, 3.5], "c": ["u", "v", None], "y": [0, 1, 0]}
+KINDS = {"x": "number", "c": "category"}
+
+
+def files(folder):
+    table = pa.table(EXPECTED)
+    (folder / "t.csv").write_text(TEXT)
+    (folder / "t.tsv").write_text(TEXT.replace(",", "\t"))
+    (folder / "semicolon.csv").write_text(TEXT.replace(",", ";"))
+    (folder / "decimal_comma.csv").write_text(TEXT.replace(",", ";").replace(".5", ",5"))
+    (folder / "marked.csv").write_bytes(TEXT.encode("utf-8-sig"))
+    (folder / "windows.csv").write_bytes(TEXT.replace("\n", "\r\n").encode())
+    (folder / "quoted.csv").write_text('"x","c","y"\n1.5,"u",0\n?,"v",1\n3.5,"",0\n')
+    (folder / "t.csv.gz").write_bytes(gzip.compress(TEXT.encode()))
+    (folder / "t.csv.xz").write_bytes(lzma.compress(TEXT.encode()))
+    with zipfile.ZipFile(folder / "t.zip", "w") as archive:
+        archive.writestr("inside.csv", TEXT)
+    parquet.write_table(table, folder / "t.parquet")
+    feather.write_feather(table, folder / "t.feather")
+    (folder / "t.arff").write_text(
+        "% a comment\n@RELATION t\n@attribute x real\n@attribute 'c' {u, v}\n"
+        "@attribute y integer\n\n@DATA\n1.5,u,0\n?,'v',1\n% another\n3.5,?,0\n"
+    )
+    return sorted(folder.iterdir())
+
+
+def test_every_format_gives_the_same_table(tmp_path):
+    for path in files(tmp_path):
+        assert read(Source(path)).to_pydict() == EXPECTED, path.name
+
+
+def test_pieces_are_the_table(tmp_path):
+    for path in files(tmp_path):
+        pieces = list(read_chunks(Source(path), KINDS))
+        table = pa.concat_tables(pieces)
+        assert table.column("x").to_pylist() == EXPECTED["x"], path.name
+        assert table.column("c").to_pylist() == EXPECTED["c"], path.name
+
+
+def test_pieces_of_text_keep_the_types_of_training(tmp_path, monkeypatch):
+    """A category that looks like a number for a while is still a category."""
+    path = tmp_path / "t.csv"
+    path.write_text("x,c\n" + "1,7\n" * 500 + "2.5,seven\n")
+    monkeypatch.setattr(delimited, "CHUNK_BYTES", 200)
+    pieces = list(read_chunks(Source(path), KINDS))
+    assert len(pieces) > 3
+    assert {str(piece.column("c").type) for piece in pieces} == {"string"}
+    assert sum(piece.num_rows for piece in pieces) == 501
+
+
+def test_column_of_numbers_is_inferred_from_every_row(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("x\n" + "1\n" * 300_000 + "2.5\n")
+    assert str(read(Source(path)).column("x").type) == "double"
+
+
+def test_bad_value_is_named_by_row_and_column(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    path.write_text("c,x\n" + "u,1\n" * 700 + "u,oops\n")
+    monkeypatch.setattr(delimited, "CHUNK_BYTES", 200)
+    with pytest.raises(DataError, match=r"t\.csv, row 701, column 'x': 'oops' is not a number"):
+        list(read_chunks(Source(path), KINDS))
+
+
+def test_latin_text_is_read_when_said(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("é,y\nà,1\n".encode("latin-1"))
+    assert read(Source(path, encoding="latin-1")).to_pydict() == {"é": ["à"], "y": [1]}
+    with pytest.raises(DataError, match="no encoding 'klingon'"):
+        read(Source(path, encoding="klingon"))
+
+
+def test_newlines_inside_quotes_belong_to_the_value(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('c,y\n"a\nb",1\n"c",0\n')
+    assert read(Source(path)).to_pydict() == {"c": ["a\nb", "c"], "y": [1, 0]}
+
+
+def test_quotation_mark_that_is_not_closed_is_no_traceback(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    path.write_text("x,c\n" + "1,u\n" * 10 + '2,"open\n' + "1,u\n" * 3000)
+    monkeypatch.setattr(delimited, "CHUNK_BYTES", 200)
+    monkeypatch.setattr(delimited, "WHOLE_BYTES", 200)
+    with pytest.raises(DataError, match=r"t\.csv"):
+        read(Source(path))
+
+
+def test_format_and_delimiter_can_be_forced(tmp_path):
+    path = tmp_path / "data.bin"
+    path.write_text(TEXT.replace(",", "^"))
+    assert read(Source(path, format="csv", delimiter="^")).to_pydict() == EXPECTED
+    with pytest.raises(DataError, match="'xls' is not one of"):
+        Source(path, format="xls")
+
+
+def test_svmlight_keeps_the_files_own_numbers(tmp_path):
+    path = tmp_path / "t.svm"
+    path.write_text("+1 1:2 3:0.5 # comment\n-1 2:1\n")
+    table = read(Source(path))
+    np.testing.assert_array_equal(table.X.toarray(), [[0, 2, 0, 0.5], [0, 0, 1, 0]])
+    np.testing.assert_array_equal(table.label, [1, -1])
+    pieces = list(read_chunks(Source(path), None))
+    assert sum(piece.num_rows for piece in pieces) == 2
+    with pytest.raises(DataError, match="trained on a table with named columns"):
+        list(read_chunks(Source(path), KINDS))
+
+
+def test_bad_arff_rows_are_named(tmp_path):
+    path = tmp_path / "t.arff"
+    head = "@relation t\n@attribute x real\n@attribute y real\n@data\n1,2\n"
+    for row, said in (("1,2,3", "row 2: there are 3 values"), ("1,z", "row 2, column 'y'"),
+                      ("{0 1}", "sparse ARFF")):  # fmt: skip
+        path.write_text(head + row + "\n")
+        with pytest.raises(DataError, match=said):
+            read(Source(path))

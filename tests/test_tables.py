@@ -1,0 +1,124 @@
+"""The encoder against scikit-learn's own pieces, and on rows that it has not seen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+pa = pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+
+from sklearn.compose import ColumnTransformer  # noqa: E402
+from sklearn.impute import SimpleImputer  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import OneHotEncoder, StandardScaler  # noqa: E402
+
+from everypair.data.problems import DataError  # noqa: E402
+from everypair.tables import SparseEncoder, TableEncoder  # noqa: E402
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    n = 300
+    age = np.where(rng.random(n) < 0.1, np.nan, rng.normal(40, 10, n))
+    return pd.DataFrame(
+        {
+            "age": age,
+            "size": rng.normal(size=n),
+            "job": rng.choice(["cook", "nurse", "pilot"], n),
+            "vip": rng.random(n) < 0.3,
+            "when": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, n), "D"),
+            "id": [f"row {k}" for k in range(n)],
+            "const": 7,
+        }
+    )
+
+
+def test_encoder_equals_a_column_transformer(frame):
+    numbers = frame[["age", "size", "vip"]].astype(float)
+    theirs = ColumnTransformer(
+        [
+            ("n", make_pipeline(SimpleImputer(strategy="median"), StandardScaler()),
+             ["age", "size", "vip"]),
+            ("c", OneHotEncoder(sparse_output=False), ["job"]),
+        ]
+    ).fit_transform(numbers.assign(job=frame["job"].astype(object)))  # fmt: skip
+    encoder = TableEncoder().fit(frame[["age", "size", "job", "vip"]])
+    ours = encoder.transform(frame[["age", "size", "job", "vip"]])
+    names = encoder.get_feature_names_out().tolist()
+    assert names == ["age", "size", "vip", "age is missing", "job=cook", "job=nurse", "job=pilot"]
+    order = [0, 1, 2, 4, 5, 6]
+    np.testing.assert_allclose(ours[:, order], theirs, atol=1e-12)
+    np.testing.assert_array_equal(ours[:, 3], frame["age"].isna())
+
+
+def test_what_is_left_out_is_said_why(frame):
+    encoder = TableEncoder().fit(frame)
+    assert set(encoder.dropped_) == {"id", "const"}
+    assert "text" in encoder.dropped_["id"]
+    assert encoder.kinds_["when"] == "date"
+    names = encoder.get_feature_names_out()
+    assert {"when: day", "when: month", "when: weekday"} <= set(names)
+    assert "when: hour" not in names  # always midnight
+
+
+def test_rare_values_share_a_column_and_new_ones_join_them():
+    column = ["a"] * 20 + ["b"] * 20 + [f"rare {k}" for k in range(5)]
+    encoder = TableEncoder().fit({"c": column})
+    assert encoder.get_feature_names_out().tolist() == ["c=a", "c=b", "c=(other)"]
+    new = encoder.transform({"c": ["b", "never seen", None]})
+    assert new.tolist() == [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+
+
+def test_missing_categories_have_a_column():
+    encoder = TableEncoder().fit({"c": ["a", "b", None] * 10})
+    assert encoder.transform({"c": [None, "z"]}).tolist() == [[0, 0, 1], [0, 0, 0]]
+    assert encoder.unseen({"c": [None, "z", "a"]}) == {"c": 1}
+
+
+def test_infinite_numbers_count_as_missing():
+    encoder = TableEncoder().fit({"x": [1.0, np.inf, 3.0, 5.0]})
+    out = encoder.transform({"x": [-np.inf, 3.0]})
+    assert np.isfinite(out).all()
+    np.testing.assert_array_equal(out[:, 0], 0.0)  # the median of 1, 3, 5 is also the mean
+
+
+def test_missing_column_is_named():
+    encoder = TableEncoder().fit({"x": [1.0, 2.0], "z": [3.0, 4.0]})
+    with pytest.raises(DataError, match="column 'z'"):
+        encoder.transform({"x": [1.0]})
+    with pytest.raises(DataError, match=r"column 'x'.*number"):
+        encoder.transform({"x": ["word"], "z": [1.0]})
+
+
+def test_many_categories_make_a_sparse_matrix_with_the_same_entries():
+    rng = np.random.default_rng(0)
+    columns = {f"c{k}": rng.integers(0, 90, 2000).astype(str) for k in range(8)}
+    columns["x"] = rng.normal(size=2000)
+    encoder = TableEncoder(min_rows=1).fit(columns)
+    found = encoder.transform(columns)
+    assert sparse.issparse(found)
+    encoder.sparse_ = False
+    np.testing.assert_array_equal(found.toarray(), encoder.transform(columns))
+
+
+def test_pandas_polars_and_arrow_are_read_alike(frame):
+    pl = pytest.importorskip("polars")
+    encoder = TableEncoder().fit(frame)
+    expected = encoder.transform(frame)
+    np.testing.assert_array_equal(encoder.transform(pl.from_pandas(frame)), expected)
+    np.testing.assert_array_equal(encoder.transform(pa.Table.from_pandas(frame)), expected)
+
+
+def test_sparse_columns_are_scaled_and_stay_sparse():
+    X = sparse.random(50, 20, density=0.2, format="csr", random_state=0) * 7
+    encoder = SparseEncoder().fit(X)
+    out = encoder.transform(X)
+    assert out.nnz == X.nnz
+    assert abs(out).max() == 1
+    wider = sparse.hstack([X, sparse.csr_matrix(np.ones((50, 3)))]).tocsr()
+    np.testing.assert_array_equal(encoder.transform(wider).toarray(), out.toarray())
+    narrower = encoder.transform(X[:, :15])
+    np.testing.assert_array_equal(narrower.toarray()[:, :15], out.toarray()[:, :15])
