@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import ranked_data
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import ranked_data
 
 from everypair.metrics import count_pair_statuses, pair_multipliers, pair_status
 

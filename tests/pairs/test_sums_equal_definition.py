@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import ranked_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import ranked_data
 
 from everypair.matrix import DenseMatrix
 from everypair.pairs import LOSSES, Pairs, auc, pair_point

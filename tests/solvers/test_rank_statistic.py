@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import ranked_data
 from hypothesis import given
 from scipy.special import expit
+from strategies import ranked_data
 
 from everypair.pairs import LOSSES, Pairs
 from everypair.pairs.brute import BrutePoint
