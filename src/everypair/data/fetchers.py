@@ -323,19 +323,20 @@ def _wdbc() -> Dataset:
     return Dataset(frame.iloc[:, 2:].to_numpy(float), frame[1].to_numpy(dtype=str), _numbered(30))
 
 
-def wpbc_table() -> Any:
-    """Prognosis of breast cancer (WPBC): column 1 is ``R`` (recurrent) or ``N``, the rest features.
+def wpbc_table(with_time: bool = False) -> Any:
+    """Prognosis of breast cancer (WPBC): column "1" is ``R`` (recurrent) or ``N``, the rest features.
 
-    The patient's number and the time, which is known only afterwards, are left out.
+    The patient's number is left out, and unless asked for the time to recurrence or to the last
+    visit, which is known only afterwards.
     """
-    frame = _table("wpbc/wpbc.data", header=None)
-    return frame.drop(columns=[0, 2])
+    frame = _table("wpbc/wpbc.data", header=None).rename(columns=str)
+    return frame.drop(columns=["0"] if with_time else ["0", "2"])
 
 
 def _wpbc() -> Dataset:
     frame = wpbc_table()
-    X, columns = _numbers(frame.drop(columns=1))
-    return Dataset(X, frame[1].to_numpy(dtype=str), columns)
+    X, columns = _numbers(frame.drop(columns="1"))
+    return Dataset(X, frame["1"].to_numpy(dtype=str), columns)
 
 
 READERS: dict[str, Callable[[], Dataset]] = {

@@ -70,14 +70,21 @@ def _plain(text: re.Match[str] | None) -> str:
     return html.unescape(CONTROL.sub(" ", TAG.sub(" ", text.group(1))))
 
 
-def word_matrix(texts: list[str], training: NDArray[np.bool_] | NDArray[np.intp]) -> Any:
-    """CSR matrix of ``(1 + log tf) idf``, rows of unit length; words and idf of the training rows.
+def word_matrix(
+    texts: list[str], training: NDArray[np.bool_] | NDArray[np.intp], weights: str = "tf-idf"
+) -> Any:
+    """CSR matrix of the words of the training rows, a word being two letters or more.
 
-    A word is a run of two letters or more, in lower case.
+    ``weights``: ``"tf-idf"`` is ``(1 + log tf) idf`` with rows of unit length; ``"counts"`` is
+    how often each word occurs.
     """
-    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
-    words = TfidfVectorizer(sublinear_tf=True, token_pattern=r"(?u)\b[^\W\d_]{2,}\b")
+    pattern = r"(?u)\b[^\W\d_]{2,}\b"
+    if weights == "tf-idf":
+        words = TfidfVectorizer(sublinear_tf=True, token_pattern=pattern)
+    else:
+        words = CountVectorizer(token_pattern=pattern, dtype=np.float64)
     chosen = np.arange(len(texts))[training]
     words.fit([texts[k] for k in chosen])
     return words.transform(texts).tocsr()
