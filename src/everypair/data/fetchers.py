@@ -324,7 +324,7 @@ def _wdbc() -> Dataset:
 
 
 def wpbc_table(with_time: bool = False) -> Any:
-    """Prognosis of breast cancer (WPBC): column "1" is ``R`` (recurrent) or ``N``, the rest features.
+    """Prognosis of breast cancer (WPBC): column "1" is ``R`` (recurrent) or ``N``.
 
     The patient's number is left out, and unless asked for the time to recurrence or to the last
     visit, which is known only afterwards.

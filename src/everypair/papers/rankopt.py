@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 
 FOLDS = {3000: 60, 6000: 30, 12_000: 15, 20_000: 9, 30_000: 6}
 ROWS = 180_000
-MOST_FOLDS = 6
+MOST_FOLDS = 10
 FIGURE1 = ("PSF 1", "PSF 2", "PSF 3", "all pairs")
 FIGURE2 = ("PSF 2", "all pairs", "linear regression", "SVM-L1", "SVM-L2", "centroid")
 METHODS = tuple(dict.fromkeys([*FIGURE1, *FIGURE2]))
