@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from everypair.estimators.sparse import with_progress
 
 Params = dict[str, Any]
@@ -87,13 +89,16 @@ def write_atomically(path: Path, text: str) -> None:
 def run_cells(
     work: Callable[[Params], Found], wanted: Sequence[Params], store: Store, *, what: str
 ) -> None:
-    """Work off the cells that are not in the store, with a bar on stderr."""
+    """Work off the cells that are not in the store, with a bar on stderr.
+
+    On one thread: times compare, and two tables may run side by side.
+    """
     missing = [params for params in wanted if params not in store]
 
     def results() -> Iterator[None]:
         for params in missing:
             began = time.perf_counter()
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), threadpool_limits(1):
                 # Best over a grid: its far corners may end at max_iter, and do not win.
                 warnings.simplefilter("ignore")
                 found = work(params)
