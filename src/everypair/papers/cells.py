@@ -19,6 +19,9 @@ Params = dict[str, Any]
 Found = dict[str, Any]
 
 
+TIMES = ("seconds", "processor")
+
+
 def key_of(params: Params) -> str:
     """What a cell is known by: all that it was given."""
     return json.dumps(params, sort_keys=True)
@@ -67,6 +70,11 @@ def grouped(done: Sequence[tuple[Params, Found]], *names: str) -> dict[Any, list
     return out
 
 
+def results_of(found: Found) -> Found:
+    """Without the times that `run_cells` adds."""
+    return {name: value for name, value in found.items() if name not in TIMES}
+
+
 def of_part(done: Sequence[tuple[Params, Found]], part: str) -> list[tuple[Params, Found]]:
     """The cells of one part of an experiment."""
     return [(params, found) for params, found in done if params["part"] == part]
@@ -97,12 +105,13 @@ def run_cells(
 
     def results() -> Iterator[None]:
         for params in missing:
-            began = time.perf_counter()
+            began, processor = time.perf_counter(), time.process_time()
             with warnings.catch_warnings(), threadpool_limits(1):
                 # Best over a grid: its far corners may end at max_iter, and do not win.
                 warnings.simplefilter("ignore")
                 found = work(params)
             found["seconds"] = round(time.perf_counter() - began, 3)
+            found["processor"] = round(time.process_time() - processor, 3)
             store.add(params, found)
             yield
 

@@ -21,7 +21,7 @@ from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold, Strat
 from sklearn.preprocessing import StandardScaler
 
 from everypair.data.tasks import names, task
-from everypair.papers.cells import Found, Params, Store, grouped
+from everypair.papers.cells import TIMES, Found, Params, Store, grouped
 from everypair.papers.page import COLOURS, Page, panels, table
 
 Array = NDArray[np.float64]
@@ -147,7 +147,7 @@ def work(params: Params) -> Found:
 
 def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
     by_task = grouped(done, "task")
-    columns = [name for name in done[0][1] if name not in {"rows", "share", "seconds"}]
+    columns = [name for name in done[0][1] if name not in {"rows", "share", *TIMES}]
     auc = np.array([[np.mean([f[m][0] for f in by_task[t]]) for m in columns] for t in by_task])
     ranks = np.array([stats.rankdata(-np.round(row, 5)) for row in auc])
     seconds = np.array([[np.mean([f[m][1] for f in by_task[t]]) for m in columns] for t in by_task])

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair import __version__
-from everypair.papers.cells import Store, write_atomically
+from everypair.papers.cells import Found, Params, Store, write_atomically
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "xgboost-cpu", "xgboost", "lightgbm")
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#444444", "#999999")
@@ -61,13 +61,16 @@ class Page:
         plt.close(figure)
         self.parts.append(f"![{caption}]({file})")
 
-    def close(self, store: Store, n_wanted: int, n_done: int, seconds: float) -> None:
+    def close(self, store: Store, n_wanted: int, done: list[tuple[Params, Found]]) -> None:
         """Settings, versions, and how much of the run is finished."""
         rows = [[key, str(value)] for key, value in store.settings.items()]
         self.add("Settings", table(["setting", "value"], rows))
-        unfinished = "" if n_done == n_wanted else " **The run is not finished.**"
+        unfinished = "" if len(done) == n_wanted else " **The run is not finished.**"
+        wall = duration(sum(found["seconds"] for _, found in done))
+        timed = [found["processor"] for _, found in done if "processor" in found]
         self.parts.append(
-            f"{n_done} of {n_wanted} cells done, {duration(seconds)} of work in all.{unfinished} "
+            f"{len(done)} of {n_wanted} cells done in {wall} by the clock; the processor spent "
+            f"{duration(sum(timed))} on {len(timed)} of them (one thread).{unfinished} "
             f"Made with {environment()}. Every number above is computed from `{store.path.name}`."
         )
 

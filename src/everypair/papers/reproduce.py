@@ -82,5 +82,5 @@ def run(
     page = Page(folder, name, TABLES.get(name, name), (experiment.__doc__ or "").strip())
     if done:
         experiment.write(page, store, done)
-    page.close(store, len(wanted), len(done), sum(found["seconds"] for _, found in done))
+    page.close(store, len(wanted), done)
     return page.write()

@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 
 from everypair.data import fetchers
 from everypair.data.toy import weston_toy
-from everypair.papers.cells import Found, Params, Store, grouped, of_part
+from everypair.papers.cells import Found, Params, Store, grouped, of_part, results_of
 from everypair.papers.page import COLOURS, Page, mean_sd, panels, table
 
 Array = NDArray[np.float64]
@@ -230,8 +230,9 @@ def _figure5_cell(params: Params) -> Found:
 
 def _best(folds: list[Found]) -> tuple[list[float], list[float], str]:
     """AUC and accuracy of each fold at the point of the grid with the best mean AUC."""
-    points = [key for key in folds[0] if key != "seconds"]
-    best = max(points, key=lambda key: float(np.mean([fold[key][0] for fold in folds])))
+    best = max(
+        results_of(folds[0]), key=lambda key: float(np.mean([fold[key][0] for fold in folds]))
+    )
     return [fold[best][0] for fold in folds], [fold[best][1] for fold in folds], best
 
 
