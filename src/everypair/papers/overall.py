@@ -103,7 +103,9 @@ def settings(fast: bool) -> Params:
 def cells(fast: bool) -> list[Params]:
     if fast:
         return [{"task": name, "fold": 0} for name in ("wpbc", "pima", "ionosphere")]
-    return [{"task": name, "fold": fold} for fold in range(10) for name in names()]
+    small = ["pima", "credit", "ionosphere", "spectf", "wdbc", "wpbc"]
+    order = sorted(names(), key=lambda name: (name not in small, name.startswith("kdd")))
+    return [{"task": name, "fold": fold} for fold in range(10) for name in order]
 
 
 def _split(y: NDArray[np.bool_], fold: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

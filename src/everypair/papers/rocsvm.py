@@ -76,18 +76,18 @@ def settings(fast: bool) -> Params:
 
 def cells(fast: bool) -> list[Params]:
     trials = 1 if fast else 20
-    out: list[Params] = [{"part": "figure2", "trial": trial} for trial in range(trials)]
-    out += [
-        {"part": "figures34", "trial": trial, "skew": skew, "short": fast}
-        for trial in range(trials)
-        for skew in (SKEWS if not fast else SKEWS[2:])
-    ]
-    out += [
+    out: list[Params] = [
         {"part": "tables", "data": data, "fold": fold, "method": method, "short": fast}
         for data in DATA
         for fold in range(10)
         for method in METHODS
         if not fast or (data == "wpbc" and fold < 2)
+    ]
+    out += [{"part": "figure2", "trial": trial} for trial in range(trials)]
+    out += [
+        {"part": "figures34", "trial": trial, "skew": skew, "short": fast}
+        for trial in range(trials)
+        for skew in (SKEWS if not fast else SKEWS[2:])
     ]
     return out + [
         {"part": "figure5", "data": data, "fold": fold, "m": m}

@@ -77,12 +77,14 @@ def cells(fast: bool) -> list[Params]:
             {"data": "optdigits", "label": 8, "draw": 0, "step": 6},
         ]
     out: list[Params] = [
+        {"data": "optdigits", "label": label, "draw": 0, "step": 1} for label in range(10)
+    ]
+    out += [{"data": "optdigits", "label": label, "part": "centring"} for label in range(10)]
+    out += [
         {"data": "covtype", "label": label, "draw": draw, "step": 1}
         for draw in range(5)
         for label in range(1, 8)
     ]
-    out += [{"data": "optdigits", "label": label, "part": "centring"} for label in range(10)]
-    out += [{"data": "optdigits", "label": label, "draw": 0, "step": 1} for label in range(10)]
     topics = stories().shared_topics()
     return out + [{"data": "reuters", "label": t, "draw": 0, "step": 1} for t in topics]
 
