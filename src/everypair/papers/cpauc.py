@@ -90,7 +90,7 @@ def settings(fast: bool) -> Params:
         "grid of lambda": "1.8^-8 ... 1.8^2",
         "selection": "mean AUC of 5 stratified folds, the largest lambda among equals",
         "test rows": 500,
-        "timed": f"one fit at lambda = 1.8^-4 = {TIMED_ALPHA:.4f}",
+        "timed": f"one fit at lambda = 1.8^-4 = {TIMED_ALPHA:.4f}, least processor time of 5",
     }
 
 
@@ -216,9 +216,12 @@ def _time_cell(params: Params) -> Found:
     out: Found = {}
     for way, fit in ways.items():
         fit()  # compiles, and warms the caches
-        began = time.perf_counter()
-        fit()
-        out[way] = time.perf_counter() - began
+        seconds = []
+        for _ in range(5):
+            began = time.process_time()
+            fit()
+            seconds.append(time.process_time() - began)
+        out[way] = round(min(seconds), 6)
     return out
 
 
@@ -320,7 +323,7 @@ def _write_times(page: Page, by_size: dict[tuple[int, int], list[Found]]) -> Non
     page.add(
         "Figure 1: time of one fit as multiples of ours",
         table(["n", "p", "PAUC / ours", "CPAUC / ours"], rows),
-        "Medians. PAUC: proximal gradient over all pairs, CPAUC: over the clusters, k-means "
+        "Medians over the data drawn. PAUC: proximal gradient over all pairs, CPAUC: over the clusters, k-means "
         "included; ours: `AUCClassifier(penalty='l1')` over all pairs. All end at a relative "
         "duality gap of 1e-6. The paper prints its times as curves without numbers.",
     )
@@ -330,7 +333,7 @@ def _write_times(page: Page, by_size: dict[tuple[int, int], list[Found]]) -> Non
             sizes = sorted(n for n, q in by_size if q == p)
             medians = [1000 * np.median([f[way] for f in by_size[n, p]]) for n in sizes]
             axis.plot(sizes, medians, "o-", color=COLOURS[k], label=way)
-        axis.set(xlabel="n", ylabel="milliseconds", yscale="log", title=f"p = {p}")
+        axis.set(xlabel="n", ylabel="milliseconds of the processor", yscale="log", title=f"p = {p}")
     axes[0, 0].legend(frameon=False, fontsize=8)
     page.figure(figure, "figure1", "Time of one fit")
 
