@@ -324,8 +324,8 @@ def _write_times(page: Page, by_size: dict[tuple[int, int], list[Found]]) -> Non
         "Figure 1: time of one fit as multiples of ours",
         table(["n", "p", "PAUC / ours", "CPAUC / ours"], rows),
         "Medians over the data drawn. PAUC: proximal gradient over all pairs, CPAUC: over the "
-        "clusters, k-means included; ours: `AUCClassifier(penalty='l1')` over all pairs. All end at a relative "
-        "duality gap of 1e-6. The paper prints its times as curves without numbers.",
+        "clusters, k-means included; ours: `AUCClassifier(penalty='l1')` over all pairs. All end "
+        "at a relative duality gap of 1e-6. The paper prints its times as curves without numbers.",
     )
     figure, axes = panels(1, 2, 3.6, 3.0)
     for axis, p in zip(axes[0], (20, 40), strict=True):
