@@ -261,6 +261,8 @@ def _write_tables(page: Page, found: dict[tuple[str, str], list[Found]]) -> None
             chosen.append([data, method, point.replace("|", ", "), str(len(folds))])
             for which in (0, 1):
                 ours = mean_sd(values[which], 1)
+                if len(folds) < 10:
+                    ours += f" ({len(folds)} of 10 folds)"
                 if method in columns:
                     mean, spread = PRINTED[data.split()[0]][columns[method] + 3 * which]
                     printed = f"{mean:.1f}" + (f" ± {spread:.1f}" if spread else "")
