@@ -8,23 +8,20 @@ Reuters-21578 (ModApte split, as in Joachims 2005, Table 1); else documents draw
 
 from __future__ import annotations
 
-import lzma
 import os
-import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.svm import LinearSVC
 
 from everypair import MeasureSVM
+from everypair.data.reuters import stories, word_matrix
 from everypair.matrix import as_matrix
 from everypair.measures import measure_of
 from everypair.solvers.cutting_plane import cutting_plane
@@ -103,34 +100,10 @@ def growth() -> None:
     print(f"\nExponent over all: {slope:.2f}.")
 
 
-def documents() -> Iterator[tuple[str, list[str], str]]:
-    """``(split, topics, text)`` of Reuters-21578's ModApte split."""
-    folder = Path(os.environ["EVERYPAIR_DATA"]) / "reuters21578"
-    for path in sorted(folder.glob("reut2-*.sgm.xz")):
-        whole = lzma.decompress(path.read_bytes()).decode("latin-1")
-        for head, body in re.findall(r"<REUTERS(.*?)>(.*?)</REUTERS>", whole, re.DOTALL):
-            if 'TOPICS="YES"' not in head or 'LEWISSPLIT="NOT-USED"' in head:
-                continue
-            split = "train" if 'LEWISSPLIT="TRAIN"' in head else "test"
-            named = re.search(r"<TOPICS>(.*?)</TOPICS>", body, re.DOTALL)
-            text = re.search(r"<TEXT.*?>(.*)</TEXT>", body, re.DOTALL)
-            topics = re.findall(r"<D>(.*?)</D>", named.group(1)) if named else []
-            yield split, topics, re.sub(r"<.*?>|&\S+;", " ", text.group(1)) if text else ""
-
-
 def reuters(topic: str) -> tuple[Any, np.ndarray, Any, np.ndarray]:
-    found = list(documents())
-    parts = {
-        split: [(topics, text) for which, topics, text in found if which == split]
-        for split in ("train", "test")
-    }
-    words = TfidfVectorizer(sublinear_tf=True, dtype=np.float32)
-    X = words.fit_transform(text for _, text in parts["train"])
-    X_test = words.transform(text for _, text in parts["test"])
-    y, y_test = (
-        np.array([topic in topics for topics, _ in parts[split]]) for split in ("train", "test")
-    )
-    return X, y, X_test, y_test
+    found = stories()
+    X, y, here = word_matrix(found.texts, found.in_training), found.about(topic), found.in_training
+    return X[here].astype(np.float32), y[here], X[~here].astype(np.float32), y[~here]
 
 
 def zipf(seed: int = 0) -> tuple[Any, np.ndarray, Any, np.ndarray]:

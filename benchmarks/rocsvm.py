@@ -8,8 +8,6 @@ python benchmarks/rocsvm.py --only kernel exact pivots memory program paper
 from __future__ import annotations
 
 import argparse
-import lzma
-import os
 import subprocess
 import sys
 import time
@@ -26,6 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from everypair import ROCSVM, TwoNormSVM
+from everypair.data.fetchers import fetch
 from everypair.data.simulate import weston_toy
 from everypair.kernels import Kernel
 from everypair.low_rank import GrowingFactor, LowRank
@@ -47,18 +46,11 @@ def toy(n_rows, seed):
     return X, y
 
 
-_COVTYPE = []
-
-
 def covtype(n_rows, seed):
     """Spruce (class 1) against the rest by the ten numeric columns, a tenth of it positive."""
-    if not _COVTYPE:
-        path = Path(os.environ["EVERYPAIR_DATA"]) / "covtype" / "covtype.csv.xz"
-        with lzma.open(path, "rt") as lines:
-            _COVTYPE.append(np.loadtxt(lines, delimiter=",", skiprows=1, dtype=np.float32))
-    table = _COVTYPE[0]
+    table, cover, _ = fetch("covtype")
     rng = np.random.default_rng(seed)
-    positive = table[:, -1] == 1
+    positive = cover == 1
     n_positive = int(POSITIVES * n_rows)
     rows = np.concatenate(
         [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,3 +24,48 @@ def imbalanced():
     X = rng.standard_normal((400, 6))
     signal = X @ np.array([1.0, -0.5, 0.25, 0.0, 0.0, 0.0]) + rng.logistic(size=400)
     return X, signal > np.quantile(signal, 0.88)
+
+
+# --- the command line ---------------------------------------------------------------------
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(capsys):
+    """The command run inside the test's own process."""
+    from everypair.cli.app import app
+
+    def call(*arguments):
+        capsys.readouterr()
+        code = 0
+        try:
+            app([str(argument) for argument in arguments], prog_name="everypair")
+        except SystemExit as leaving:
+            code = int(leaving.code or 0)
+        return Result(code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def mixed(tmp_path_factory):
+    from mixed_table import write_mixed
+
+    return write_mixed(tmp_path_factory.mktemp("mixed") / "mixed.csv")
+
+
+@pytest.fixture(scope="session")
+def model(mixed):
+    """A model file of the mixed table."""
+    from everypair.cli.app import app
+
+    path = mixed.parent / "model.skops"
+    with pytest.raises(SystemExit) as leaving:
+        app(["fit", str(mixed), "-t", "churn", "-o", str(path), "--method", "auc", "--quiet"])
+    assert not leaving.value.code
+    return path

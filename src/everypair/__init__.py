@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from everypair.estimators.auc import AUCClassifier as AUCClassifier
     from everypair.estimators.cpauc import CPAUC as CPAUC
     from everypair.estimators.measure_svm import MeasureSVM as MeasureSVM
+    from everypair.estimators.rankboost import RankBoost as RankBoost
     from everypair.estimators.rankopt import RankOpt as RankOpt
     from everypair.estimators.rankopt import RankOptCV as RankOptCV
     from everypair.estimators.rls import AUCRLS as AUCRLS
@@ -32,6 +33,7 @@ _HOME = {
     "CPAUC": "everypair.estimators.cpauc",
     "MeasureSVM": "everypair.estimators.measure_svm",
     "ROCSVM": "everypair.estimators.rocsvm",
+    "RankBoost": "everypair.estimators.rankboost",
     "RankOpt": "everypair.estimators.rankopt",
     "RankOptCV": "everypair.estimators.rankopt",
     "TwoNormSVM": "everypair.estimators.two_norm_svm",
@@ -46,6 +48,7 @@ __all__ = [
     "AUCClassifier",
     "AUCClassifierCV",
     "MeasureSVM",
+    "RankBoost",
     "RankOpt",
     "RankOptCV",
     "TwoNormSVM",

@@ -37,6 +37,9 @@ from everypair._kernels.rows import (
 from everypair._kernels.simplex import (
     simplex_ascent,
 )
+from everypair._kernels.stumps import (
+    best_stump,
+)
 from everypair._kernels.walks import (
     auc_pairs,
     count_short,
@@ -49,6 +52,7 @@ __all__ = [
     "COEFFICIENTS",
     "auc_pairs",
     "best_f_beta_table",
+    "best_stump",
     "box_evaluate",
     "box_far",
     "box_moments",

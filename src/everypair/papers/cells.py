@@ -1,0 +1,119 @@
+"""An experiment is cut into cells; what a cell found is kept, so a run may be interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from everypair.estimators.sparse import with_progress
+
+Params = dict[str, Any]
+Found = dict[str, Any]
+
+
+TIMES = ("seconds", "processor")
+
+
+def key_of(params: Params) -> str:
+    """What a cell is known by: all that it was given."""
+    return json.dumps(params, sort_keys=True)
+
+
+class Store:
+    """A JSON file of finished cells, replaced whole after each: it is never half written."""
+
+    def __init__(self, path: Path, settings: Params):
+        self.path, self.settings = path, settings
+        self.cells: dict[str, Found] = {}
+        if path.exists():
+            kept = json.loads(path.read_text())
+            # Cells of other settings are of another experiment.
+            if kept["settings"] == json.loads(json.dumps(settings)):
+                self.cells = kept["cells"]
+
+    def add(self, params: Params, found: Found) -> None:
+        self.cells[key_of(params)] = found
+        write_atomically(self.path, self._text())
+
+    def _text(self) -> str:
+        # A line a cell: a change of one is a change of one line.
+        lines = ",\n".join(
+            f"{json.dumps(key)}: {json.dumps(found)}" for key, found in sorted(self.cells.items())
+        )
+        return f'{{"settings": {json.dumps(self.settings)},\n"cells": {{\n{lines}\n}}}}\n'
+
+    def __getitem__(self, params: Params) -> Found:
+        return self.cells[key_of(params)]
+
+    def __contains__(self, params: Params) -> bool:
+        return key_of(params) in self.cells
+
+    def done(self, wanted: Sequence[Params]) -> list[tuple[Params, Found]]:
+        """The finished ones of these cells."""
+        return [(params, self[params]) for params in wanted if params in self]
+
+
+def grouped(done: Sequence[tuple[Params, Found]], *names: str) -> dict[Any, list[Found]]:
+    """What the cells found by the values of some of their parameters (a tuple if several)."""
+    out: dict[Any, list[Found]] = {}
+    for params, found in done:
+        values = tuple(params[name] for name in names)
+        out.setdefault(values if len(names) > 1 else values[0], []).append(found)
+    return out
+
+
+def results_of(found: Found) -> Found:
+    """Without the times that `run_cells` adds."""
+    return {name: value for name, value in found.items() if name not in TIMES}
+
+
+def of_part(done: Sequence[tuple[Params, Found]], part: str) -> list[tuple[Params, Found]]:
+    """The cells of one part of an experiment."""
+    return [(params, found) for params, found in done if params["part"] == part]
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Under another name first: a reader finds the old content or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def run_cells(
+    work: Callable[[Params], Found], wanted: Sequence[Params], store: Store, *, what: str
+) -> None:
+    """Work off the cells that are not in the store, with a bar on stderr.
+
+    On one thread: times compare, and two tables may run side by side.
+    """
+    missing = [params for params in wanted if params not in store]
+
+    def results() -> Iterator[None]:
+        for params in missing:
+            began, processor = time.perf_counter(), time.process_time()
+            with warnings.catch_warnings(), threadpool_limits(1):
+                # Best over a grid: its far corners may end at max_iter, and do not win.
+                warnings.simplefilter("ignore")
+                found = work(params)
+            found["seconds"] = round(time.perf_counter() - began, 3)
+            found["processor"] = round(time.process_time() - processor, 3)
+            store.add(params, found)
+            yield
+
+    for _ in with_progress(results(), len(missing), what, verbose=1):
+        pass

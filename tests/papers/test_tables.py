@@ -1,0 +1,110 @@
+"""The smallest slice of each table runs, repeats itself, and prints what its file holds."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from everypair.data.fetchers import DataNotFound
+from everypair.papers import TABLES
+from everypair.papers.cells import key_of
+from everypair.papers.reproduce import run
+
+pytest.importorskip("matplotlib")
+
+SLICES = {
+    "auc-rls": [{"draw": 0, "words": "tf-idf", "topics": ["corn", "reserves"]}],
+    "cpauc": [
+        {"part": "time", "n": 100, "p": 20, "seed": 0},
+        {"part": "models", "model": "M1", "n": 100, "p": 20, "seed": 0},
+    ],
+    "rankopt": [{"data": "married", "rows": 3000, "fold": 0}],
+    "rocsvm": [
+        {"part": "figures34", "trial": 0, "skew": 0.1, "short": True},
+        {"part": "tables", "data": "wpbc", "fold": 0, "method": "ROC-SVM, m = 10", "short": True},
+        {"part": "tables", "data": "wpbc", "fold": 0, "method": "RankBoost", "short": True},
+    ],
+    "svm-multi": [{"data": "optdigits", "label": 8, "draw": 0, "step": 6}],
+    "overall": [{"task": "pima", "fold": 0}],
+}
+
+
+def module(table):
+    return import_module(f"everypair.papers.{table.replace('-', '_')}")
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_smallest_slice_runs_and_its_page_is_made_from_the_file(table, tmp_path, monkeypatch):
+    experiment = module(table)
+    monkeypatch.setattr(experiment, "cells", lambda fast: SLICES[table])
+    try:
+        path = run(experiment, table, True, tmp_path)
+    except (DataNotFound, ImportError) as error:
+        pytest.skip(str(error))
+    first = path.read_text()
+    assert f"{len(SLICES[table])} of {len(SLICES[table])} cells done" in first
+    assert "nan" not in first.lower()
+    monkeypatch.setattr(experiment, "work", lambda params: pytest.fail("kept cells run again"))
+    assert run(experiment, table, True, tmp_path).read_text() == first
+
+
+@pytest.mark.parametrize("table", ["rocsvm", "svm-multi"])
+def test_a_cell_is_repeatable(table):
+    experiment, params = module(table), SLICES[table][-1]
+    try:
+        assert experiment.work(dict(params)) == experiment.work(dict(params))
+    except (DataNotFound, ImportError) as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("table", [t for t in TABLES if t != "svm-multi"])
+@pytest.mark.parametrize("fast", [True, False])
+def test_no_two_cells_are_the_same(table, fast):
+    keys = [key_of(params) for params in module(table).cells(fast)]
+    assert len(set(keys)) == len(keys) > 0
+
+
+def test_the_printed_tables_are_complete():
+    from everypair.papers import auc_rls, cpauc, rocsvm, svm_multi
+
+    assert len(auc_rls.PRINTED) == 25
+    assert all(low <= auc <= high for auc, low, high, *_ in auc_rls.PRINTED.values())
+    assert all(low <= auc <= high for _, _, _, auc, low, high, _ in auc_rls.PRINTED.values())
+    assert all(row[0] > row[3] for row in auc_rls.PRINTED.values())  # the paper's claim
+    assert len(cpauc.PRINTED_AUC) == len(cpauc.PRINTED_CHOSEN) == 16
+    assert all(len(row) == 7 for row in cpauc.PRINTED_AUC.values())
+    assert all(len(row) == 6 for row in cpauc.PRINTED_CHOSEN.values())
+    assert all(len(row) == 6 for row in rocsvm.PRINTED.values())
+    assert {len(row) for row in svm_multi.PRINTED.values()} == {4}
+
+
+def test_a_draw_of_reuters_has_the_shares_of_all_stories():
+    from everypair.papers.auc_rls import N_TRAIN, PRINTED, draw_stories
+
+    rng = np.random.default_rng(0)
+    topics = [
+        frozenset(t for t, row in PRINTED.items() if rng.random() < row[6] / N_TRAIN)
+        for _ in range(6000)
+    ]
+    chosen = draw_stories(topics, list(PRINTED), seed=1)
+    assert np.unique(chosen).size == N_TRAIN
+    for topic in PRINTED:
+        expected = N_TRAIN * np.mean([topic in t for t in topics])
+        assert abs(sum(topic in topics[row] for row in chosen) - expected) <= 2
+
+
+def test_plain_rls_is_ridge_regression():
+    from sklearn.linear_model import Ridge
+
+    from everypair.papers.auc_rls import _rls_scores
+
+    rng = np.random.default_rng(2)
+    X, new = rng.normal(size=(30, 5)) + 1, rng.normal(size=(7, 5))
+    y = X[:, 0] > 1
+    for constant in (False, True):
+        scores = _rls_scores(X @ X.T, new @ X.T, y, np.array([0.1, 3.0]), constant)
+        for k, lam in enumerate((0.1, 3.0)):
+            ridge = Ridge(lam, fit_intercept=constant).fit(X, np.where(y, 1, -1))
+            np.testing.assert_allclose(scores[:, k], ridge.predict(new), atol=1e-9)
