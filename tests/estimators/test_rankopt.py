@@ -154,7 +154,7 @@ def test_one_radius_is_chosen_by_the_folds(imbalanced):
     )
 
 
-def test_folds_end_the_series_after_two_steep_radii_in_vain():
+def test_folds_end_the_series_at_a_steep_radius_without_gain():
     # Sixty columns and forty positives: close to AUC itself the climb follows noise.
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 60))
@@ -163,7 +163,8 @@ def test_folds_end_the_series_after_two_steep_radii_in_vain():
     model = RankOptCV(cv=3).fit(X, y)
     series, means = RankOptCV().saturation, model.scores_.mean(axis=0)
     assert model.saturation_ == series[means.argmax()] < 0.9
-    assert series[means.size - 2 : means.size] == (0.9, 0.95)
+    assert means[-1] < means[-2]
+    assert series[means.size - 1] == 0.9
     # As far as it goes, a series has the scores that a shorter one has.
     shorter = RankOptCV(cv=3, saturation=series[:4]).fit(X, y)
     np.testing.assert_array_equal(shorter.scores_, model.scores_[:, :4])

@@ -27,12 +27,10 @@ LINEAR_SATURATIONS = (0.1, 0.3, 0.5, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99)
 ALL_SATURATIONS = (0.5, 0.9)
 CV_SATURATIONS = (0.01, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.995, 0.999, 0.9999)
 
-STEEP, PATIENCE = 0.9, 2
-"""From this saturation on, the folds stop after so many radii without a gain: the largest radii
-are the dearest. Below it a climb is cheap, and AUC may fall before it rises."""
-
-LEAST_GAIN = 0.01
-"""A gain is a mean AUC whose distance to one is smaller by this share than any before."""
+STEEP, LEAST_GAIN = 0.9, 0.003
+"""From this saturation on, the folds stop at a radius whose mean ``1 - AUC`` is not lower by this
+share than the one before: the largest radii are the dearest. Below it a climb is cheap, and
+AUC may fall before it rises."""
 
 
 class RadiusRow(NamedTuple):
@@ -284,8 +282,8 @@ class RankOptCV(_SphereClimber):
     """`RankOpt` over every pair, its radius chosen by cross-validated AUC.
 
     Each fold climbs the series of radii once; the radius with the highest mean AUC on the rows
-    held back is then climbed to on all rows. From saturation 0.9 on, the series ends after two
-    radii at which ``1 - AUC`` is no longer lower by one per cent.
+    held back is then climbed to on all rows. From saturation 0.9 on, the series ends at a
+    radius whose ``1 - AUC`` is not lower by 0.3 per cent than that of the one before.
 
     Parameters
     ----------
@@ -369,18 +367,14 @@ class RankOptCV(_SphereClimber):
                 "rows; RankOpt needs no folds."
             )
         scores: list[list[float]] = []
-        least_lost, in_vain = np.inf, 0
+        lost = np.inf
         # The folds climb side by side, so that they can stop together.
         for saturation, *climbed in zip(saturations, *paths, strict=True):
             scores.append(
                 [auc(v, step.climb.scores) for v, step in zip(held_back, climbed, strict=True)]
             )
-            lost = 1 - float(np.mean(scores[-1]))
-            if lost < (1 - LEAST_GAIN) * least_lost:
-                least_lost, in_vain = lost, 0
-            elif saturation >= STEEP:
-                in_vain += 1
-            if in_vain == PATIENCE:
+            before, lost = lost, 1 - float(np.mean(scores[-1]))
+            if saturation >= STEEP and not lost < (1 - LEAST_GAIN) * before:
                 break
         best = int(np.argmax(np.mean(scores, axis=1)))
         self.scores_ = np.array(scores).T
