@@ -124,7 +124,7 @@ class _SphereClimber(LinearRanker):
                     f"The climb at saturation {step.saturation:g} was cut short by "
                     f"max_iter={self.max_iter}: raise max_iter or tol={self.tol:g}.",
                     ConvergenceWarning,
-                    stacklevel=4,
+                    stacklevel=5,
                 )
                 return
 
