@@ -114,7 +114,7 @@ SHARED = {
     "KDD-99": "kddcup99 probe",
     "MNIST": "mnist 8",
 }
-"""Our name, and that of `shared_tasks`."""
+"""Our name, and that of `everypair.data.tasks`."""
 
 PUBLIC = (*SHARED, "Reuters")
 
@@ -144,7 +144,7 @@ def _read_public(name: str):
         from measure_svm import reuters
 
         return reuters("earn")
-    from shared_tasks import tasks
+    from everypair.data.tasks import tasks
 
     _, X, y = next(iter(tasks([SHARED[name]])))
     train, test = _split(y.size)

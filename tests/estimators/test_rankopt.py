@@ -154,6 +154,22 @@ def test_one_radius_is_chosen_by_the_folds(imbalanced):
     )
 
 
+def test_folds_end_the_series_at_a_steep_radius_without_gain():
+    # Sixty columns and forty positives: close to AUC itself the climb follows noise.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 60))
+    y = np.arange(400) < 40
+    X[y, :3] += [1.5, 0.5, 0.5]
+    model = RankOptCV(cv=3).fit(X, y)
+    series, means = RankOptCV().saturation, model.scores_.mean(axis=0)
+    assert model.saturation_ == series[means.argmax()] < 0.9
+    assert means[-1] < means[-2]
+    assert series[means.size - 1] == 0.9
+    # As far as it goes, a series has the scores that a shorter one has.
+    shorter = RankOptCV(cv=3, saturation=series[:4]).fit(X, y)
+    np.testing.assert_array_equal(shorter.scores_, model.scores_[:, :4])
+
+
 def test_climb_finds_the_tail_that_the_logistic_loss_is_misled_by():
     # A few far-off negatives turn the logistic direction; the sigmoid hardly sees them.
     from everypair import AUCClassifier

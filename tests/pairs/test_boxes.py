@@ -50,3 +50,18 @@ def test_reflected_is_the_kernel_of_minus_u():
 
 def test_width_is_a_power_of_two_so_that_positions_in_a_box_are_exact():
     assert np.log2(PER_UNIT) == round(np.log2(PER_UNIT))
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
+def test_a_box_that_is_wanted_gets_the_same_field_whatever_else_is(kernel, gaps):
+    rng = np.random.default_rng(0)
+    ids = np.arange(200.0)
+    if gaps:
+        ids = np.sort(rng.choice(2000, 200, replace=False)).astype(float)
+    moments = rng.random((200, COEFFICIENTS))
+    wanted = rng.random(200) < 0.1
+    some, every = kernel.fields(ids, moments, wanted), kernel.fields(ids, moments)
+    np.testing.assert_array_equal(some[wanted], every[wanted])
+    if gaps:
+        assert not some[~wanted].any()

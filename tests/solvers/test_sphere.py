@@ -78,10 +78,11 @@ def test_gradient_along_the_sphere_is_that_of_finite_differences(problem, statis
 def test_statistic_never_falls_within_a_radius(problem, climber, statistic):
     X, pairs = problem
     sphere, start = Sphere.around(as_matrix(X), pairs, 0.3)
-    steps = climb_path(
+    climbs = climb_path(
         sphere, statistics(pairs)[statistic], start, (0.1, 0.5, 0.9, 0.99),
         CLIMBERS[climber], 100, 1e-4,
     )  # fmt: skip
+    steps = list(climbs)
     for step in steps:
         losses = np.array(step.climb.history)
         assert np.all(np.diff(losses) <= 0)

@@ -53,17 +53,19 @@ def box_evaluate(scores, weights, positive, slots, per_unit, fields, start, stop
 
 
 @compiled
-def box_near(ids, held, moments, near, fields):
+def box_near(ids, held, wanted, moments, near, fields):
     """Add to ``fields[a, k]`` the sources of ``moments[b, l]`` up to the reach of ``near``.
 
-    ``ids``: box numbers, ascending; ``held``: which of them hold a source; ``near[d, l, k]``:
-    the kernel at box distance ``d - reach`` (`boxes.BoxKernel`).
+    ``ids``: box numbers, ascending; ``held``: which of them hold a source; ``wanted``: which a
+    target; ``near[d, l, k]``: the kernel at box distance ``d - reach`` (`boxes.BoxKernel`).
     """
     reach = near.shape[0] // 2
     low = 0
     for a in range(ids.size):
         while ids[a] - ids[low] > reach:
             low += 1
+        if not wanted[a]:
+            continue
         for b in range(low, ids.size):
             distance = ids[a] - ids[b]
             if distance < -reach:
@@ -106,8 +108,8 @@ def box_near_rows(ids, held, wanted, moments, near, fields):
 
 
 @compiled
-def box_far(ids, moments, reach, width, far, exp_up, exp_down, fields):
-    """Add to ``fields[a, k]`` the sources of ``moments[b, l]`` past the reach.
+def box_far(ids, wanted, moments, reach, width, far, exp_up, exp_down, fields):
+    """Add to ``fields[a, k]``, where wanted, the sources of ``moments[b, l]`` past the reach.
 
     ``far[side] = (constant, linear, e1, e2, ...)``: side 0 for targets above their sources, where
     the kernel is ``constant + linear u + sum_m e_m exp(-m |u|)``. ``exp_up[m - 1]`` and
@@ -152,7 +154,7 @@ def box_far(ids, moments, reach, width, far, exp_up, exp_down, fields):
                         total += leave[m, k] * moments[b, k]
                     running[m] += power * total
                 source += 1
-            if source > 0:
+            if source > 0 and wanted[a]:
                 fields[a, 0] += far[side, 0] * mass + far[side, 1] * sign * lever
                 fields[a, 1] += far[side, 1] * half * mass
                 for m in range(n_terms):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -25,7 +25,12 @@ Array = NDArray[np.float64]
 
 LINEAR_SATURATIONS = (0.1, 0.3, 0.5, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99)
 ALL_SATURATIONS = (0.5, 0.9)
-CV_SATURATIONS = (0.01, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
+CV_SATURATIONS = (0.01, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.995, 0.999, 0.9999)
+
+STEEP, LEAST_GAIN = 0.9, 0.003
+"""From this saturation on, the folds stop at a radius whose mean ``1 - AUC`` is not lower by this
+share than the one before: the largest radii are the dearest. Below it a climb is cheap, and
+AUC may fall before it rises."""
 
 
 class RadiusRow(NamedTuple):
@@ -84,8 +89,8 @@ class _SphereClimber(LinearRanker):
         positive_share: float,
         saturations: tuple[float, ...],
         covariance: Array | None,
-    ) -> tuple[list[Step], Array]:
-        """The climbs over every pair, and the coefficients at the last radius."""
+    ) -> tuple[Iterator[Step], Array]:
+        """The climbs over every pair, one as each is asked for, and the sphere's scale."""
         from everypair.solvers.rank_statistic import AllPairsStatistic
         from everypair.solvers.sphere import Sphere, climb_by_lbfgs, climb_path
 
@@ -94,7 +99,23 @@ class _SphereClimber(LinearRanker):
         steps = climb_path(
             sphere, statistic, start, saturations, climb_by_lbfgs, self.max_iter, self.tol
         )
-        return steps, steps[-1].radius * sphere.scale * steps[-1].climb.direction
+        return steps, sphere.scale
+
+    def _climb_to_the_last(
+        self,
+        X: Matrix,
+        pairs: Pairs,
+        positive_share: float,
+        saturations: tuple[float, ...],
+        covariance: Array | None,
+        validation: Any = None,
+    ) -> Array:
+        """The coefficients at the last of these radii; sets ``path_``."""
+        climbs, scale = self._climb_every_pair(X, pairs, positive_share, saturations, covariance)
+        steps = list(climbs)
+        self.path_ = _rows(steps, pairs, validation)
+        self._warn_if_cut_short(steps)
+        return np.asarray(steps[-1].radius * scale * steps[-1].climb.direction)
 
     def _warn_if_cut_short(self, steps: Iterable[Step]) -> None:
         for step in steps:
@@ -103,7 +124,7 @@ class _SphereClimber(LinearRanker):
                     f"The climb at saturation {step.saturation:g} was cut short by "
                     f"max_iter={self.max_iter}: raise max_iter or tol={self.tol:g}.",
                     ConvergenceWarning,
-                    stacklevel=4,
+                    stacklevel=5,
                 )
                 return
 
@@ -221,12 +242,9 @@ class RankOpt(_SphereClimber):
         from everypair.solvers.sphere import class_covariance
 
         saturations = self._saturations(ALL_SATURATIONS)
-        steps, coef = self._climb_every_pair(
+        return self._climb_to_the_last(
             X, pairs, positive_share, saturations, class_covariance(X, pairs)
         )
-        self.path_ = _rows(steps, pairs)
-        self._warn_if_cut_short(steps)
-        return coef
 
     def _saturations(self, default: tuple[float, ...]) -> tuple[float, ...]:
         return default if self.saturation is None else check_saturations(self.saturation)
@@ -244,10 +262,11 @@ class RankOpt(_SphereClimber):
         self.path_ = []
         chosen: list[Step] = []
         for subfold in range(n_subfolds):
-            steps = climb_path(
+            climbs = climb_path(
                 sphere, order.statistic(subfold), start, saturations, climb_by_gradients,
                 self.max_iter, self.tol,
             )  # fmt: skip
+            steps = list(climbs)
             held_back = order.statistic((subfold + n_subfolds) % order.n_offsets)
             validation = [1 - held_back.loss(step.radius * step.climb.scores) for step in steps]
             self.path_ += _rows(steps, pairs, validation, subfold)
@@ -262,8 +281,9 @@ class RankOpt(_SphereClimber):
 class RankOptCV(_SphereClimber):
     """`RankOpt` over every pair, its radius chosen by cross-validated AUC.
 
-    Each fold climbs the whole series of radii once; the radius with the highest mean AUC on
-    the rows held back is then climbed to on all rows.
+    Each fold climbs the series of radii once; the radius with the highest mean AUC on the rows
+    held back is then climbed to on all rows. From saturation 0.9 on, the series ends at a
+    radius whose ``1 - AUC`` is not lower by 0.3 per cent than that of the one before.
 
     Parameters
     ----------
@@ -278,8 +298,8 @@ class RankOptCV(_SphereClimber):
     ----------
     saturation_ : float
         The share chosen.
-    scores_ : array of shape (n_folds, n_saturations)
-        AUC of the rows held back.
+    scores_ : array of shape (n_folds, n_climbed)
+        AUC of the rows held back, at each saturation that the folds climbed to.
     path_ : list of named tuples
         As in `RankOpt`, of the climb on all rows up to ``saturation_``; ``validation`` is the
         mean AUC of the folds.
@@ -328,7 +348,7 @@ class RankOptCV(_SphereClimber):
         covariance = class_covariance(X, pairs)
         classes = pairs.positives, pairs.negatives
         folds = check_cv(self.cv, pairs.positive, classifier=True)
-        scores = []
+        paths, held_back = [], []
         for _, held_rows in folds.split(np.zeros((pairs.n_rows, 1)), pairs.positive):
             held = np.zeros(pairs.n_rows, dtype=bool)
             held[held_rows] = True
@@ -338,22 +358,31 @@ class RankOptCV(_SphereClimber):
                 continue  # no pair to train or to validate on
             training, validation = (Fold.of(pairs.positive, part) for part in parts)
             steps, _ = self._climb_every_pair(X, training, positive_share, saturations, covariance)
-            scores.append([auc(validation, step.climb.scores) for step in steps])
-        if not scores:
+            paths.append(steps)
+            held_back.append(validation)
+        if not paths:
             raise ValueError(
                 f"cv={self.cv!r} leaves no fold with both classes on either side: "
                 f"there are {pairs.positives.size} positive and {pairs.negatives.size} negative "
                 "rows; RankOpt needs no folds."
             )
-        self.scores_ = np.array(scores)
-        best = int(np.argmax(self.scores_.mean(axis=0)))
+        scores: list[list[float]] = []
+        lost = np.inf
+        # The folds climb side by side, so that they can stop together.
+        for saturation, *climbed in zip(saturations, *paths, strict=True):
+            scores.append(
+                [auc(v, step.climb.scores) for v, step in zip(held_back, climbed, strict=True)]
+            )
+            before, lost = lost, 1 - float(np.mean(scores[-1]))
+            if saturation >= STEEP and not lost < (1 - LEAST_GAIN) * before:
+                break
+        best = int(np.argmax(np.mean(scores, axis=1)))
+        self.scores_ = np.array(scores).T
         self.saturation_ = saturations[best]
-        steps, coef = self._climb_every_pair(
-            X, pairs, positive_share, saturations[: best + 1], covariance
-        )
-        self.path_ = _rows(steps, pairs, self.scores_.mean(axis=0)[: best + 1])
-        self._warn_if_cut_short(steps)
-        return coef
+        return self._climb_to_the_last(
+            X, pairs, positive_share, saturations[: best + 1], covariance,
+            self.scores_.mean(axis=0)[: best + 1],
+        )  # fmt: skip
 
 
 def _rows(

@@ -76,14 +76,20 @@ class BoxKernel:
     def far(self) -> Array:
         return np.array([self.above, self.below])
 
-    def fields(self, ids: Array, moments: Array) -> Array:
-        """Coefficients in each box of the sum over the sources that ``moments`` describes."""
+    def fields(self, ids: Array, moments: Array, wanted: NDArray[np.bool_] | None = None) -> Array:
+        """Coefficients in each box of the sum over the sources that ``moments`` describes.
+
+        Only boxes ``wanted`` by a target are sure to be filled (all, when None): where targets
+        are rare and boxes many, the others would be most of the work.
+        """
         out = np.zeros_like(moments)
+        if wanted is None:
+            wanted = np.ones(ids.size, dtype=bool)
         if ids[-1] - ids[0] == ids.size - 1:
             self._add_near_grid(moments, out)
         else:
-            box_near(ids, np.any(moments != 0, axis=1), moments, self.near, out)
-        self._add_far(ids, moments, out)
+            box_near(ids, np.any(moments != 0, axis=1), wanted, moments, self.near, out)
+        self._add_far(ids, wanted, moments, out)
         return out
 
     def _add_near_grid(self, moments: Array, out: Array) -> None:
@@ -110,15 +116,15 @@ class BoxKernel:
         if ids[-1] - ids[0] > REACH_BOXES:
             for column in range(moments.shape[2]):
                 far = np.zeros((ids.size, n_coef))
-                self._add_far(ids, np.ascontiguousarray(moments[:, :, column]), far)
+                self._add_far(ids, wanted, np.ascontiguousarray(moments[:, :, column]), far)
                 out[:, :, column] += far
         return out
 
-    def _add_far(self, ids: Array, moments: Array, out: Array) -> None:
+    def _add_far(self, ids: Array, wanted: NDArray[np.bool_], moments: Array, out: Array) -> None:
         if ids[-1] - ids[0] > REACH_BOXES:
             n_coef = moments.shape[1]
             up, down = EXP_UP[:, :n_coef].copy(), EXP_DOWN[:, :n_coef].copy()
-            box_far(ids, moments, REACH_BOXES, WIDTH, self.far, up, down, out)
+            box_far(ids, wanted, moments, REACH_BOXES, WIDTH, self.far, up, down, out)
 
     def reflected(self) -> BoxKernel:
         """k(-u): the same pair kernel seen from the sources."""

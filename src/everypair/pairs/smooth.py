@@ -141,26 +141,32 @@ class SmoothPoint:
         self.kernels, self.pairs, self.scores = kernels, pairs, scores
         self.boxes = BoxedScores(pairs, scores)
         self.moments = self.boxes.moments(pairs.weight)
+        self.with_negatives, self.with_positives = self.moments[:, :, 0] > 0
 
     def value(self) -> float:
         """``sum_AB M_P[A]' C[A - B] M_N[B]``: nothing is evaluated at the rows."""
         of_negatives, of_positives = self.moments
-        return float(np.vdot(of_positives, self.kernels.value.fields(self.boxes.ids, of_negatives)))
+        fields = self.kernels.value.fields(self.boxes.ids, of_negatives, self.with_positives)
+        return float(np.vdot(of_positives, fields))
 
     def gradient(self) -> Array:
         of_negatives, of_positives = self.moments
         ids = self.boxes.ids
         return self.boxes.evaluate(
-            on_negatives=-self.kernels.slope_from_negatives.fields(ids, of_positives),
-            on_positives=self.kernels.slope.fields(ids, of_negatives),
+            on_negatives=-self.kernels.slope_from_negatives.fields(
+                ids, of_positives, self.with_negatives
+            ),
+            on_positives=self.kernels.slope.fields(ids, of_negatives, self.with_positives),
         )
 
     def _curvature_sums(self, moments: Array) -> Array:
         of_negatives, of_positives = moments
         ids = self.boxes.ids
         return self.boxes.evaluate(
-            on_negatives=self.kernels.curvature_from_negatives.fields(ids, of_positives),
-            on_positives=self.kernels.curvature.fields(ids, of_negatives),
+            on_negatives=self.kernels.curvature_from_negatives.fields(
+                ids, of_positives, self.with_negatives
+            ),
+            on_positives=self.kernels.curvature.fields(ids, of_negatives, self.with_positives),
         )
 
     @cached_property
@@ -191,8 +197,9 @@ class SmoothPoint:
         gram, (of_negatives, of_positives) = X.centred_sums(
             [(n_columns, n_columns), (2, boxes.ids.size, n_coef, n_columns)], add
         )
-        held, wanted = self.moments[:, :, 0] > 0
-        fields = self.kernels.curvature.row_fields(boxes.ids, held, wanted, of_negatives)
+        fields = self.kernels.curvature.row_fields(
+            boxes.ids, self.with_negatives, self.with_positives, of_negatives
+        )
         flat = (-1, n_columns)
         cross = of_positives.reshape(flat).T @ fields.reshape(flat)
         return gram - cross - cross.T

@@ -7,7 +7,7 @@ feature is measured in units of its own (``scale``), so that rescaling it change
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -338,12 +338,14 @@ def climb_path(
     climber: Climber,
     max_iter: int,
     tol: float,
-) -> list[Step]:
-    """A climb at each radius of the series, each from where the one before ended (section 3.2)."""
-    direction, scores, steps = start, sphere.scores(start), []
+) -> Iterator[Step]:
+    """A climb at each radius of the series, each from where the one before ended (section 3.2).
+
+    A radius is climbed when its step is asked for.
+    """
+    direction, scores = start, sphere.scores(start)
     for saturation in saturations:
         radius = statistic.radius(scores, saturation)
         climb = climber(sphere, statistic, direction, radius, max_iter, tol)
         direction, scores = climb.direction, climb.scores
-        steps.append(Step(saturation, radius, climb))
-    return steps
+        yield Step(saturation, radius, climb)
