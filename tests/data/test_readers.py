@@ -96,6 +96,18 @@ def test_newlines_inside_quotes_belong_to_the_value(tmp_path):
     assert read(Source(path)).to_pydict() == {"c": ["a\nb", "c"], "y": [1, 0]}
 
 
+def test_newlines_inside_quotes_are_kept_wherever_a_block_ends(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    values = [f"{'a' * (k % 23)}\n{k}" for k in range(4000)]
+    path.write_text("x,c\n" + "1,plain\n" * 200 + "".join(f'2,"{v}"\n' for v in values))
+    monkeypatch.setattr(delimited, "CHUNK_BYTES", 700)
+    monkeypatch.setattr(delimited, "WHOLE_BYTES", 700)
+    expected = ["plain"] * 200 + values
+    assert read(Source(path)).column("c").to_pylist() == expected
+    pieces = pa.concat_tables(list(read_chunks(Source(path), KINDS)))
+    assert pieces.column("c").to_pylist() == expected
+
+
 def test_quotation_mark_that_is_not_closed_is_no_traceback(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     path.write_text("x,c\n" + "1,u\n" * 10 + '2,"open\n' + "1,u\n" * 3000)

@@ -40,6 +40,9 @@ def fit(
     debug: opt.Debug = False,
 ) -> None:
     """Train a model on a table and write it to a file."""
+    import pyarrow.compute
+    import pyarrow.csv  # noqa: F401
+
     from everypair.cli.inputs import load_labelled
     from everypair.comparison.models import CANDIDATES
     from everypair.comparison.run import versions

@@ -58,7 +58,7 @@ def corrected_resampled_t(differences: Array, test_share: float) -> float:
     >>> from everypair.comparison.judge import corrected_resampled_t
     >>> d = np.array([0.01, 0.03, 0.02, 0.00, 0.02])
     >>> print(round(corrected_resampled_t(d, test_share=0.2), 3))
-    0.114
+    0.105
     """
     n_splits = differences.size
     if n_splits < 2:
