@@ -10,6 +10,7 @@ from everypair.cli.compare import compare, demo
 from everypair.cli.evaluate import evaluate, explain
 from everypair.cli.fit import fit
 from everypair.cli.path import path
+from everypair.cli.reproduce import reproduce
 from everypair.cli.score import score
 
 app = typer.Typer(
@@ -21,7 +22,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (compare, fit, score, evaluate, explain, path, demo):
+for command in (compare, fit, score, evaluate, explain, path, reproduce, demo):
     app.command()(command)
 
 

@@ -95,7 +95,12 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def run_cells(
-    work: Callable[[Params], Found], wanted: Sequence[Params], store: Store, *, what: str
+    work: Callable[[Params], Found],
+    wanted: Sequence[Params],
+    store: Store,
+    *,
+    what: str,
+    quiet: bool = False,
 ) -> None:
     """Work off the cells that are not in the store, with a bar on stderr.
 
@@ -115,5 +120,5 @@ def run_cells(
             store.add(params, found)
             yield
 
-    for _ in with_progress(results(), len(missing), what, verbose=1):
+    for _ in with_progress(results(), len(missing), what, verbose=int(not quiet)):
         pass

@@ -44,6 +44,7 @@ def reproduce(
     results: Path | str = RESULTS,
     *,
     render_only: bool = False,
+    quiet: bool = False,
 ) -> Path:
     """Run a table of a paper again and write it beside the printed values.
 
@@ -58,6 +59,8 @@ def reproduce(
         ``<table>.md`` and figures are the page.
     render_only : bool
         Write the page from the cells that are there, and run none.
+    quiet : bool
+        No progress bar.
 
     Returns
     -------
@@ -67,17 +70,22 @@ def reproduce(
     if table not in TABLES:
         raise ValueError(f"table={table!r} is not known: use one of {', '.join(TABLES)}.")
     module = import_module(f"everypair.papers.{table.replace('-', '_')}")
-    return run(module, table, fast, Path(results), render_only)
+    return run(module, table, fast, Path(results), render_only, quiet)
 
 
 def run(
-    experiment: Experiment | Any, name: str, fast: bool, results: Path, render_only: bool = False
+    experiment: Experiment | Any,
+    name: str,
+    fast: bool,
+    results: Path,
+    render_only: bool = False,
+    quiet: bool = False,
 ) -> Path:
     folder = results / "fast" if fast else results
     store = Store(folder / f"{name}.json", experiment.settings(fast))
     wanted = experiment.cells(fast)
     if not render_only:
-        run_cells(experiment.work, wanted, store, what=name)
+        run_cells(experiment.work, wanted, store, what=name, quiet=quiet)
     done = store.done(wanted)
     page = Page(folder, name, TABLES.get(name, name), (experiment.__doc__ or "").strip())
     if done:
