@@ -316,9 +316,14 @@ def test_the_hinge_has_no_kkt_residual_and_the_others_have(data):
 def test_a_kkt_residual_above_tol_warns_in_both_classes(data, monkeypatch):
     from everypair.solvers import path
 
-    real = path.minimise_sparse
+    real, real_path = path.minimise_sparse, path.minimise_path
     monkeypatch.setattr(
         path, "minimise_sparse", lambda *a, **k: replace(real(*a, **k), kkt_residual=0.5)
+    )
+    monkeypatch.setattr(
+        path,
+        "minimise_path",
+        lambda *a, **k: (replace(fit, kkt_residual=0.5) for fit in real_path(*a, **k)),
     )
     X, y = data
     for model in (AUCClassifier(penalty="l1"), AUCClassifierCV(alphas=[0.1])):

@@ -48,13 +48,17 @@ INNER_SHARE = 0.1
 
 def judge_as_hinge(now: Iterate) -> Judgement:
     """The hinge objective and its relative gap at a point of the rounded problem, stretched."""
-    loss, c = _rounded(now), now.score_gradient
     _, value = best_stretch(now)
+    # Rounding may push either above the other: then they differ by no less than they seem to.
+    return Judgement.of_gap(value, abs(value - dual_of_hinge(now)) + rounding_of_dual(now))
+
+
+def dual_of_hinge(now: Iterate) -> float:
+    """Of the rounded loss' multipliers, which lie in [0, 1]."""
     pulled = now.loss_gradient
     norm = float(pulled @ pulled)
-    dual = -float(c[loss.pairs.positives].sum()) - norm / (2 * now.objective.alpha)
-    # Rounding may push either above the other: then they differ by no less than they seem to.
-    return Judgement.of_gap(value, abs(value - dual) + rounding_of_dual(now))
+    of_positives = float(now.score_gradient[_rounded(now).pairs.positives].sum())
+    return -of_positives - norm / (2 * now.objective.alpha)
 
 
 def best_stretch(now: Iterate) -> tuple[float, float]:
@@ -62,13 +66,16 @@ def best_stretch(now: Iterate) -> tuple[float, float]:
 
     The rounding leaves every pair on the margin short of it by up to its width, and the hinge
     pays for that in full; stretching w a little is cheaper. Where no pair is short by more than
-    the width (separable data), the t that ends every shortfall makes the hinge vanish.
+    the width (separable data), the t that ends every shortfall makes the hinge vanish. None is
+    tried while the rounded problem itself is further from solved than the rounding costs.
     """
     loss = _rounded(now)
     norm = now.objective.alpha * float(now.w @ now.w)
+    stretches, values = [1.0], [loss.hinge_value() + norm / 2]
     short = min(loss.largest_shortfall(), loss.width, MOST_STRETCH)
-    stretches = [1.0, *(1 / (1 - share * short) for share in SHARES if short > 0)]
-    values = [loss.hinge_value(t) + norm * t**2 / 2 for t in stretches]
+    if short > 0 and now.gap <= (values[0] - dual_of_hinge(now)) / 2:
+        stretches += [1 / (1 - share * short) for share in SHARES]
+        values += [loss.hinge_value(t) + norm * t**2 / 2 for t in stretches[1:]]
     least = int(np.argmin(values))
     return stretches[least], values[least]
 
