@@ -1,12 +1,13 @@
-# make demo: install and show the main job.  make test: lint, types and every test.
+# make demo: install, compare models on an embedded table, write a report.
+# make test: lint, types and every test.  make tables: the papers' tables.  make bench: the peers.
 PYTHON ?= python3
 BIN := .venv/bin
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 
-.PHONY: demo test lint types unit test-browser slow format bench clean
+.PHONY: demo test lint types unit test-browser slow format bench tables clean
 
 demo: .venv/installed
-	$(BIN)/python examples/quickstart.py
+	$(BIN)/everypair demo
 
 test: lint types unit
 
@@ -36,13 +37,18 @@ format: .venv/installed-dev
 	$(BIN)/ruff format .
 
 bench: .venv/installed-dev
-	$(BIN)/python benchmarks/core.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
+	$(BIN)/python benchmarks/core.py --write
+	$(BIN)/python -m benchmarks.peers
+
+tables: .venv/installed-dev
+	$(BIN)/everypair reproduce all
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
 .venv/installed: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cli,report]"
 	touch $@
 
 .venv/installed-dev: pyproject.toml | .venv/bin/python
