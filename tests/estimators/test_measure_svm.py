@@ -296,7 +296,7 @@ def test_a_measure_that_changes_between_fits_is_fitted_as_it_is(cancer):
     X, y = cancer
 
     class OwnFBeta(ContingencyMeasure):
-        beta = 0.05
+        beta = 3.0
 
         def of_table(self, a, b, c, d):
             more = 1 + self.beta**2
@@ -304,10 +304,11 @@ def test_a_measure_that_changes_between_fits_is_fitted_as_it_is(cancer):
 
     measure = OwnFBeta()
     MeasureSVM(measure, C=1e-3).fit(X, y)
-    measure.beta = 3.0
+    measure.beta = 0.05
     ours = MeasureSVM(measure, C=1e-3).fit(X, y)
-    theirs = MeasureSVM("fbeta", beta=3.0, C=1e-3).fit(X, y)
+    theirs = MeasureSVM("fbeta", beta=0.05, C=1e-3).fit(X, y)
     assert ours.objective_ == pytest.approx(theirs.objective_, rel=2e-3)
+    assert vars(measure) == {"beta": 0.05}
 
 
 @pytest.mark.parametrize("k", [7, 0.2, "1.5p"])

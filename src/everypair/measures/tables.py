@@ -56,20 +56,21 @@ class LossRows:
         self._loss_of_table = loss_of_table
         self._by_positives = n_positive <= n_negative
         columns = np.arange(max(self.counts) + 1)
-        self.largest = np.array(
-            [self._losses(row, columns).max() for row in range(min(self.counts) + 1)]
-        )
-
-    def _losses(self, row: int, columns: NDArray[np.intp]) -> Array:
-        n_positive, n_negative = self.counts
-        a, b = (row, columns) if self._by_positives else (columns, row)
-        losses = checked(self._loss_of_table, a, b, n_positive - a, n_negative - b)
-        if losses.min() < -ROUNDING * np.abs(losses).max():
+        ends = [
+            (losses.min(), losses.max())
+            for losses in (self._losses(row, columns) for row in range(min(self.counts) + 1))
+        ]
+        least, self.largest = np.array(ends).T
+        if least.min() < -ROUNDING * np.abs(ends).max():
             raise ValueError(
                 "The measure is higher for a wrong labelling than for the right one "
                 f"(a={n_positive}, b=0, c=0, d={n_negative}): higher must be better."
             )
-        return losses
+
+    def _losses(self, row: int, columns: NDArray[np.intp]) -> Array:
+        n_positive, n_negative = self.counts
+        a, b = (row, columns) if self._by_positives else (columns, row)
+        return checked(self._loss_of_table, a, b, n_positive - a, n_negative - b)
 
     def search(self, ranked: Ranked) -> tuple[int, int]:
         """The a and b with the largest ``Delta + positive_gain[a] + negative_gain[b]``."""
