@@ -43,11 +43,12 @@ OUR_TYPES = frozenset(
         "everypair.kernels.Kernel",
         "everypair.measures.contingency.FBeta",
         "everypair.measures.roc_area.ROCArea",
-        "everypair.metrics.pair_status.PairCounts",
+        "everypair.metrics.statuses.PairCounts",
         "everypair.rls.moments.ClassMoments",
         "everypair.rls.moments.PairMoments",
         "everypair.tables.SparseEncoder",
         "everypair.tables.TableEncoder",
+        "scipy.sparse._csc.csc_array",
         # Part of a gradient boosting, and not on skops' own list.
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     }
