@@ -39,6 +39,11 @@ class DenseMatrix:
         plain = X.flags.c_contiguous or X.flags.f_contiguous
         self._whole = X.dtype == np.float64 and plain
 
+    @property
+    def rough(self) -> DenseMatrix:
+        """What products whose last digits do not matter may use instead."""
+        return self
+
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Rows in float64, C order, with their place; views of X where X is that already."""
         for rows in _slices(0, self.shape[0], self.block_rows):
@@ -114,6 +119,11 @@ class SparseMatrix:
         self._by_rows = X.format == "csr"
 
         self.block_rows = max(1, BLOCK_BYTES // (8 * max(1, X.shape[1])))
+
+    @property
+    def rough(self) -> SparseMatrix:
+        """As for dense X."""
+        return self
 
     def centred_sums(
         self, shapes: Sequence[tuple[int, ...]], add: Callable[..., None]

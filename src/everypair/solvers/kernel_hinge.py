@@ -9,7 +9,7 @@ rank leaves open is how much lower the objective would be over all of the space.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,9 @@ MANY = 128
 a step, and they are cheaper than the Hessian from so many columns on. With less, products by the
 hundred do not make one, and the Hessian does."""
 
+SINGLE_RANGE = 1e12
+"""Kernels whose root is within this of one leave single precision room for sums and products."""
+
 FLOOR = 1e-2
 """Rows without a multiplier may get one later: they count as if it were this share of the
 largest it can be."""
@@ -52,22 +55,31 @@ class FactorMatrix(DenseMatrix):
     cores are shared.
     """
 
+    @cached_property
+    def rough(self) -> FactorMatrix:
+        """In single precision, where it has the range: reading the factor costs most."""
+        largest = max(self.X.max(initial=0.0), -self.X.min(initial=0.0))
+        in_range = 1 / SINGLE_RANGE < largest < SINGLE_RANGE
+        return FactorMatrix(self.X.astype(np.float32)) if in_range else self
+
     def dot(self, vector: Array) -> Array:
-        out = np.empty(self.shape[0])
+        vector = vector.astype(self.X.dtype, copy=False)
+        out = np.empty(self.shape[0], dtype=self.X.dtype)
 
         def part(start: int, stop: int) -> None:
             np.dot(self.X[start:stop], vector, out=out[start:stop])
 
         over_rows(part, self.shape[0], self.X.size)
-        return out
+        return out.astype(np.float64, copy=False)
 
     def pull_back(self, weights: Array) -> Array:
+        weights = weights.astype(self.X.dtype, copy=False)
         parts = over_rows(
             lambda start, stop: weights[start:stop] @ self.X[start:stop],
             self.shape[0],
             self.X.size,
         )
-        return np.asarray(sum(parts[1:], parts[0]))
+        return np.asarray(sum(parts[1:], parts[0]), dtype=np.float64)
 
 
 def minimise_in_kernel(

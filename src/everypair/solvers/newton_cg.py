@@ -75,6 +75,7 @@ def _steihaug(
 ) -> tuple[Array, Array, float, bool]:
     """``(step, X @ step, predicted decrease, at the edge)`` of the quadratic model."""
     X, alpha = now.objective.X, now.objective.alpha
+    rough = X.rough  # a direction needs no more
     step, score_step = np.zeros_like(now.w), np.zeros_like(now.scores)
     residual = -now.gradient
     conditioned = residual / preconditioner
@@ -82,8 +83,8 @@ def _steihaug(
     reduction = float(residual @ conditioned)
     decrease, outside = 0.0, False
     for _ in range(MAX_CG_STEPS):
-        along = X.dot(direction)
-        curved = X.pull_back(now.loss.product(along)) + alpha * direction
+        along = rough.dot(direction)
+        curved = rough.pull_back(now.loss.product(along)) + alpha * direction
         curvature = float(direction @ curved)
         length = reduction / curvature if curvature > 0 else np.inf
         to_edge = _distance_to_edge(step, direction, preconditioner, radius)
@@ -102,6 +103,8 @@ def _steihaug(
         if np.sqrt(reduction) <= tolerance:
             break
         direction = conditioned + (reduction / before) * direction
+    if rough is not X:
+        score_step = X.dot(step)
     return step, score_step, decrease, outside
 
 
