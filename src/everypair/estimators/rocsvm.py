@@ -54,7 +54,7 @@ class ROCSVM(KernelRanker):
         f is sought in the span of some rows (pivots), enough of them to leave out at most
         this share of the kernel matrix' trace ...
     max_rank : "auto", int or None
-        ... but no more than so many. "auto": 7 sqrt(n), at least 500 and at most 1000. None: as
+        ... but no more than so many. "auto": 7 sqrt(n), at least 600 and at most 1000. None: as
         many as ``kernel_tol`` needs and memory holds.
     threshold : {"balanced", "accuracy", "f1"}, {"fpr": x}, {"tpr": x} or float
         Where `predict` cuts the training scores; sets ``intercept_``. See
