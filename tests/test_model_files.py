@@ -149,3 +149,45 @@ def test_interrupted_writing_keeps_the_old_file(tmp_path):
         interrupted()
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["m.skops"]
+
+
+def test_a_boosting_whose_nodes_point_astray_is_refused(tmp_path):
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    from everypair.model_files import _trees_are_trees
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    model = HistGradientBoostingClassifier(max_iter=3).fit(X, X[:, 0] > 0)
+    assert _trees_are_trees(model)
+    for value in (0, 2**31):
+        nodes = model._predictors[0][0].nodes
+        before = nodes["left"][0]
+        nodes["left"][0] = value
+        assert not _trees_are_trees(model)
+        nodes["left"][0] = before
+
+
+def test_links_stay_links_and_pipes_stay_pipes(tmp_path):
+    import os
+    import stat
+    import threading
+
+    from everypair.model_files import written_whole
+
+    real, link, pipe = (tmp_path / name for name in ("real", "link", "pipe"))
+    real.write_text("old")
+    link.symlink_to(real)
+    with written_whole(link) as file:
+        file.write(b"new")
+    assert link.is_symlink()
+    assert real.read_text() == "new"
+    os.mkfifo(pipe)
+    found = []
+    reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()))
+    reader.start()
+    with written_whole(pipe) as file:
+        file.write(b"through")
+    reader.join(5)
+    assert found == [b"through"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import OneHotEncoder, StandardScaler  # noqa: E402
 
 from everypair.data.problems import DataError  # noqa: E402
-from everypair.tables import SparseEncoder, TableEncoder  # noqa: E402
+from everypair.tables import SparseEncoder, TableEncoder, arrow_table  # noqa: E402
 
 
 @pytest.fixture
@@ -122,3 +122,17 @@ def test_sparse_columns_are_scaled_and_stay_sparse():
     np.testing.assert_array_equal(encoder.transform(wider).toarray(), out.toarray())
     narrower = encoder.transform(X[:, :15])
     np.testing.assert_array_equal(narrower.toarray()[:, :15], out.toarray()[:, :15])
+
+
+def test_ids_beyond_two_to_the_53_are_numbers_like_others():
+    table = arrow_table({"id": [2**62 + k for k in range(6)], "x": [1.0, 2, 3, 4, 5, 7]})
+    assert np.all(np.isfinite(TableEncoder().fit(table).transform(table)))
+
+
+def test_polars_frames_are_tables():
+    polars = pytest.importorskip("polars")
+    columns = {"job": ["cook", "nurse"] * 20, "x": list(range(40))}
+    ours = TableEncoder().fit(arrow_table(columns)).transform(arrow_table(columns))
+    frame = polars.DataFrame(columns)
+    theirs = TableEncoder().fit(frame).transform(frame)
+    np.testing.assert_array_equal(ours, theirs)

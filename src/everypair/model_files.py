@@ -8,9 +8,11 @@ written under a temporary name and renamed when it is complete.
 
 from __future__ import annotations
 
+import lzma
 import os
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
@@ -138,7 +140,9 @@ def check_is_model(path: Path) -> None:
                 raise DataError(f"the model file is damaged (part {damaged!r}).", path)
             if "schema.json" not in archive.namelist():
                 raise DataError("this is a zip archive but not a model of everypair.", path)
-    except (zipfile.BadZipFile, EOFError, OSError, ValueError, NotImplementedError) as trouble:
+    except (
+        zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, RuntimeError
+    ) as trouble:  # fmt: skip
         if isinstance(trouble, DataError):
             raise
         raise DataError(
@@ -150,7 +154,9 @@ def _checked(content: Any, path: Path) -> SavedModel:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise DataError("this is a skops file but not a model of everypair.", path)
     if content.get("format_version") != FORMAT_VERSION:
-        made = dict(content.get("versions") or {}).get("everypair", "another version")
+        versions = content.get("versions")
+        known = versions if isinstance(versions, dict) else {}
+        made = known.get("everypair", "another version")
         raise DataError(
             f"the model file has format {content.get('format_version')!r} (everypair {made}), and "
             f"this version reads format {FORMAT_VERSION}: use that version, or fit again.",
@@ -160,14 +166,50 @@ def _checked(content: Any, path: Path) -> SavedModel:
     missing = sorted(names - content.keys())
     if missing:
         raise DataError(f"the model file is incomplete: it has no {missing[0]!r}.", path)
-    return SavedModel(**{name: content[name] for name in names})
+    saved = SavedModel(**{name: content[name] for name in names})
+    _check_types(saved, path)
+    return saved
+
+
+def _check_types(saved: SavedModel, path: Path) -> None:
+    """Each part must be what `save_model` wrote there."""
+    from everypair.tables import SparseEncoder, TableEncoder
+
+    words = (saved.method, saved.target, saved.positive, saved.negative, saved.source)
+    whole = (
+        type(saved.encoder) in (TableEncoder, SparseEncoder)
+        and hasattr(saved.estimator, "decision_function")
+        and all(isinstance(word, str) for word in words)
+        and isinstance(saved.settings, dict)
+        and isinstance(saved.versions, dict)
+    )
+    if not (whole and _trees_are_trees(saved.estimator)):
+        raise DataError("the model file was changed: its parts are not those of a model.", path)
+
+
+def _trees_are_trees(estimator: Any) -> bool:
+    """Compiled code follows the children of a boosting's nodes without looking where they point."""
+    for tree in (tree for stage in getattr(estimator, "_predictors", []) for tree in stage):
+        nodes = tree.nodes
+        inner = np.flatnonzero(nodes["is_leaf"] == 0)
+        for side in ("left", "right"):
+            children = nodes[side][inner].astype(np.int64)
+            if not np.all((children > inner) & (children < nodes.size)):
+                return False
+        if not np.all(nodes["feature_idx"][inner] < estimator.n_features_in_):
+            return False
+    return True
 
 
 @contextmanager
 def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
     """A file to write to, under another name until it is complete; gone if anything fails."""
-    path = Path(path)
+    path = Path(path).resolve()  # a link stays a link
     check_writable(path)
+    if path.exists() and not path.is_file():  # a pipe or a device takes what comes
+        with path.open("wb") as file:
+            yield file
+        return
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -186,7 +228,7 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
 @contextmanager
 def path_written_whole(path: str | Path) -> Iterator[Path]:
     """As `written_whole`, for a function that wants a path."""
-    path = Path(path)
+    path = Path(path).resolve()
     check_writable(path)
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
         temporary = Path(folder) / path.name

@@ -49,7 +49,11 @@ def arrow_table(X: Any) -> pa.Table:
     """A pandas or polars frame, a mapping of columns, or an Arrow table, as an Arrow table."""
     import pyarrow as pa
 
-    return X if isinstance(X, pa.Table) else pa.table(X)
+    table = X if isinstance(X, pa.Table) else pa.table(X)
+    for k, field in enumerate(table.schema):
+        if pa.types.is_string_view(field.type) or pa.types.is_large_string(field.type):
+            table = table.set_column(k, field.name, table.column(k).cast(pa.string()))
+    return table
 
 
 def kind_of(column: pa.ChunkedArray) -> str:
@@ -340,9 +344,10 @@ def _number_parts(name: str, column: pa.ChunkedArray, kind: str) -> Iterable[tup
         if kind != "date":
             if kind == "boolean":
                 column = column.cast(pa.bool_()).cast(pa.int8())
-            return [(name, _floats(column.cast(pa.float64())))]
+            # Whole numbers beyond 2^53 round: they are ids, or large enough not to mind.
+            return [(name, _floats(column.cast(pa.float64(), safe=False)))]
         column = column.cast(pa.timestamp("us"), safe=False)
-    except pa.ArrowInvalid as trouble:
+    except pa.ArrowException as trouble:
         line = str(trouble).split("\n")[0]
         raise DataError(f"this column was a {kind} in training ({line}).", column=name) from trouble
     parts = [("day", _floats(column.cast(pa.int64()).cast(pa.float64(), safe=False)) / DAY)]

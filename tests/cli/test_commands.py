@@ -260,3 +260,35 @@ def test_third_label_in_evaluation_is_named(run, mixed, model, tmp_path):
     found = run("evaluate", model, new)
     assert found.code == 2
     assert "new.csv, row 3, column 'churn': 'maybe' is neither 'yes' nor 'no'" in found.err
+
+
+def test_labels_that_differ_by_case_stay_apart(run, tmp_path):
+    rng = np.random.default_rng(0)
+    path = tmp_path / "labels.csv"
+    rows = [f"{rng.normal():.4f},{'Aab'[k % 3]}" for k in range(90)]
+    path.write_text("\n".join(["x,label", *rows]) + "\n")
+    model = tmp_path / "m.skops"
+    fitted = run("fit", path, "-t", "label", "--positive", "A", "--method", "auc", "-o", model)
+    assert fitted.code == 0
+    assert json.loads(run("evaluate", model, path, "--json").out)["n_positive"] == 30
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_the_work(run, mixed, monkeypatch):
+    from everypair.comparison import run as comparing
+
+    monkeypatch.setattr(comparing, "compare_models", lambda *a, **k: pytest.fail("worked"))
+    found = run("compare", mixed, "-t", "churn", "--report", mixed.parent / "nowhere" / "r.html")
+    assert found.code == 2
+    assert "nowhere" in found.err
+
+
+def test_the_index_of_pandas_is_no_column(run, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame({"x": rng.normal(size=60), "y": ["no"] * 40 + ["yes"] * 20})
+    path = tmp_path / "sorted.parquet"
+    frame[frame.x < 10].drop(index=3).to_parquet(path)
+    model = tmp_path / "m.skops"
+    assert run("fit", path, "-t", "y", "--method", "auc", "-o", model).code == 0
+    features = json.loads(run("explain", model, "--json").out)
+    assert "__index_level_0__" not in str(features)

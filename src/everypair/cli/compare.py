@@ -130,6 +130,10 @@ def _compare(
 ) -> None:
     write_report = None if report is None else _report_writer()
     from everypair.comparison.run import compare_models, n_steps
+    from everypair.model_files import check_writable, path_written_whole
+
+    if report is not None:
+        check_writable(report)
 
     began = time.perf_counter()
     with progress(n_steps(names, *cv), quiet or json) as advance:
@@ -147,18 +151,16 @@ def _compare(
             notes=rows.notes,
             progress=advance,
         )
+    seconds = time.perf_counter() - began
+    if not json:  # first, so that a disk that is full does not lose it
+        _print_comparison(found)
+        _notes([note for note in found.notes if note not in rows.notes], quiet)
     if report is not None and write_report is not None:
-        from everypair.model_files import path_written_whole
-
         with path_written_whole(report) as temporary:
             write_report(found, temporary)
-    seconds = time.perf_counter() - began
     if json:
         print_json(as_json(found, report, seconds))
-        return
-    _print_comparison(found)
-    _notes([note for note in found.notes if note not in rows.notes], quiet)
-    if report is not None:
+    elif report is not None:
         print(f"Report: {report.resolve()}")
 
 

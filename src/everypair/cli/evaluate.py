@@ -127,8 +127,11 @@ def _is_positive(texts: Any, saved: SavedModel, name: str, rows_before: int) -> 
 
     out = np.full(texts.size, np.nan)
     for value in set(texts.tolist()) - {None}:
+        if saved.negative == OTHERS:  # the others may differ from the positive label by case only
+            out[texts == value] = float(value == saved.positive)
+            continue
         which = match(value, [saved.positive, saved.negative])
-        if which is None and saved.negative != OTHERS:
+        if which is None:
             row = rows_before + int(np.argmax(texts == value)) + 1
             raise DataError(
                 f"{value!r} is neither {saved.positive!r} nor {saved.negative!r}, the labels that "

@@ -11,7 +11,9 @@ import gzip
 import io
 import lzma
 import os
+import re
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,6 +35,8 @@ ENDINGS = {
 }  # fmt: skip
 FORMATS = ("csv", "tsv", "parquet", "feather", "svmlight", "arff")
 COMPRESSED = (".gz", ".xz", ".zip")
+
+PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 
 CHUNK_ROWS = 100_000
 CHUNK_BYTES = 2**20
@@ -148,7 +152,9 @@ class Source:
     def _trouble_named(self) -> Iterator[None]:
         try:
             yield
-        except (EOFError, lzma.LZMAError, gzip.BadGzipFile, zipfile.BadZipFile) as trouble:
+        except (
+            EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile
+        ) as trouble:  # fmt: skip
             raise DataError(
                 f"the compressed file is damaged or cut short ({trouble}).", self.path
             ) from trouble
@@ -190,12 +196,18 @@ def _read_columns(source: Source) -> pa.Table:
             if source.kind == "parquet":
                 import pyarrow.parquet as pq
 
-                return pq.ParquetFile(where).read()
+                return _without_index(pq.ParquetFile(where).read())
             from pyarrow import feather
 
-            return feather.read_table(where)
+            return _without_index(feather.read_table(where))
         except (pa.ArrowInvalid, OSError) as trouble:
             raise _not_of_format(source, trouble) from trouble
+
+
+def _without_index(table: pa.Table) -> pa.Table:
+    """Without the row numbers that pandas writes beside the columns: they are no data."""
+    index = [name for name in table.column_names if PANDAS_INDEX.fullmatch(name)]
+    return table.drop_columns(index) if index else table
 
 
 def read_chunks(
