@@ -28,6 +28,10 @@ from sklearn.preprocessing import StandardScaler
 
 from everypair import AUCClassifier, RankOpt, RankOptCV
 from everypair.data.tasks import names, tasks
+from everypair.matrix import as_matrix
+from everypair.pairs import Pairs
+from everypair.solvers.rank_statistic import AllPairsStatistic
+from everypair.solvers.sphere import Sphere, class_covariance, climb_by_lbfgs, climb_path
 
 CS = 10.0 ** np.arange(-5, 2)
 ALPHAS = 10.0 ** np.arange(-5, 2)
@@ -138,12 +142,17 @@ class BestRadius:
     """`RankOpt` at every radius: what a choice made on the test rows themselves would be worth."""
 
     def fit(self, X, y):
-        series = RankOptCV().saturation
-        self.models_ = [RankOpt(saturation=share).fit(X, y) for share in series]
+        matrix, pairs = as_matrix(X), Pairs.of(y)
+        sphere, start = Sphere.around(matrix, pairs, y.mean(), class_covariance(matrix, pairs))
+        climbs = climb_path(
+            sphere, AllPairsStatistic(pairs), start, RankOptCV().saturation, climb_by_lbfgs,
+            RankOpt().max_iter, RankOpt().tol,
+        )  # fmt: skip
+        self.coefs_ = np.column_stack([sphere.scale * step.climb.direction for step in climbs])
         return self
 
     def decision_function(self, X):
-        return np.column_stack([model.decision_function(X) for model in self.models_])
+        return X @ self.coefs_
 
 
 def finished(args, cache, methods):
