@@ -34,7 +34,7 @@ GROWTH = 4
 
 ROUGH_TOL = 1e-3
 
-FIRM = 1e-5
+FIRM = 2e-5
 MANY = 128
 """With a penalty of at least FIRM, in units of the kernel's diagonal, few Hessian products make
 a step, and they are cheaper than the Hessian from so many columns on. With less, products by the
