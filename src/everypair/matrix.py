@@ -116,8 +116,7 @@ class SparseMatrix:
     def __init__(self, X: Any):
         self.X = X
         self.shape: tuple[int, int] = X.shape
-        self._by_rows = X.format == "csr"
-
+        self.by_rows: bool = X.format == "csr"
         self.block_rows = max(1, BLOCK_BYTES // (8 * max(1, X.shape[1])))
 
     @property
@@ -132,12 +131,12 @@ class SparseMatrix:
 
         The centre is zero, which is near the rows of a sparse matrix.
         """
-        rows_first = self.X if self._by_rows else self.X.tocsr()
+        X = self.rows_first.X
 
         def part(start: int, stop: int) -> list[Array]:
             sums = [np.zeros(shape) for shape in shapes]
             for rows in _slices(start, stop, self.block_rows):
-                add(rows, rows_first[rows].toarray().astype(np.float64, copy=False), *sums)
+                add(rows, X[rows].toarray().astype(np.float64, copy=False), *sums)
             return sums
 
         with one_blas_thread():
@@ -145,8 +144,38 @@ class SparseMatrix:
         return [sum(arrays[1:], arrays[0]) for arrays in zip(*parts, strict=True)]
 
     @property
-    def _arrays(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    def rows_first(self) -> SparseMatrix:
+        """Itself, or a CSR copy of a CSC matrix."""
+        return self if self.by_rows else SparseMatrix(self.X.tocsr())
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         return self.X.data, self.X.indices, self.X.indptr
+
+    def add_rows(
+        self, shape: tuple[int, ...], operations: int, add: Callable[[int, int, Array], None]
+    ) -> Array:
+        """An array after ``add(start, stop, array)`` on blocks of compressed rows, one a thread."""
+
+        def part(start: int, stop: int) -> Array:
+            out = np.zeros(shape)
+            add(start, stop, out)
+            return out
+
+        parts = over_rows(part, self.X.indptr.size - 1, operations)
+        return np.asarray(sum(parts[1:], parts[0]))
+
+    def gram(self, weights: Array) -> Array:
+        """``X' diag(weights) X``, at the cost of the squared lengths of the rows."""
+        from everypair import _kernels
+
+        rows, (n_rows, n_columns) = self.rows_first, self.shape
+        lower = rows.add_rows(
+            (n_columns, n_columns),
+            self.X.nnz * (1 + self.X.nnz // max(1, n_rows)),
+            lambda start, stop, out: _kernels.csr_add_gram(*rows.arrays, weights, start, stop, out),
+        )
+        return lower + np.tril(lower, -1).T
 
     def _gather(self, vector: Array, squared: bool = False) -> Array:
         """One entry a compressed row: its (squared) values times the vector."""
@@ -156,7 +185,7 @@ class SparseMatrix:
         kernel = _kernels.csr_dot_squares if squared else _kernels.csr_dot
         out = np.empty(n_rows)
         over_rows(
-            lambda start, stop: kernel(*self._arrays, vector, start, stop, out), n_rows, self.X.nnz
+            lambda start, stop: kernel(*self.arrays, vector, start, stop, out), n_rows, self.X.nnz
         )
         return out
 
@@ -165,27 +194,24 @@ class SparseMatrix:
         from everypair import _kernels
 
         kernel = _kernels.csr_add_squares if squared else _kernels.csr_add_rows
-
-        def part(start: int, stop: int) -> Array:
-            out = np.zeros(size)
-            kernel(*self._arrays, weights, start, stop, out)
-            return out
-
-        parts = over_rows(part, self.X.indptr.size - 1, self.X.nnz)
-        return np.asarray(sum(parts[1:], parts[0]))
+        return self.add_rows(
+            (size,),
+            self.X.nnz,
+            lambda start, stop, out: kernel(*self.arrays, weights, start, stop, out),
+        )
 
     def dot(self, vector: Array) -> Array:
-        if self._by_rows:
+        if self.by_rows:
             return self._gather(vector)
         return self._scatter(vector, self.shape[0])
 
     def pull_back(self, weights: Array) -> Array:
-        if self._by_rows:
+        if self.by_rows:
             return self._scatter(weights, self.shape[1])
         return self._gather(weights)
 
     def pull_back_squares(self, weights: Array) -> Array:
-        if self._by_rows:
+        if self.by_rows:
             return self._scatter(weights, self.shape[1], squared=True)
         return self._gather(weights, squared=True)
 

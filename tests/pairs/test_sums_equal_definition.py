@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from strategies import ranked_data
 
-from everypair.matrix import DenseMatrix
+from everypair.matrix import DenseMatrix, as_matrix
 from everypair.pairs import LOSSES, Pairs, auc, pair_point
 from everypair.pairs import brute as definition
 from everypair.pairs.brute import BrutePoint
@@ -75,6 +76,12 @@ def check(case, pairs, scores, rng):
         columns = [curvature_scale(case, slow, pairs, scores, x) for x in X.T]
         largest = max(largest, pairs.n_rows * max(columns))
     assert_close(fast.hessian(DenseMatrix(X)), expected, largest)
+    for share in (0.2, 0.9):  # entry by entry, and written out for BLAS
+        thin = X * (rng.random(X.shape) < share)
+        expected = slow.hessian(thin)
+        largest = max(np.max(np.abs(expected)), largest)
+        for form in (sparse.csr_array, sparse.csc_array):
+            assert_close(fast.hessian(as_matrix(form(thin))), expected, largest)
     if case != "sigmoid":
         assert abs(fast.dual_value() - slow.dual_value()) <= 10 * value_tolerance(slow)
 

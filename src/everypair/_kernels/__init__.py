@@ -14,6 +14,7 @@ from everypair._kernels.boxes import (
     box_near_rows,
     box_row_moments,
     box_slots,
+    csr_box_row_moments,
 )
 from everypair._kernels.descent import (
     descend_coordinates,
@@ -29,10 +30,12 @@ from everypair._kernels.rankings import (
     mass_below,
 )
 from everypair._kernels.rows import (
+    csr_add_gram,
     csr_add_rows,
     csr_add_squares,
     csr_dot,
     csr_dot_squares,
+    csr_window_cross,
 )
 from everypair._kernels.simplex import (
     simplex_ascent,
@@ -61,10 +64,13 @@ __all__ = [
     "box_row_moments",
     "box_slots",
     "count_short",
+    "csr_add_gram",
     "csr_add_rows",
     "csr_add_squares",
+    "csr_box_row_moments",
     "csr_dot",
     "csr_dot_squares",
+    "csr_window_cross",
     "descend_coordinates",
     "doubled_wins",
     "growing_sums",

@@ -109,58 +109,66 @@ def box_near_rows(ids, held, wanted, moments, near, fields):
 
 @compiled
 def box_far(ids, wanted, moments, reach, width, far, exp_up, exp_down, fields):
-    """Add to ``fields[a, k]``, where wanted, the sources of ``moments[b, l]`` past the reach.
+    """Add to ``fields[a, k, column]``, where wanted, ``moments[b, l, column]`` past the reach.
 
     ``far[side] = (constant, linear, e1, e2, ...)``: side 0 for targets above their sources, where
     the kernel is ``constant + linear u + sum_m e_m exp(-m |u|)``. ``exp_up[m - 1]`` and
     ``exp_down[m - 1]`` are the coefficients of ``exp(+-m width t / 2)``. Where the sources weigh
     nothing negative the running sums only grow by terms of one sign: nothing cancels.
     """
-    n_boxes, n_coef = moments.shape
+    n_boxes, n_coef, n_columns = moments.shape
     n_terms = exp_up.shape[0]
     half = 0.5 * width
-    running = np.zeros(n_terms)
+    mass, lever = np.empty(n_columns), np.empty(n_columns)
+    running = np.empty((n_terms, n_columns))
     for side in range(2):
         sign = 1.0 if side == 0 else -1.0
         leave = exp_up if side == 0 else exp_down
         arrive = exp_down if side == 0 else exp_up
-        mass, lever = 0.0, 0.0
+        mass[:] = 0.0
+        lever[:] = 0.0
         running[:] = 0.0
         source = 0
         for step in range(n_boxes):
             a = step if side == 0 else n_boxes - 1 - step
             if step > 0 and source > 0:
                 moved = sign * (ids[a] - ids[a - int(sign)]) * width
-                lever += mass * moved
                 fade = np.exp(-moved)
                 power = 1.0
+                for j in range(n_columns):
+                    lever[j] += mass[j] * moved
                 for m in range(n_terms):
                     power *= fade
-                    running[m] *= power
+                    for j in range(n_columns):
+                        running[m, j] *= power
             while source < n_boxes:
                 b = source if side == 0 else n_boxes - 1 - source
                 gap = sign * (ids[a] - ids[b])
                 if gap <= reach:
                     break
                 gap *= width
-                mass += moments[b, 0]
-                lever += moments[b, 0] * gap - sign * half * moments[b, 1]
+                for j in range(n_columns):
+                    mass[j] += moments[b, 0, j]
+                    lever[j] += moments[b, 0, j] * gap - sign * half * moments[b, 1, j]
                 fade = np.exp(-gap)
                 power = 1.0
                 for m in range(n_terms):
                     power *= fade
-                    total = 0.0
                     for k in range(n_coef):
-                        total += leave[m, k] * moments[b, k]
-                    running[m] += power * total
+                        strength = power * leave[m, k]
+                        for j in range(n_columns):
+                            running[m, j] += strength * moments[b, k, j]
                 source += 1
             if source > 0 and wanted[a]:
-                fields[a, 0] += far[side, 0] * mass + far[side, 1] * sign * lever
-                fields[a, 1] += far[side, 1] * half * mass
+                constant, linear = far[side, 0], far[side, 1]
+                for j in range(n_columns):
+                    fields[a, 0, j] += constant * mass[j] + linear * sign * lever[j]
+                    fields[a, 1, j] += linear * half * mass[j]
                 for m in range(n_terms):
-                    strength = far[side, 2 + m] * running[m]
                     for k in range(n_coef):
-                        fields[a, k] += strength * arrive[m, k]
+                        strength = far[side, 2 + m] * arrive[m, k]
+                        for j in range(n_columns):
+                            fields[a, k, j] += strength * running[m, j]
 
 
 @compiled
@@ -179,4 +187,21 @@ def box_row_moments(X, offset, scores, weights, positive, slots, per_unit, rows)
         for k in range(n_coef):
             for j in range(n_columns):
                 box[k, j] += now * X[r, j]
+            before, now = now, (t * now if k == 0 else 2.0 * t * now - before)
+
+
+@compiled
+def csr_box_row_moments(
+    data, indices, indptr, scores, weights, positive, slots, per_unit, start, stop, rows
+):
+    """`box_row_moments` of compressed rows."""
+    n_coef = rows.shape[2]
+    for i in range(start, stop):
+        x = scores[i] * per_unit
+        t = 2.0 * (x - np.floor(x)) - 1.0
+        box = rows[np.uint8(positive[i]), slots[i]]
+        before, now = 0.0, weights[i]
+        for k in range(n_coef):
+            for l in range(indptr[i], indptr[i + 1]):
+                box[k, indices[l]] += now * data[l]
             before, now = now, (t * now if k == 0 else 2.0 * t * now - before)

@@ -47,3 +47,62 @@ def csr_dot_squares(data, indices, indptr, vector, start, stop, out):
             value = np.float64(data[k])
             total += value * value * vector[indices[k]]
         out[i] = total
+
+
+@compiled
+def csr_add_gram(data, indices, indptr, weights, start, stop, out):
+    """``out += sum_i weights[i] x_i x_i'`` over the rows ``start:stop``, the lower triangle.
+
+    Indices may come in any order, and twice: each pair of entries is added once, below the
+    diagonal, and on it a product of two different entries twice.
+    """
+    for i in range(start, stop):
+        w = weights[i]
+        if w != 0.0:
+            for k in range(indptr[i], indptr[i + 1]):
+                row = indices[k]
+                value = w * data[k]
+                out[row, row] += value * data[k]
+                for l in range(indptr[i], k):
+                    column = indices[l]
+                    if column < row:
+                        out[row, column] += value * data[l]
+                    elif column > row:
+                        out[column, row] += value * data[l]
+                    else:
+                        out[row, row] += 2.0 * value * data[l]
+
+
+@compiled
+def csr_window_cross(
+    data, indices, indptr, targets, target_weights, sources, source_weights, low, high, out
+):
+    """``out += sum_i w_i x_i r_i'``, with r_i the sum of ``w_j x_j`` over ``sources[low:high]``.
+
+    The window of the targets' sources moves one way; it restarts from zero whenever it is empty
+    or has moved past itself, as in `walks.window_rows`.
+    """
+    n_columns = out.shape[1]
+    running = np.zeros(n_columns)
+    lo, hi = 0, 0
+    for t in range(targets.size):
+        new_lo, new_hi = low[t], high[t]
+        if new_lo >= hi:
+            running[:] = 0.0
+            lo = hi = new_lo
+        for position in range(hi, new_hi):
+            w, i = source_weights[position], sources[position]
+            for k in range(indptr[i], indptr[i + 1]):
+                running[indices[k]] += w * data[k]
+        for position in range(lo, new_lo):
+            w, i = source_weights[position], sources[position]
+            for k in range(indptr[i], indptr[i + 1]):
+                running[indices[k]] -= w * data[k]
+        lo, hi = new_lo, max(hi, new_hi)
+        w, i = target_weights[t], targets[t]
+        if w != 0.0 and hi > lo:
+            for k in range(indptr[i], indptr[i + 1]):
+                value = w * data[k]
+                row = out[indices[k]]
+                for j in range(n_columns):
+                    row[j] += value * running[j]

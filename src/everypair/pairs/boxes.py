@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from everypair._kernels import COEFFICIENTS, box_far, box_near, box_near_rows
@@ -98,7 +98,7 @@ class BoxKernel:
             self._add_near_grid(moments, out)
         else:
             box_near(ids, np.any(moments != 0, axis=1), wanted, moments, self.near, out)
-        self._add_far(ids, wanted, moments, out)
+        self._add_far(ids, wanted, moments[:, :, None], out[:, :, None])
         return out
 
     def _add_near_grid(self, moments: Array, out: Array) -> None:
@@ -107,7 +107,7 @@ class BoxKernel:
         n_boxes, n_coef = moments.shape
         padded = np.zeros((n_boxes + 2 * REACH_BOXES, n_coef))
         padded[REACH_BOXES : REACH_BOXES + n_boxes] = moments
-        windows = sliding_window_view(padded.reshape(-1), self._near_window.shape[0])[::n_coef]
+        windows = as_strided(padded, (n_boxes, self._near_window.shape[0]), padded.strides)
         for begin in range(0, n_boxes, WINDOWS_AT_ONCE):
             some = slice(begin, begin + WINDOWS_AT_ONCE)
             out[some] += np.ascontiguousarray(windows[some]) @ self._near_window
@@ -124,11 +124,7 @@ class BoxKernel:
         near = np.ascontiguousarray(self.near[:, :n_coef, :n_coef])
         out = np.zeros_like(moments)
         box_near_rows(ids, held, wanted, moments, near, out)
-        if ids[-1] - ids[0] > REACH_BOXES:
-            for column in range(moments.shape[2]):
-                far = np.zeros((ids.size, n_coef))
-                self._add_far(ids, wanted, np.ascontiguousarray(moments[:, :, column]), far)
-                out[:, :, column] += far
+        self._add_far(ids, wanted, moments, out)
         return out
 
     def _add_far(self, ids: Array, wanted: NDArray[np.bool_], moments: Array, out: Array) -> None:

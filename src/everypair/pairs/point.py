@@ -71,9 +71,15 @@ def add_weighted_gram(out: Array, rows: Array, weights: Array) -> None:
         out += rows.T @ (rows * weights[:, None])
 
 
+SCATTERED_SHARE = 0.25
+"""Rows with so few non-zeros are multiplied entry by entry, fuller ones written out for BLAS."""
+
+
 def weighted_gram(X: Matrix, weights: Array) -> Array:
-    """``(X - centre)' diag(weights) (X - centre)``."""
+    """``(X - centre)' diag(weights) (X - centre)``; of sparse X the centre is zero."""
     n_columns = X.shape[1]
+    if isinstance(X, SparseMatrix) and X.X.nnz <= SCATTERED_SHARE * X.shape[0] * n_columns:
+        return X.gram(weights)
     (gram,) = X.centred_sums(
         [(n_columns, n_columns)],
         lambda rows, block, gram: add_weighted_gram(gram, block, weights[rows]),

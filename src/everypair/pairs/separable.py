@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from everypair.matrix import Matrix
-from everypair.pairs.point import EXACT, add_weighted_gram, fenchel_dual
+from everypair.matrix import Matrix, SparseMatrix
+from everypair.pairs.point import EXACT, add_weighted_gram, fenchel_dual, weighted_gram
 from everypair.pairs.structure import Pairs
 
 Array = NDArray[np.float64]
@@ -50,6 +50,10 @@ class _SeparablePoint:
 
     def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
         n_columns, c, positive = X.shape[1], self._class_weight, self.pairs.positive
+        if isinstance(X, SparseMatrix):
+            gram, of_all = weighted_gram(X, c), X.pull_back(c)
+            of_positives = X.pull_back(np.where(positive, c, 0.0))
+            return self._of_sums(gram, of_positives, of_all)
 
         def add(rows: slice, block: Array, gram: Array, of_positives: Array, all_: Array) -> None:
             of_positives += np.where(positive[rows], c[rows], 0.0) @ block
@@ -59,6 +63,9 @@ class _SeparablePoint:
         gram, of_positives, of_all = X.centred_sums(
             [(n_columns, n_columns), (n_columns,), (n_columns,)], add
         )
+        return self._of_sums(gram, of_positives, of_all)
+
+    def _of_sums(self, gram: Array, of_positives: Array, of_all: Array) -> Array:
         cross = np.outer(of_positives, of_all - of_positives)
         return self._scale * (gram - cross - cross.T)
 

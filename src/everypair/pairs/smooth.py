@@ -20,10 +20,11 @@ from everypair._kernels import (
     box_moments,
     box_row_moments,
     box_slots,
+    csr_box_row_moments,
 )
-from everypair.matrix import Matrix
+from everypair.matrix import DenseMatrix, Matrix, SparseMatrix
 from everypair.pairs.boxes import PER_UNIT, TERMS, BoxKernel
-from everypair.pairs.point import EXACT, add_weighted_gram, fenchel_dual
+from everypair.pairs.point import EXACT, add_weighted_gram, fenchel_dual, weighted_gram
 from everypair.pairs.structure import Pairs
 from everypair.threads import over_rows
 
@@ -184,25 +185,43 @@ class SmoothPoint:
     def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
         """``X' diag(d) X - C - C'`` with ``C = Z_P' (table) Z_N``, Z the moments of rows."""
         n_coef = ROUGH_COEFFICIENTS if accuracy >= ROUGH_ACCURACY else COEFFICIENTS
-        n_columns = X.shape[1]
-        curvature, boxes, pairs = self._curvature, self.boxes, self.pairs
-
-        def add(rows: slice, block: Array, gram: Array, moments: Array) -> None:
-            box_row_moments(
-                block, rows.start, self.scores, pairs.weight, pairs.positive,
-                boxes.slots, PER_UNIT, moments,
-            )  # fmt: skip
-            add_weighted_gram(gram, block, curvature[rows])
-
-        gram, (of_negatives, of_positives) = X.centred_sums(
-            [(n_columns, n_columns), (2, boxes.ids.size, n_coef, n_columns)], add
-        )
+        n_columns, boxes = X.shape[1], self.boxes
+        shape = (2, boxes.ids.size, n_coef, n_columns)
+        if isinstance(X, SparseMatrix):
+            gram, (of_negatives, of_positives) = self._sparse_moments(X, shape)
+        else:
+            gram, (of_negatives, of_positives) = self._dense_moments(X, shape)
         fields = self.kernels.curvature.row_fields(
             boxes.ids, self.with_negatives, self.with_positives, of_negatives
         )
         flat = (-1, n_columns)
         cross = of_positives.reshape(flat).T @ fields.reshape(flat)
         return gram - cross - cross.T
+
+    def _dense_moments(self, X: DenseMatrix, shape: tuple[int, ...]) -> list[Array]:
+        """``X' diag(d) X`` and the rows' moments in one pass over X."""
+        boxes, pairs = self.boxes, self.pairs
+
+        def add(rows: slice, block: Array, gram: Array, moments: Array) -> None:
+            box_row_moments(
+                block, rows.start, self.scores, pairs.weight, pairs.positive,
+                boxes.slots, PER_UNIT, moments,
+            )  # fmt: skip
+            add_weighted_gram(gram, block, self._curvature[rows])
+
+        return X.centred_sums([(X.shape[1], X.shape[1]), shape], add)
+
+    def _sparse_moments(self, X: SparseMatrix, shape: tuple[int, ...]) -> list[Array]:
+        rows, boxes, pairs = X.rows_first, self.boxes, self.pairs
+        moments = rows.add_rows(
+            shape,
+            shape[2] * X.X.nnz,
+            lambda start, stop, out: csr_box_row_moments(
+                *rows.arrays, self.scores, pairs.weight, pairs.positive,
+                boxes.slots, PER_UNIT, start, stop, out,
+            ),
+        )  # fmt: skip
+        return [weighted_gram(rows, self._curvature), moments]
 
     def dual_value(self) -> float:
         return fenchel_dual(self.value(), self.scores, self.gradient())

@@ -17,12 +17,18 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair._kernels import auc_pairs, count_short, growing_sums, window_rows, window_sums
-from everypair.matrix import DenseMatrix, Matrix
+from everypair._kernels import (
+    auc_pairs,
+    count_short,
+    csr_window_cross,
+    growing_sums,
+    window_rows,
+    window_sums,
+)
+from everypair.matrix import DenseMatrix, Matrix, SparseMatrix
 from everypair.pairs.point import (
     EXACT,
     fenchel_dual,
-    hessian_by_products,
     refuse_unusable,
     weighted_gram,
 )
@@ -144,31 +150,20 @@ class _SortedPoint:
             out[side.target_rows] -= self._height * side.target_weights * others
         return out
 
-    def products(self, columns: Array) -> Array:
-        """``H v`` for each of some centred columns v."""
-        n_columns = columns.shape[1]
-        out, origin = self._curvature[:, None] * columns, np.zeros(n_columns)
-        for side, _ in self.order.sides:
-            low, high = self.window(side)
-            running, state = np.zeros(n_columns), np.zeros(2, dtype=np.intp)
-            sums = np.empty((side.target_rows.size, n_columns))
-            window_rows(
-                columns, origin, side.source_rows, side.source_weights,
-                low, high, 0, running, state, sums,
-            )  # fmt: skip
-            sums *= (self._height * side.target_weights)[:, None]
-            out[side.target_rows] -= sums
-        return out
-
     def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
         """``X' diag(d) X - C - C'``, C gathered from the side with the fewer targets.
 
-        The gathering takes rows of X in the order of their scores; of sparse X a few columns are
-        written out at a time instead.
+        The gathering takes rows of X in the order of their scores.
         """
-        if not isinstance(X, DenseMatrix):
-            return hessian_by_products(self, X)
         side = min((side for side, _ in self.order.sides), key=lambda s: s.target_rows.size)
+        if isinstance(X, SparseMatrix):
+            X = X.rows_first
+            cross = self._sparse_cross(X, side)
+        else:
+            cross = self._dense_cross(X, side)
+        return weighted_gram(X, self._curvature) - self._height * (cross + cross.T)
+
+    def _dense_cross(self, X: DenseMatrix, side: Side) -> Array:
         low, high = self.window(side)
         n_columns = X.shape[1]
         cross = np.zeros((n_columns, n_columns))
@@ -184,7 +179,15 @@ class _SortedPoint:
             targets *= self.pairs.weight[rows, None]
             with one_blas_thread():  # blocks this small are not worth waking another
                 cross += targets.T @ sums
-        return weighted_gram(X, self._curvature) - self._height * (cross + cross.T)
+        return cross
+
+    def _sparse_cross(self, X: SparseMatrix, side: Side) -> Array:
+        cross = np.zeros((X.shape[1], X.shape[1]))
+        csr_window_cross(
+            *X.arrays, side.target_rows, side.target_weights, side.source_rows,
+            side.source_weights, *self.window(side), cross,
+        )  # fmt: skip
+        return cross
 
     def dual_value(self) -> float:
         return fenchel_dual(self.value(), self.order.scores, self.gradient())

@@ -29,8 +29,8 @@ Array = NDArray[np.float64]
 
 SOLVERS: dict[str, Callable[..., Iterate]] = {"newton": newton, "newton-cg": newton_cg}
 
-NARROW = 200
-"""Columns up to which a dense Hessian is cheaper than its products."""
+NARROW, NARROW_SPARSE = 200, 300
+"""Columns up to which a whole Hessian is cheaper than its products, of dense and of sparse X."""
 
 RADII = 2.0 ** np.arange(-2, 9)
 """Lengths tried for the sigmoid, in lengths of the logistic solution."""
@@ -76,13 +76,16 @@ class Fit:
 
 def choose_solver(X: Matrix, loss: str, solver: str) -> str:
     """The solver that "auto" means; a request for one that cannot run is refused."""
-    whole_hessian = isinstance(X, DenseMatrix) and loss != "sigmoid"
+    by_rows = isinstance(X, DenseMatrix) or X.by_rows
+    whole_hessian = by_rows and loss != "sigmoid"
     if solver == "auto":
-        return "newton" if whole_hessian and X.shape[1] <= NARROW else "newton-cg"
+        narrow = NARROW if isinstance(X, DenseMatrix) else NARROW_SPARSE
+        return "newton" if whole_hessian and X.shape[1] <= narrow else "newton-cg"
     if solver == "newton" and not whole_hessian:
-        why = "the sigmoid loss is not convex" if loss == "sigmoid" else "X is sparse"
+        why = "the sigmoid loss is not convex" if loss == "sigmoid" else "X is stored by columns"
         raise ValueError(
-            f"solver='newton' cannot be used because {why}: use 'newton-cg' or 'auto'."
+            f"solver='newton' cannot be used because {why}: use 'newton-cg' or 'auto'"
+            + ("." if loss == "sigmoid" else ", or X.tocsr().")
         )
     return solver
 

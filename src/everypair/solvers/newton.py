@@ -1,4 +1,4 @@
-"""Newton's method with the whole Hessian X'HX: for dense X with few columns."""
+"""Newton's method with the whole Hessian X'HX: for X with few columns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from everypair.matrix import DenseMatrix
 from everypair.pairs.point import EXACT, usable
 from everypair.pairs.smooth import ROUGH_ACCURACY
 from everypair.solvers.objective import Iterate, Progress, Stop, too_large
@@ -40,7 +39,6 @@ class NewtonMatrix:
         del self._matrix
 
     def _scaled(self, now: Iterate, accuracy: float) -> None:
-        assert isinstance(now.objective.X, DenseMatrix)
         alpha = now.objective.alpha
         matrix = now.loss.hessian(now.objective.X, accuracy=accuracy)
         diagonal = np.einsum("jj->j", matrix)
