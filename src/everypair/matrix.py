@@ -44,9 +44,15 @@ class DenseMatrix:
         """What products whose last digits do not matter may use instead."""
         return self
 
-    def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Rows in float64, C order, with their place; views of X where X is that already."""
-        for rows in _slices(0, self.shape[0], self.block_rows):
+    def _pieces(self, start: int, stop: int, whole: bool = True) -> Iterator[tuple[slice, Array]]:
+        """The rows ``start:stop`` in float64, with their place.
+
+        ``whole``: in one piece, where BLAS can read X as it is; otherwise small blocks in C order.
+        """
+        if whole and self._whole:
+            yield slice(start, stop), self.X[start:stop]
+            return
+        for rows in _slices(start, stop, self.block_rows):
             yield rows, np.ascontiguousarray(self.X[rows], dtype=np.float64)
 
     @cached_property
@@ -79,28 +85,32 @@ class DenseMatrix:
 
     def dot(self, vector: Array) -> Array:
         """``X @ vector``."""
-        if self._whole:
-            return np.asarray(self.X @ vector)
         out = np.empty(self.shape[0])
-        for rows, block in self.blocks():
-            np.dot(block, vector, out=out[rows])
+
+        def part(start: int, stop: int) -> None:
+            for rows, block in self._pieces(start, stop):
+                np.dot(block, vector, out=out[rows])
+
+        over_rows(part, self.shape[0], self.X.size)
         return out
 
     def pull_back(self, weights: Array) -> Array:
         """``X.T @ weights``: from a gradient in score space to one in the coefficients."""
-        if self._whole:
-            return np.asarray(self.X.T @ weights)
-        out = np.zeros(self.shape[1])
-        for rows, block in self.blocks():
-            out += weights[rows] @ block
-        return out
+        return self._sum_over_rows(lambda rows, block: weights[rows] @ block)
 
     def pull_back_squares(self, weights: Array) -> Array:
         """``(X * X).T @ weights``."""
-        out = np.zeros(self.shape[1])
-        for rows, block in self.blocks():
-            out += weights[rows] @ (block * block)
-        return out
+        return self._sum_over_rows(lambda rows, block: weights[rows] @ (block * block), whole=False)
+
+    def _sum_over_rows(self, of: Callable[[slice, Array], Array], whole: bool = True) -> Array:
+        def part(start: int, stop: int) -> Array:
+            out = np.zeros(self.shape[1])
+            for rows, block in self._pieces(start, stop, whole):
+                out += of(rows, block)
+            return out
+
+        parts = over_rows(part, self.shape[0], self.X.size)
+        return np.asarray(sum(parts[1:], parts[0]))
 
     def take(self, rows: NDArray[np.intp]) -> DenseMatrix:
         return DenseMatrix(self.X[rows])

@@ -67,6 +67,24 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
+@contextmanager
+def own_threads() -> Iterator[None]:
+    """Threads of this library's own inside, as many as BLAS may have now, and BLAS on one.
+
+    A BLAS thread that has done its part spins for a while before it sleeps; a fit whose many
+    small products woke one would wait for its own threads to get a core.
+    """
+    with thread_limit(), one_blas_thread():
+        yield
+
+
+def _alone(work: Callable[[int, int], Result], start: int, stop: int) -> Result:
+    """One block of rows; what it splits in turn stays on its thread, or it would wait for
+    threads that wait for it."""
+    with thread_limit(1):
+        return work(start, stop)
+
+
 def over_rows(work: Callable[[int, int], Result], n_rows: int, operations: int) -> list[Result]:
     """``[work(start, stop), ...]`` over contiguous blocks of rows, one a thread.
 
@@ -80,11 +98,11 @@ def over_rows(work: Callable[[int, int], Result], n_rows: int, operations: int) 
     edges = [n_rows * k // n_blocks for k in range(n_blocks + 1)]
     others = [
         # In a copy of this thread's context each: floating-point error handling comes along.
-        _pool().submit(copy_context().run, work, edges[k], edges[k + 1])
+        _pool().submit(copy_context().run, _alone, work, edges[k], edges[k + 1])
         for k in range(1, n_blocks)
     ]
     # The calling thread takes the first block itself: one wake-up less.
-    return [work(0, edges[1]), *(other.result() for other in others)]
+    return [_alone(work, 0, edges[1]), *(other.result() for other in others)]
 
 
 @contextmanager

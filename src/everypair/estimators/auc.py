@@ -179,7 +179,7 @@ class AUCClassifier(LinearRanker):
             Non-negative. A pair weighs the product of its rows' weights.
         """
         from everypair.pairs import Pairs, auc
-        from everypair.threads import thread_limit
+        from everypair.threads import own_threads
 
         self._validate_params()
         start = self._start() if self.warm_start else None
@@ -189,7 +189,7 @@ class AUCClassifier(LinearRanker):
         pairs = Pairs.of(positive, sample_weight)
         for stale in {"dual_gap_", "gradient_norm_", "kkt_residual_"} & vars(self).keys():
             delattr(self, stale)
-        with thread_limit():
+        with own_threads():
             fit = self._minimise(X, pairs, start)
             self.train_auc_ = auc(pairs, fit.scores)
         self.objective_, self.n_iter_, self.history_ = float(fit.objective), fit.n_iter, fit.history

@@ -187,14 +187,14 @@ class MeasureSVM(KernelRanker):
         """
         from everypair.matrix import as_matrix
         from everypair.solvers.cutting_plane import cutting_plane
-        from everypair.threads import thread_limit
+        from everypair.threads import own_threads
 
         self._validate_params()
         X, positive, _ = self._validate_fit(X, y, None)
         measure = measure_of(self.measure, beta=self.beta, k=self.k, fpr=self.fpr)
         self._forget_fit()
         kernel = None if self.kernel == "linear" else self._training_kernel(X)
-        with thread_limit(), np.errstate(over="ignore", invalid="ignore"):
+        with own_threads(), np.errstate(over="ignore", invalid="ignore"):
             basis = None if kernel is None else self._factor(kernel, positive)
             fit = cutting_plane(
                 as_matrix(X if basis is None else basis.features),

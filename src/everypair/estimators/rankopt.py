@@ -64,12 +64,12 @@ class _SphereClimber(LinearRanker):
         """
         from everypair.matrix import as_matrix
         from everypair.pairs import Pairs, auc
-        from everypair.threads import thread_limit
+        from everypair.threads import own_threads
 
         self._validate_params()
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
         matrix, pairs = as_matrix(X), Pairs.of(positive, sample_weight)
-        with thread_limit(), np.errstate(over="ignore", invalid="ignore"):
+        with own_threads(), np.errstate(over="ignore", invalid="ignore"):
             positive_share = float(np.average(positive, weights=sample_weight))
             coef = self._climb(matrix, pairs, positive_share)
             scores = matrix.dot(coef)

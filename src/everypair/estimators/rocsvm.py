@@ -176,13 +176,13 @@ class ROCSVM(KernelRanker):
             Non-negative. A pair weighs the product of its rows' weights.
         """
         from everypair.pairs import Pairs, auc
-        from everypair.threads import thread_limit
+        from everypair.threads import own_threads, thread_limit
 
         self._validate_params()
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
         self._forget_fit()
         every_pair = Pairs.of(positive, sample_weight)
-        with thread_limit():
+        with own_threads() if self.kernel == "linear" else thread_limit():
             self._neighbors = int(self.n_neighbors) if self.pairs == "neighbors" else None
             pairs, total = self._pairs(X, positive, sample_weight, every_pair)
             alpha, worth = _penalty(float(self.C), float(self.margin), total)

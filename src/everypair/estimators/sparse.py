@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import nullcontext
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
@@ -122,11 +121,11 @@ def auc_path(
     from everypair.matrix import as_matrix
     from everypair.pairs import Pairs
     from everypair.solvers.path import SparseProblem, minimise_path
-    from everypair.threads import thread_limit
+    from everypair.threads import own_threads
 
     X, positive, sample_weight = AUCClassifier()._validate_fit(X, y, sample_weight)
     weights = check_penalty_weights(penalty_weights, X.shape[1])
-    with thread_limit():
+    with own_threads():
         problem = SparseProblem(
             as_matrix(X), Pairs.of(positive, sample_weight), loss, l1_ratio, weights
         )
@@ -289,7 +288,7 @@ class AUCClassifierCV(LinearRanker):
         from everypair.matrix import as_matrix
         from everypair.pairs import Pairs, auc
         from everypair.solvers.path import SparseProblem, minimise_path
-        from everypair.threads import thread_limit
+        from everypair.threads import own_threads
 
         self._validate_params()
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
@@ -306,7 +305,7 @@ class AUCClassifierCV(LinearRanker):
         )
         best, chosen = self._select(self.auc_path_)
         self.l1_ratio_, self.alpha_ = float(ratios[best]), float(self.alphas_[best, chosen])
-        with thread_limit():
+        with own_threads():
             problem = SparseProblem(matrix, pairs, self.loss, self.l1_ratio_, weights)
             columns = []
             fits = minimise_path(
@@ -350,7 +349,7 @@ class AUCClassifierCV(LinearRanker):
             for train, test in folds
         ]  # fmt: skip
         # BLAS keeps one thread while ours run side by side: its limit belongs to the process.
-        with one_blas_thread() if n_jobs > 1 else nullcontext():
+        with one_blas_thread():
             parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
             done = with_progress(parallel(tasks), len(tasks), "cross-validation", self.verbose)
             results = list(done)

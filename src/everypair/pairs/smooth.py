@@ -200,14 +200,14 @@ class SmoothPoint:
 
     def _dense_moments(self, X: DenseMatrix, shape: tuple[int, ...]) -> list[Array]:
         """``X' diag(d) X`` and the rows' moments in one pass over X."""
-        boxes, pairs = self.boxes, self.pairs
+        boxes, pairs, curvature = self.boxes, self.pairs, self._curvature
 
         def add(rows: slice, block: Array, gram: Array, moments: Array) -> None:
             box_row_moments(
                 block, rows.start, self.scores, pairs.weight, pairs.positive,
                 boxes.slots, PER_UNIT, moments,
             )  # fmt: skip
-            add_weighted_gram(gram, block, self._curvature[rows])
+            add_weighted_gram(gram, block, curvature[rows])
 
         return X.centred_sums([(X.shape[1], X.shape[1]), shape], add)
 

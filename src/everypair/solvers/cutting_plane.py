@@ -14,17 +14,15 @@ The bound and the gap are the same, the cuts are fewer.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.matrix import Matrix, SparseMatrix
+from everypair.matrix import Matrix
 from everypair.measures import Measure
 from everypair.solvers.planes import Planes, Problem
-from everypair.threads import one_blas_thread
 
 Array = NDArray[np.float64]
 
@@ -62,9 +60,7 @@ def cutting_plane(
     verbose: int = 0,
 ) -> MeasureFit:
     """Minimise ``1/2 |w|^2 + C slack(Xw)``; ``constant`` adds a feature that is 1 in each row."""
-    # With sparse X nothing large is left to BLAS: its threads would only wait for each other.
-    with one_blas_thread() if isinstance(X, SparseMatrix) else nullcontext():
-        return _cutting_plane(Problem(X, positive, measure, C, constant), tol, max_iter, verbose)
+    return _cutting_plane(Problem(X, positive, measure, C, constant), tol, max_iter, verbose)
 
 
 def _cutting_plane(problem: Problem, tol: float, max_iter: int, verbose: int) -> MeasureFit:
