@@ -107,6 +107,16 @@ def test_blas_has_one_thread_where_the_rows_are_split(pool, monkeypatch):
     assert set(seen) == {1}
 
 
+def test_a_split_inside_a_split_stays_on_its_thread():
+    """With as many threads as cores, all busy, an inner split would wait for ever."""
+
+    def outer(start, stop):
+        return sum(threads.over_rows(lambda lo, hi: hi - lo, stop - start, 10**9))
+
+    with threads.thread_limit(2):
+        assert sum(threads.over_rows(outer, 100, 10**9)) == 100
+
+
 def test_workers_of_joblib_share_the_cores():
     n_cores = joblib.cpu_count()
     allowed = Parallel(n_jobs=2)(delayed(threads.available_threads)() for _ in range(2))

@@ -61,21 +61,34 @@ class DenseMatrix:
         step = max(1, self.shape[0] // CENTRE_ROWS)
         return np.median(self.X[::step], axis=0).astype(np.float64)
 
+    @cached_property
+    def unit(self) -> Array:
+        """About the size of each column's distances from its centre, a power of two."""
+        step = max(1, self.shape[0] // CENTRE_ROWS)
+        largest = np.max(np.abs(self.X[::step] - self.centre), axis=0)
+        return np.where(largest > 0, np.exp2(np.frexp(largest)[1]), 1.0)
+
     def centred_sums(
-        self, shapes: Sequence[tuple[int, ...]], add: Callable[..., None]
+        self, shapes: Sequence[tuple[int, ...]], add: Callable[..., None], rough: bool = False
     ) -> list[Array]:
         """Arrays of these shapes after ``add(rows, block, *arrays)`` on each block of rows.
 
-        ``block`` holds ``X[rows] - centre`` and may be written over. The rows are shared out
-        over threads, each with arrays of its own, which are added up at the end.
+        ``block`` holds ``X[rows] - centre`` and may be written over; where ``rough``, it holds
+        ``(X[rows] - centre) / unit`` in single precision. The rows are shared out over threads,
+        each with arrays of its own, which are added up at the end.
         """
+        dtype = np.float32 if rough else np.float64
+        centre = self.centre.astype(self.X.dtype) if rough else self.centre
+        scale = (1 / self.unit).astype(dtype) if rough else None
 
         def part(start: int, stop: int) -> list[Array]:
             sums = [np.zeros(shape) for shape in shapes]
-            buffer = np.empty((min(self.block_rows, stop - start), self.shape[1]))
+            buffer = np.empty((min(self.block_rows, stop - start), self.shape[1]), dtype)
             for rows in _slices(start, stop, self.block_rows):
                 block = buffer[: rows.stop - rows.start]
-                np.subtract(self.X[rows], self.centre, out=block)
+                np.subtract(self.X[rows], centre, out=block, casting="same_kind")
+                if scale is not None:
+                    block *= scale
                 add(rows, block, *sums)
             return sums
 
@@ -89,7 +102,7 @@ class DenseMatrix:
 
         def part(start: int, stop: int) -> None:
             for rows, block in self._pieces(start, stop):
-                np.dot(block, vector, out=out[rows])
+                np.matmul(block, vector, out=out[rows])
 
         over_rows(part, self.shape[0], self.X.size)
         return out
@@ -141,12 +154,16 @@ class SparseMatrix:
 
         The centre is zero, which is near the rows of a sparse matrix.
         """
-        X = self.rows_first.X
+        data, indices, indptr = self.rows_first.arrays
 
         def part(start: int, stop: int) -> list[Array]:
             sums = [np.zeros(shape) for shape in shapes]
             for rows in _slices(start, stop, self.block_rows):
-                add(rows, X[rows].toarray().astype(np.float64, copy=False), *sums)
+                held = slice(indptr[rows.start], indptr[rows.stop])
+                ends = indptr[rows.start : rows.stop + 1] - held.start
+                shape = (rows.stop - rows.start, self.shape[1])
+                block = sparse.csr_array((data[held], indices[held], ends), shape=shape)
+                add(rows, block.toarray().astype(np.float64, copy=False), *sums)
             return sums
 
         with one_blas_thread():

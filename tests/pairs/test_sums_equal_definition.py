@@ -177,6 +177,19 @@ def test_rough_hessian_is_within_its_promise():
     assert 0 < np.max(np.abs(rough - exact)) <= ROUGH_ACCURACY * np.max(np.abs(exact))
 
 
+def test_rough_hessian_does_not_see_the_units_of_the_features():
+    """It works in single precision, whose range ends at 1e38 and whose squares at 1e19."""
+    rng = np.random.default_rng(1)
+    units = 10.0 ** np.array([-30, -4, 0, 4, 30])
+    plain = rng.standard_normal((2000, 5))
+    pairs, scores = Pairs.of(rng.random(2000) < 0.2), 3 * plain.sum(axis=1)
+    point = pair_point("logistic", pairs, scores)
+    exact = point.hessian(DenseMatrix(plain))
+    rough = point.hessian(DenseMatrix(units * (plain + 3)), accuracy=ROUGH_ACCURACY)
+    rough /= units * units[:, None]
+    np.testing.assert_allclose(rough, exact, rtol=0, atol=ROUGH_ACCURACY * np.max(np.abs(exact)))
+
+
 @pytest.mark.parametrize("case", [c for c in CASES if c not in ("sigmoid", "hinge")])
 def test_gradient_is_the_slope_of_the_value(case):
     rng = np.random.default_rng(2)

@@ -65,7 +65,7 @@ def fenchel_dual(value: float, scores: Array, gradient: Array) -> float:
 def add_weighted_gram(out: Array, rows: Array, weights: Array) -> None:
     """``out += rows' diag(weights) rows``; the rows are used up."""
     if weights.min() >= 0:
-        rows *= np.sqrt(weights)[:, None]
+        rows *= np.sqrt(weights).astype(rows.dtype)[:, None]
         out += rows.T @ rows  # one operand twice: BLAS does half the work
     else:
         out += rows.T @ (rows * weights[:, None])

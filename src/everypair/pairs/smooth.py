@@ -188,9 +188,10 @@ class SmoothPoint:
         n_columns, boxes = X.shape[1], self.boxes
         shape = (2, boxes.ids.size, n_coef, n_columns)
         if isinstance(X, SparseMatrix):
-            gram, (of_negatives, of_positives) = self._sparse_moments(X, shape)
+            gram, moments = self._sparse_moments(X, shape)
         else:
-            gram, (of_negatives, of_positives) = self._dense_moments(X, shape)
+            gram, moments = self._dense_moments(X, shape, rough=n_coef < COEFFICIENTS)
+        of_negatives, of_positives = moments
         fields = self.kernels.curvature.row_fields(
             boxes.ids, self.with_negatives, self.with_positives, of_negatives
         )
@@ -198,7 +199,7 @@ class SmoothPoint:
         cross = of_positives.reshape(flat).T @ fields.reshape(flat)
         return gram - cross - cross.T
 
-    def _dense_moments(self, X: DenseMatrix, shape: tuple[int, ...]) -> list[Array]:
+    def _dense_moments(self, X: DenseMatrix, shape: tuple[int, ...], rough: bool) -> list[Array]:
         """``X' diag(d) X`` and the rows' moments in one pass over X."""
         boxes, pairs, curvature = self.boxes, self.pairs, self._curvature
 
@@ -209,7 +210,11 @@ class SmoothPoint:
             )  # fmt: skip
             add_weighted_gram(gram, block, curvature[rows])
 
-        return X.centred_sums([(X.shape[1], X.shape[1]), shape], add)
+        gram, moments = X.centred_sums([(X.shape[1], X.shape[1]), shape], add, rough)
+        if rough:
+            gram *= X.unit * X.unit[:, None]
+            moments *= X.unit
+        return [gram, moments]
 
     def _sparse_moments(self, X: SparseMatrix, shape: tuple[int, ...]) -> list[Array]:
         rows, boxes, pairs = X.rows_first, self.boxes, self.pairs
