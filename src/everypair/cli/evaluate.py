@@ -94,11 +94,11 @@ def _labels_and_scores(
     from everypair.data.readers import SparseTable, read_chunks
 
     name = target or saved.target
-    keep = (name,) if weight is None else (name, weight)
+    keep = {name: "category"} | ({} if weight is None else {weight: "number"})
     if saved.kinds is None and weight is not None:
         raise DataError("svmlight has no named columns: leave out --weight.", source.path)
     labels, scores, weights, row = [], [], [], 0
-    for piece in read_chunks(source, saved.kinds, () if saved.kinds is None else keep):
+    for piece in read_chunks(source, saved.kinds, {} if saved.kinds is None else keep):
         if isinstance(piece, SparseTable):
             texts, X = label_texts(piece.label), piece.X
         else:

@@ -93,7 +93,7 @@ def _scored(
     if id is not None and saved.kinds is None:
         raise DataError("svmlight has no named columns: leave out --id.", source.path)
     labels = pa.array([saved.negative, saved.positive])
-    for piece in read_chunks(source, saved.kinds, () if id is None else (id,)):
+    for piece in read_chunks(source, saved.kinds, {} if id is None else {id: "category"}):
         X = piece.X if isinstance(piece, SparseTable) else piece
         scores = saved.score(X)
         above = scores > 0
