@@ -35,6 +35,7 @@ OUR_TYPES = frozenset(
         "everypair.estimators.auc.AUCClassifier",
         "everypair.estimators.cpauc.CPAUC",
         "everypair.estimators.measure_svm.MeasureSVM",
+        "everypair.estimators.rankboost.RankBoost",
         "everypair.estimators.rankopt.RadiusRow",
         "everypair.estimators.rankopt.RankOpt",
         "everypair.estimators.rls_cv.AUCRLSCV",

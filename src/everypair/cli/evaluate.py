@@ -35,6 +35,7 @@ def evaluate(
     from everypair.data.readers import Source
     from everypair.metrics import auc_confidence_interval, prbep
     from everypair.model_files import load_model
+    from everypair.wording import counted
 
     saved = load_model(model)
     source = Source(data, format, delimiter, encoding)
@@ -47,7 +48,7 @@ def evaluate(
             )
         found = auc_confidence_interval(y, scores, sample_weight=weights)
     if n_missing:
-        say(f"note: {n_missing} rows without a label are left out.", quiet or json)
+        say(f"note: left out: {counted(n_missing, 'row')} without a label.", quiet or json)
     above = scores > 0
     table = {
         "true_positives": int((above & y).sum()),
@@ -73,7 +74,7 @@ def evaluate(
         print_json(content)
         return
     print(
-        f"{data.name}: {y.size} rows, {int(y.sum())} with {target or saved.target} = "
+        f"{data.name}: {counted(y.size, 'row')}, {int(y.sum())} with {target or saved.target} = "
         f"{saved.positive}\nAUC {found.auc:.3f}, 95% interval {found.low:.3f} - {found.high:.3f}"
     )
     print_table(

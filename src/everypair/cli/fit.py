@@ -52,6 +52,7 @@ def fit(
     from everypair.metrics.cross_val import scores_of
     from everypair.model_files import SavedModel, check_writable, save_model
     from everypair.tables import encoder_for
+    from everypair.wording import counted
 
     if method != "auto" and method not in CANDIDATES:
         raise ValueError(f"there is no method {method!r}: use auto, {', '.join(CANDIDATES)}.")
@@ -116,8 +117,9 @@ def fit(
     elif not quiet:
         settings = ", ".join(f"{k} = {v:g}" for k, v in model.settings.items())
         print(
-            f"{model.method}{f' ({settings})' if settings else ''}: {model.n_rows} rows, "
-            f"{model.n_positive} positive, {X.shape[1]} features; AUC {train_auc:.3f} on the "
+            f"{model.method}{f' ({settings})' if settings else ''}: "
+            f"{counted(model.n_rows, 'row')}, {model.n_positive} positive, "
+            f"{counted(X.shape[1], 'feature')}; AUC {train_auc:.3f} on the "
             f"training rows\nread {spent[0]:.1f} s, encoded {spent[1]:.1f} s, fitted "
             f"{spent[2]:.1f} s; written to {output}"
         )

@@ -23,9 +23,32 @@ import typer
 
 from everypair.data.problems import DataError
 
+NAME = "everypair"
 FAULT, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def exit_code(call: Callable[[], Any]) -> int:
+    """Call the parser of the command line: its complaints are one line as well."""
+    try:
+        code = call()
+        sys.stdout.flush()
+        return int(code or 0)
+    except (BrokenPipeError, SystemExit) as trouble:
+        # The reader of our output has seen enough; rich and click make an exit of it.
+        if isinstance(trouble, SystemExit) and not isinstance(trouble.__context__, BrokenPipeError):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as trouble:
+        if not hasattr(trouble, "format_message"):  # the parser's own kind
+            raise
+        context = getattr(trouble, "ctx", None)
+        command = NAME if context is None else context.command_path
+        text = trouble.format_message()
+        _say(f"{text[:1].lower()}{text[1:]} ({command} --help says more)")
+        return BAD_INPUT
 
 
 def guarded(command: Command) -> Command:
@@ -43,9 +66,8 @@ def guarded(command: Command) -> Command:
             # Arrow sends itself the signal once more after it has raised; by now it may.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             _leave("interrupted.", INTERRUPTED, options)
-        except BrokenPipeError:  # the reader of our output has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(0) from None
+        except BrokenPipeError:
+            raise  # `exit_code` sees to it
         except (DataError, ValueError) as trouble:
             _leave(str(trouble), BAD_INPUT, options)
         except ModuleNotFoundError as trouble:
@@ -76,8 +98,12 @@ def _interrupt(number: int, frame: Any) -> NoReturn:
 def _leave(message: str, code: int, options: dict[str, Any]) -> NoReturn:
     if options.get("debug"):
         traceback.print_exc()
-    print(f"everypair: {' '.join(message.split())}", file=sys.stderr)
+    _say(message)
     raise typer.Exit(code) from None
+
+
+def _say(message: str) -> None:
+    print(f"{NAME}: {' '.join(message.split())}", file=sys.stderr)
 
 
 @contextmanager

@@ -30,8 +30,16 @@ Format = Annotated[
         "--format", help="csv, tsv, parquet, feather, svmlight or arff. Default: by the ending."
     ),
 ]
+
+
+def _tab(typed: str | None) -> str | None:
+    """A shell passes a backslash and a t on as they are."""
+    return "\t" if typed == r"\t" else typed
+
+
 Delimiter = Annotated[
-    str | None, typer.Option(help="Of CSV. Default: the one that the first lines agree on.")
+    str | None,
+    typer.Option(callback=_tab, help="Of CSV. Default: the one that the first lines agree on."),
 ]
 Encoding = Annotated[str, typer.Option(help="Of text files, such as latin-1.")]
 Seed = Annotated[int, typer.Option(help="Of the random folds and samples.")]

@@ -35,12 +35,12 @@ def path(
     """The L1 path over every pair, with the cross-validated AUC of each step."""
     import numpy as np
 
-    from everypair import AUCClassifierCV, auc_path
     from everypair.cli.inputs import load_labelled
-    from everypair.comparison.search import inner_splits
+    from everypair.comparison.path import l1_path
     from everypair.data.readers import Source
     from everypair.model_files import check_writable, written_whole
     from everypair.tables import encoder_for
+    from everypair.wording import counted
 
     if output is not None:
         check_writable(output)
@@ -52,15 +52,11 @@ def path(
     with naming(data):
         encoder = encoder_for(rows.X).fit(rows.X)
         X = encoder.transform(rows.X)
-        splits = inner_splits(rows.y, rows.groups, seed)
+        found = l1_path(X, rows.y, rows.weight, rows.groups, seed, steps)
+    if not found.converged:
+        say("note: some steps stopped before their tolerance was reached.", quiet or json)
     names = [str(name) for name in encoder.get_feature_names_out()]
-    search = AUCClassifierCV(
-        n_alphas=steps, eps=1e-2, cv=splits, tol=1e-4, selection="one_standard_error"
-    )
-    search.fit(X, rows.y, sample_weight=rows.weight)
-    found = auc_path(X, rows.y, alphas=search.alphas_[0], sample_weight=rows.weight, tol=1e-4)
-    areas = search.auc_path_[0].mean(axis=1)
-    chosen = int(np.argmin(np.abs(found.alphas - search.alpha_)))
+    chosen = found.chosen
     entered = [
         np.flatnonzero((found.coefs[:, k] != 0) & ~found.coefs[:, :k].any(axis=1)).tolist()
         for k in range(steps)
@@ -78,7 +74,7 @@ def path(
             {
                 "alpha": float(found.alphas[k]),
                 "n_features": int(found.n_nonzero[k]),
-                "cv_auc": float(areas[k]),
+                "cv_auc": float(found.areas[k]),
                 "entered": [names[j] for j in entered[k]],
             }
             for k in range(steps)
@@ -95,15 +91,16 @@ def path(
         [
             f"{found.alphas[k]:.3g}",
             str(found.n_nonzero[k]),
-            number(float(areas[k])),
+            number(float(found.areas[k])),
             _listed([names[j] for j in entered[k]]),
         ]
         for k in range(steps)
     ]
     print_table(["alpha", "features", "AUC (3 folds)", "enter"], table, left=(3,), bold=[chosen])
     print(
-        f"Chosen: alpha = {found.alphas[chosen]:.3g} with {found.n_nonzero[chosen]} features, the "
-        "fewest within one standard error of the best."
+        f"Chosen: alpha = {found.alphas[chosen]:.3g} with "
+        f"{counted(int(found.n_nonzero[chosen]), 'feature')}, the fewest within one standard "
+        "error of the best."
     )
 
 
