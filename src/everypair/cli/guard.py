@@ -80,7 +80,11 @@ def guarded(command: Command) -> Command:
             where = f"{trouble.filename}: " if trouble.filename else ""
             _leave(f"{where}{trouble.strerror or trouble}.", BAD_INPUT, options)
         except MemoryError as trouble:
-            _leave(f"the memory is not enough ({trouble}).", FAULT, options)
+            _leave(
+                f"the memory is not enough for this table ({trouble}): give fewer rows or columns.",
+                BAD_INPUT,
+                options,
+            )
         except Exception as trouble:
             kind = type(trouble).__name__
             _leave(f"unexpected {kind}: {trouble} (--debug shows where).", FAULT, options)

@@ -215,11 +215,23 @@ def _read_columns(source: Source) -> pa.Table:
                 import pyarrow.parquet as pq
 
                 return _without_index(pq.ParquetFile(where).read())
-            from pyarrow import feather
-
-            return _without_index(feather.read_table(where))
+            return _without_index(_read_feather(where))
         except (pa.ArrowInvalid, OSError) as trouble:
             raise _not_of_format(source, trouble) from trouble
+
+
+def _read_feather(where: Any) -> pa.Table:
+    """Arrow's file format, the older Feather V1, or a stream of Arrow under the same ending."""
+    import pyarrow as pa
+    from pyarrow import feather
+
+    try:
+        return feather.read_table(where)
+    except pa.ArrowInvalid:
+        if not isinstance(where, str):
+            where.seek(0)
+        with pa.ipc.open_stream(where if not isinstance(where, str) else pa.OSFile(where)) as file:
+            return file.read_all()
 
 
 def _without_index(table: pa.Table) -> pa.Table:
@@ -258,9 +270,7 @@ def _column_chunks(source: Source) -> Iterator[pa.Table]:
     import pyarrow as pa
 
     if source.kind == "arff" or source.compressed:
-        table = read(source)
-        for start in range(0, table.num_rows, CHUNK_ROWS):
-            yield table.slice(start, CHUNK_ROWS)
+        yield from _slices(read(source))
         return
     source.check_exists()
     try:
@@ -270,11 +280,24 @@ def _column_chunks(source: Source) -> Iterator[pa.Table]:
             for batch in pq.ParquetFile(str(source.path)).iter_batches(CHUNK_ROWS):
                 yield pa.Table.from_batches([batch])
             return
+        if not _is_arrow_file(source.path):
+            yield from _slices(read(source))
+            return
         with pa.memory_map(str(source.path)) as file, pa.ipc.open_file(file) as batches:
             for k in range(batches.num_record_batches):
                 yield pa.Table.from_batches([batches.get_batch(k)])
     except (pa.ArrowInvalid, OSError) as trouble:
         raise _not_of_format(source, trouble) from trouble
+
+
+def _slices(table: pa.Table) -> Iterator[pa.Table]:
+    for start in range(0, table.num_rows, CHUNK_ROWS):
+        yield table.slice(start, CHUNK_ROWS)
+
+
+def _is_arrow_file(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(6) == b"ARROW1"
 
 
 def _not_of_format(source: Source, trouble: Exception) -> DataError:
