@@ -301,6 +301,12 @@ def encoder_for(X: Any) -> TableEncoder | SparseEncoder:
     return SparseEncoder() if sparse.issparse(X) else TableEncoder()
 
 
+def unused(encoder: TableEncoder | SparseEncoder, most: int = 20) -> list[str]:
+    """A sentence for each column (of the first ones) that the encoder leaves out."""
+    dropped = list(getattr(encoder, "dropped_", {}).items())[:most]
+    return [f"column {name!r} is not used: {why}." for name, why in dropped]
+
+
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     return X[rows] if sparse.issparse(X) else X.take(rows)
 

@@ -21,6 +21,7 @@ from typing import Any, NoReturn, TypeVar
 
 import typer
 
+from everypair.cli import options as opt
 from everypair.data.problems import DataError
 
 NAME = "everypair"
@@ -53,13 +54,14 @@ def exit_code(call: Callable[[], Any]) -> int:
 
 def guarded(command: Command) -> Command:
     """The command with its failures turned into one line on stderr and an exit code."""
+    spread = opt.spread(command)
 
-    @functools.wraps(command)
+    @functools.wraps(spread)
     def run(*args: Any, **options: Any) -> Any:
         main = threading.current_thread() is threading.main_thread()
         before = signal.signal(signal.SIGTERM, _interrupt) if main else None
         try:
-            return command(*args, **options)
+            return spread(*args, **options)
         except typer.Exit:
             raise
         except KeyboardInterrupt:

@@ -9,52 +9,42 @@ import typer
 
 from everypair.cli import options as opt
 from everypair.cli.guard import guarded, naming
-from everypair.cli.show import number, print_json, print_table, say
+from everypair.cli.show import number, print_json, print_table
 
 
 @guarded
 def path(
     data: opt.Data,
-    target: opt.Target = None,
-    positive: opt.Positive = None,
-    weight: opt.Weight = None,
-    group: opt.Group = None,
-    drop: opt.Drop = None,
+    *,
+    columns: opt.Columns,
     steps: Annotated[int, typer.Option(min=2, help="How many penalties.")] = 20,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write all coefficients to this CSV.")
     ] = None,
     seed: opt.Seed = 0,
-    format: opt.Format = None,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = "utf-8",
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+    reading: opt.Reading,
+    show: opt.Show,
 ) -> None:
     """The L1 path over every pair, with the cross-validated AUC of each step."""
     import numpy as np
 
     from everypair.cli.inputs import load_labelled
     from everypair.comparison.path import l1_path
-    from everypair.data.readers import Source
     from everypair.model_files import check_writable, written_whole
-    from everypair.tables import encoder_for
+    from everypair.tables import encoder_for, unused
     from everypair.wording import counted
 
     if output is not None:
         check_writable(output)
-    rows = load_labelled(
-        Source(data, format, delimiter, encoding), target, positive, weight, group, drop
-    )
-    for note in rows.notes:
-        say(f"note: {note}", quiet or json)
+    rows = load_labelled(reading.of(data), columns)
     with naming(data):
         encoder = encoder_for(rows.X).fit(rows.X)
         X = encoder.transform(rows.X)
+        for note in (*rows.notes, *unused(encoder)):
+            show.note(note)
         found = l1_path(X, rows.y, rows.weight, rows.groups, seed, steps)
     if not found.converged:
-        say("note: some steps stopped before their tolerance was reached.", quiet or json)
+        show.note("some steps stopped before their tolerance was reached.")
     names = [str(name) for name in encoder.get_feature_names_out()]
     chosen = found.chosen
     entered = [
@@ -65,11 +55,11 @@ def path(
         import pyarrow as pa
         from pyarrow import csv
 
-        columns: dict[str, Any] = {"feature": names}
-        columns |= {f"{alpha:.6g}": found.coefs[:, k] for k, alpha in enumerate(found.alphas)}
+        written: dict[str, Any] = {"feature": names}
+        written |= {f"{alpha:.6g}": found.coefs[:, k] for k, alpha in enumerate(found.alphas)}
         with written_whole(output) as file:
-            csv.write_csv(pa.table(columns), file)
-    if json:
+            csv.write_csv(pa.table(written), file)
+    if show.json:
         path_steps = [
             {
                 "alpha": float(found.alphas[k]),

@@ -12,7 +12,7 @@ import typer
 
 from everypair.cli import options as opt
 from everypair.cli.guard import guarded, naming
-from everypair.cli.show import print_json, say
+from everypair.cli.show import print_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 def score(
     model: opt.ModelFile,
     data: opt.Data,
+    *,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="CSV to write. Default: standard output.")
     ] = None,
@@ -34,22 +35,17 @@ def score(
     id: Annotated[
         str | None, typer.Option(help="Column to name the rows by. Default: the row's number.")
     ] = None,
-    format: opt.Format = None,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = "utf-8",
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+    reading: opt.Reading,
+    show: opt.Show,
 ) -> None:
     """Score the rows of a table: the higher, the more likely positive."""
-    from everypair.data.readers import Source
     from everypair.model_files import load_model
     from everypair.wording import counted
 
-    if json and output is None:
+    if show.json and output is None:
         raise ValueError("--json prints a summary: say where the scores go with -o FILE.")
     saved = load_model(model)
-    source = Source(data, format, delimiter, encoding)
+    source = reading.of(data)
     tally: dict[str, Any] = {"rows": 0, "positive": 0, "unseen": {}}
     with naming(data), _output(output) as file:
         pieces = _scored(saved, source, id, tally)
@@ -57,10 +53,9 @@ def score(
             pieces = iter([_highest(pieces, top)])
         _write(pieces, file)
     for column, count in tally["unseen"].items():
-        say(
-            f"note: column {column!r} has {counted(count, 'value')} not seen in training, "
-            "taken for none of the known ones.",
-            quiet or json,
+        show.note(
+            f"column {column!r} has {counted(count, 'value')} not seen in training, "
+            "taken for none of the known ones."
         )
     summary = {
         "model": str(model),
@@ -71,13 +66,12 @@ def score(
         "positive": saved.positive,
         "unseen": tally["unseen"],
     }
-    if json:
+    if show.json:
         print_json(summary)
     elif output is not None:
-        say(
+        show.say(
             f"{counted(tally['rows'], 'row')} scored, {tally['positive']} of them predicted "
-            f"{saved.positive}; written to {output}",
-            quiet,
+            f"{saved.positive}; written to {output}"
         )
 
 

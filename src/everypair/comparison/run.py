@@ -18,7 +18,7 @@ from everypair.comparison.models import Candidate, candidates_of
 from everypair.comparison.path import l1_path
 from everypair.comparison.result import Comparison, ModelResult, PathSummary
 from everypair.comparison.search import Fitted, fit_candidate, splits_of
-from everypair.tables import arrow_table, encoder_for, take_rows
+from everypair.tables import arrow_table, encoder_for, take_rows, unused
 from everypair.wording import counted
 
 Array = NDArray[np.float64]
@@ -115,8 +115,7 @@ def compare_models(
         notify(candidate.name)
         results.append(_result(candidate, tallies[candidate.name], final, names, y, weight, group))
     results, best_baseline = _against_baseline(results, 1 / n_folds)
-    dropped = getattr(encoder, "dropped_", {})
-    remarks = [f"column {name!r} is not used: {why}." for name, why in list(dropped.items())[:20]]
+    remarks = unused(encoder)
     for candidate in candidates:
         said = dict.fromkeys(tallies[candidate.name].remarks)
         remarks += [f"{candidate.name} {remark}." for remark in said]
