@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 Data = Annotated[Path, typer.Argument(help="Table: CSV, TSV, Parquet, Feather, ARFF or svmlight.")]
 ModelFile = Annotated[Path, typer.Argument(help="Model written by `everypair fit`.")]
 Weight = Annotated[str | None, typer.Option(help="Column of row weights, not negative.")]
-Seed = Annotated[int, typer.Option(help="Of the random folds and samples.")]
+Seed = Annotated[
+    int, typer.Option(min=0, max=2**32 - 1000, help="Of the random folds and samples.")
+]
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def fit_candidate(
     from scipy import sparse
 
     if sparse.issparse(X) and not candidate.sparse:
-        raise ValueError("it takes dense rows only, and these would not fit in memory as such.")
+        raise ValueError("it takes dense rows only, and these are sparse.")
     remarks = []
     if candidate.max_rows is not None and y.size > candidate.max_rows:
         rows = stratified_sample(y, candidate.max_rows, seed)

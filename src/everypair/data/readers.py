@@ -335,7 +335,7 @@ def check_present(wanted: list[str], names: list[str], path: Path) -> None:
 
         near = [name for name in names if name.lower() == missing[0].lower()]
         near += difflib.get_close_matches(missing[0], names[:1000], 1)
-        few = ", ".join(repr(name) for name in names[:8]) + (", ..." if len(names) > 8 else "")
+        few = ", ".join(repr(name[:40]) for name in names[:8]) + ", ..." * (len(names) > 8)
         hint = f"did you mean {near[0]!r}?" if near else f"it has {few}."
         if not near and any(is_number(name) for name in names):
             hint = f"{hint[:-1]}; if that is data, put a line of names above it."
