@@ -38,16 +38,13 @@ class Result(NamedTuple):
 @pytest.fixture
 def run(capsys):
     """The command run inside the test's own process."""
-    from everypair.cli.app import app
+    from everypair.cli.app import main
 
     def call(*arguments):
         capsys.readouterr()
-        code = 0
-        try:
-            app([str(argument) for argument in arguments], prog_name="everypair")
-        except SystemExit as leaving:
-            code = int(leaving.code or 0)
-        return Result(code, *capsys.readouterr())
+        with pytest.raises(SystemExit) as leaving:
+            main([str(argument) for argument in arguments])
+        return Result(int(leaving.value.code or 0), *capsys.readouterr())
 
     return call
 
@@ -62,10 +59,10 @@ def mixed(tmp_path_factory):
 @pytest.fixture(scope="session")
 def model(mixed):
     """A model file of the mixed table."""
-    from everypair.cli.app import app
+    from everypair.cli.app import main
 
     path = mixed.parent / "model.skops"
     with pytest.raises(SystemExit) as leaving:
-        app(["fit", str(mixed), "-t", "churn", "-o", str(path), "--method", "auc", "--quiet"])
+        main(["fit", str(mixed), "-t", "churn", "-o", str(path), "--method", "auc", "--quiet"])
     assert not leaving.value.code
     return path

@@ -99,6 +99,37 @@ def test_another_format_version_is_named(tmp_path):
         load_model(tmp_path / "new.skops")
 
 
+CHANGES = {
+    "a word for a number": {"used_kinds_": np.array(["category", "number", "category"])},
+    "a number for a word": {"used_kinds_": np.array(["number"] * 3)},
+    "no kind at all": {"used_kinds_": np.array(["number", "jazz", "category"])},
+    "too few kinds": {"used_kinds_": np.array(["number"])},
+    "kinds of another type": {"used_kinds_": 7},
+    "too few means": {"mean_": np.zeros(1)},
+    "a category too many": {"categories_": {"c": ["u", "v", "w", "x"]}},
+    "a part that is missing": {"scale_": None},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_an_encoder_whose_parts_do_not_fit_is_refused(change, tmp_path):
+    model = saved_model("auc-rls")
+    for name, value in CHANGES[change].items():
+        setattr(model.encoder, name, value)
+    save_model(model, tmp_path / "m.skops")
+    with pytest.raises(DataError, match=r"m\.skops: the model file was changed"):
+        load_model(tmp_path / "m.skops")
+
+
+@pytest.mark.filterwarnings("error")
+def test_scores_that_overflow_are_refused_by_the_features_name():
+    model = saved_model("auc-rls")
+    model.estimator.coef_ = model.estimator.coef_ * 1e10
+    table = {"x": [1e305], "z": [0.0], "c": ["u"]}
+    with pytest.raises(DataError, match="column 'x': some values are too large"):
+        model.score(table)
+
+
 class Ran(Exception):
     pass
 

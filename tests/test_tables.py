@@ -136,3 +136,47 @@ def test_polars_frames_are_tables():
     frame = polars.DataFrame(columns)
     theirs = TableEncoder().fit(frame).transform(frame)
     np.testing.assert_array_equal(ours, theirs)
+
+
+def test_features_of_equal_names_are_told_apart():
+    table = {
+        "job": ["a", "b"] * 10,
+        "job=a": np.arange(20.0),
+        "x": [None, 1.0] * 10,
+        "x is missing": np.arange(20.0),
+        "c": ["(other)", "d"] * 9 + ["rare", "e"],
+    }
+    encoder = TableEncoder().fit(table)
+    names = encoder.get_feature_names_out().tolist()
+    assert len(set(names)) == len(names) == encoder.transform(table).shape[1]
+    assert {"'job=a'", "'job'='a'", "job=b", "'x is missing'", "'x' is missing"} <= set(names)
+    assert {"'c'='(other)'", "'c'=(other)"} <= set(names)
+
+
+def test_parts_of_a_date_are_not_taken_for_columns_of_that_name():
+    days = pd.date_range("2020-01-01", periods=20)
+    hours = np.arange(20.0)
+    table = pd.DataFrame({"since": days, "since: hour": hours})
+    encoder = TableEncoder().fit(table)
+    place = encoder.get_feature_names_out().tolist().index("since: hour")
+    expected = (hours - hours.mean()) / hours.std()
+    np.testing.assert_allclose(encoder.transform(table)[:, place], expected, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [1e308, 1e200])
+def test_numbers_that_overflow_are_refused_by_the_columns_name(size):
+    with pytest.raises(DataError, match="column 'h': some values are too large"):
+        TableEncoder().fit({"x": [1.0, 2.0, 3.0], "h": [size, -size, 1.0]})
+    encoder = TableEncoder().fit({"h": [0.001, 0.002, 0.003]})
+    with pytest.raises(DataError, match="column 'h': some values are too large"):
+        encoder.transform({"h": [1.7e308]})
+    X = sparse.csr_matrix([[0, 1e-200], [1, 2e-200]])
+    with pytest.raises(DataError, match="column '1': some values are too large"):
+        SparseEncoder().fit(X).transform(sparse.csr_matrix([[0, size]]))
+
+
+def test_column_of_another_type_is_refused_by_name():
+    encoder = TableEncoder().fit({"job": ["a", "b"] * 5, "x": np.arange(10.0)})
+    with pytest.raises(DataError, match="column 'job': this column was a category in training"):
+        encoder.transform({"job": [{"a": 1}], "x": [1.0]})

@@ -35,6 +35,7 @@ OUR_TYPES = frozenset(
         "everypair.estimators.auc.AUCClassifier",
         "everypair.estimators.cpauc.CPAUC",
         "everypair.estimators.measure_svm.MeasureSVM",
+        "everypair.estimators.rankboost.RankBoost",
         "everypair.estimators.rankopt.RadiusRow",
         "everypair.estimators.rankopt.RankOpt",
         "everypair.estimators.rls_cv.AUCRLSCV",
@@ -89,7 +90,16 @@ class SavedModel:
         """Scores of a table's (or CSR matrix') rows: above zero is predicted positive."""
         from everypair.metrics.cross_val import scores_of
 
-        return scores_of(self.estimator, self.encoder.transform(X))
+        encoded = self.encoder.transform(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = scores_of(self.estimator, encoded)
+        strange = np.flatnonzero(~np.isfinite(scores))
+        if strange.size:
+            from everypair.columns import TOO_LARGE
+
+            largest = int(abs(encoded[strange[0]]).argmax())
+            raise DataError(TOO_LARGE, column=self.features()[largest])
+        return scores
 
 
 def save_model(model: SavedModel, path: str | Path) -> None:
@@ -183,8 +193,29 @@ def _check_types(saved: SavedModel, path: Path) -> None:
         and isinstance(saved.settings, dict)
         and isinstance(saved.versions, dict)
     )
-    if not (whole and _trees_are_trees(saved.estimator)):
+    if not (whole and _trees_are_trees(saved.estimator) and _can_score(saved)):
         raise DataError("the model file was changed: its parts are not those of a model.", path)
+
+
+def _can_score(saved: SavedModel) -> bool:
+    """Does a row in which everything is missing get a score?"""
+    import pyarrow as pa
+    from scipy import sparse
+
+    from everypair.columns import ARROW_KINDS
+
+    try:
+        if saved.kinds is None:
+            row: Any = sparse.csr_matrix((1, saved.encoder.scale_.size))
+        else:
+            words = {name for name, kind in saved.kinds.items() if kind == "category"}
+            if words != set(saved.encoder.categories_):
+                return False
+            types = {k: pa.type_for_alias(ARROW_KINDS[v]) for k, v in saved.kinds.items()}
+            row = pa.table({name: pa.nulls(1, of) for name, of in types.items()})
+        return bool(saved.features() and np.isfinite(saved.score(row)).all())
+    except Exception:  # whatever parts that do not fit together make numpy say
+        return False
 
 
 def _trees_are_trees(estimator: Any) -> bool:

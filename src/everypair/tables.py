@@ -12,7 +12,8 @@ only, mostly zero: each column is divided by its largest size, which leaves zero
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -21,6 +22,15 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from everypair.columns import (
+    TOO_LARGE,
+    centre,
+    kind_of,
+    not_too_large,
+    number_parts,
+    varies,
+    words_of,
+)
 from everypair.data.problems import DataError
 
 if TYPE_CHECKING:
@@ -28,21 +38,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-ARROW_KINDS = {
-    "number": "float64",
-    "category": "string",
-    "boolean": "bool",
-    "date": "timestamp[us]",
-}
-"""How a column of each kind is read from a file of text."""
-
-TEXT_SHARE, TEXT_LEAST = 0.5, 50
-"""Text: more distinct values than this, and than this share of the rows."""
-
 DENSE_FEATURES, DENSE_SHARE = 500, 0.25
 """A matrix of more features than this is sparse when fewer than this share are not zero."""
-
-DAY = 86_400_000_000  # in the microseconds of Arrow's timestamps
 
 
 def arrow_table(X: Any) -> pa.Table:
@@ -54,30 +51,6 @@ def arrow_table(X: Any) -> pa.Table:
         if pa.types.is_string_view(field.type) or pa.types.is_large_string(field.type):
             table = table.set_column(k, field.name, table.column(k).cast(pa.string()))
     return table
-
-
-def kind_of(column: pa.ChunkedArray) -> str:
-    """``number``, ``boolean``, ``date``, ``category``, ``text``, ``constant`` or ``other``."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    t = column.type
-    if pa.types.is_dictionary(t):
-        column = column.cast(t.value_type)
-        t = column.type
-    if pa.types.is_null(t):
-        return "constant"
-    if pa.types.is_boolean(t):
-        return "boolean"
-    if pa.types.is_integer(t) or pa.types.is_floating(t) or pa.types.is_decimal(t):
-        return "number"
-    if pa.types.is_date(t) or pa.types.is_timestamp(t):
-        return "date"
-    if pa.types.is_string(t) or pa.types.is_large_string(t) or pa.types.is_string_view(t):
-        distinct = pc.count_distinct(column).as_py()
-        known = len(column) - column.null_count
-        return "text" if distinct > max(TEXT_LEAST, TEXT_SHARE * known) else "category"
-    return "other"
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -112,6 +85,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Self:
         table = arrow_table(X)
+        taken = set(table.column_names)
         kinds: dict[str, str] = {}
         dropped: dict[str, str] = {}
         numbers: list[tuple[str, float, float, float, bool]] = []
@@ -125,9 +99,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 why = self._learn_categories(name, column)
             elif not why:
                 learnt = [
-                    (part, *_centre(values))
-                    for part, values in _number_parts(name, column, kind)
-                    if _varies(values)
+                    (part, *centre(values, name))
+                    for part, values in number_parts(name, column, kind, taken)
+                    if varies(values)
                 ]
                 numbers += learnt
                 why = "" if learnt else "it has one value only"
@@ -159,7 +133,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _learn_categories(self, name: str, column: pa.ChunkedArray) -> str:
         import pyarrow.compute as pc
 
-        counts = pc.value_counts(_text(column)).to_pylist()
+        counts = pc.value_counts(words_of(column, name)).to_pylist()
         known = [(c["counts"], c["values"]) for c in counts if c["values"] is not None]
         missing = len(column) > sum(count for count, _ in known)
         if len(known) + missing < 2:
@@ -194,10 +168,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         n_dense = n_numbers + flags.size
         out = np.zeros((n_rows, n_dense if self.sparse_ else self._n_features))
         place = 0
-        for part, values in self._number_columns(table):
+        for name, part, values in self._number_columns(table):
             if place < n_numbers and self.numbers_[place] == part:
-                self._write_number(out, place, values)
+                with not_too_large(name):
+                    self._write_number(out, place, values)
                 place += 1
+        if place < n_numbers:
+            raise DataError("the encoder does not know its columns: the model file was changed.")
         rows, columns = [], []
         first = n_dense
         for name, levels in self.categories_.items():
@@ -227,17 +204,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         np.subtract(values, self.mean_[place], out=out[:, place])
         out[:, place] /= self.scale_[place]
 
-    def _number_columns(self, table: pa.Table) -> Iterator[tuple[str, Array]]:
+    def _number_columns(self, table: pa.Table) -> Iterator[tuple[str, str, Array]]:
+        taken = {*self.used_.tolist(), *self.unused_.tolist()}
         for name, kind in self.kinds_.items():
             if kind != "category":
-                yield from _number_parts(name, table.column(name), kind)
+                for part, values in number_parts(name, table.column(name), kind, taken):
+                    yield name, part, values
 
     def _codes(self, column: pa.ChunkedArray, name: str, levels: list[str]) -> NDArray[np.intp]:
         """The place of each value among the levels; -1 where it has none."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        column = _text(column)
+        column = words_of(column, name)
         other = len(levels) if self.has_other_[name] else -1
         found = pc.fill_null(pc.index_in(column, value_set=pa.array(levels, column.type)), other)
         codes = np.array(found.to_numpy(), dtype=np.intp)
@@ -269,13 +248,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         check_is_fitted(self)
-        names = [*self.numbers_.tolist()]
-        names += [f"{name} is missing" for name in self.numbers_[self.indicated_].tolist()]
+        plain, quoted = self._feature_names(str), self._feature_names(repr)
+        counts = Counter(plain)
+        names = [q if counts[p] > 1 else p for p, q in zip(plain, quoted, strict=True)]
+        # 'job'=a and 'job=a' are two; with all in quotes no two features read alike.
+        return np.array(names if len({*names}) == len(names) else quoted, dtype=object)
+
+    def _feature_names(self, word: Callable[[str], str]) -> list[str]:
+        names = [word(name) for name in self.numbers_.tolist()]
+        names += [f"{word(name)} is missing" for name in self.numbers_[self.indicated_].tolist()]
         for name, levels in self.categories_.items():
-            names += [f"{name}={level}" for level in levels]
-            names += [f"{name}=(other)"] * self.has_other_[name]
-            names += [f"{name}=(missing)"] * self.has_missing_[name]
-        return np.array(names, dtype=object)
+            names += [f"{word(name)}={word(level)}" for level in levels]
+            names += [f"{word(name)}=(other)"] * self.has_other_[name]
+            names += [f"{word(name)}=(missing)"] * self.has_missing_[name]
+        return names
 
 
 class SparseEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -300,7 +286,11 @@ class SparseEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=shape)
         if np.all(self.scale_ == 1):
             return X
-        data = X.data / self.scale_[X.indices]
+        with np.errstate(over="ignore"):
+            data = X.data / self.scale_[X.indices]
+        if not np.all(np.isfinite(data)):
+            column = int(X.indices[np.flatnonzero(~np.isfinite(data))[0]])
+            raise DataError(TOO_LARGE, column=str(column))
         return sparse.csr_matrix((data, X.indices, X.indptr), shape=X.shape)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -309,6 +299,12 @@ class SparseEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 def encoder_for(X: Any) -> TableEncoder | SparseEncoder:
     return SparseEncoder() if sparse.issparse(X) else TableEncoder()
+
+
+def unused(encoder: TableEncoder | SparseEncoder, most: int = 20) -> list[str]:
+    """A sentence for each column (of the first ones) that the encoder leaves out."""
+    dropped = list(getattr(encoder, "dropped_", {}).items())[:most]
+    return [f"column {name!r} is not used: {why}." for name, why in dropped]
 
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
@@ -327,51 +323,3 @@ def _why_dropped(name: str, kind: str) -> str:
 
 def _words(texts: Iterable[str]) -> NDArray[np.str_]:
     return np.array(list(texts), dtype=np.str_)
-
-
-def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    import pyarrow as pa
-
-    return column if pa.types.is_string(column.type) else column.cast(pa.string())
-
-
-def _number_parts(name: str, column: pa.ChunkedArray, kind: str) -> Iterable[tuple[str, Array]]:
-    """The column as numbers, NaN where missing or infinite; several for a date."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    try:
-        if kind != "date":
-            if kind == "boolean":
-                column = column.cast(pa.bool_()).cast(pa.int8())
-            # Whole numbers beyond 2^53 round: they are ids, or large enough not to mind.
-            return [(name, _floats(column.cast(pa.float64(), safe=False)))]
-        column = column.cast(pa.timestamp("us"), safe=False)
-    except pa.ArrowException as trouble:
-        line = str(trouble).split("\n")[0]
-        raise DataError(f"this column was a {kind} in training ({line}).", column=name) from trouble
-    parts = [("day", _floats(column.cast(pa.int64()).cast(pa.float64(), safe=False)) / DAY)]
-    for label, of in (("month", pc.month), ("weekday", pc.day_of_week), ("hour", pc.hour)):
-        parts.append((label, _floats(of(column).cast(pa.float64()))))
-    return [(f"{name}: {label}", values) for label, values in parts]
-
-
-def _floats(column: pa.ChunkedArray) -> Array:
-    values = column.to_numpy()
-    infinite = np.isinf(values)
-    return np.where(infinite, np.nan, values) if infinite.any() else values
-
-
-def _varies(values: Array) -> bool:
-    known = values[~np.isnan(values)]
-    return bool(known.size and (known.size < values.size or np.any(known != known[0])))
-
-
-def _centre(values: Array) -> tuple[float, float, float, bool]:
-    """Median, then mean and standard deviation with the median filled in; is any missing?"""
-    missing = np.isnan(values)
-    some = bool(missing.any())
-    fill = float(np.median(values[~missing]))
-    filled = np.where(missing, fill, values) if some else values
-    scale = float(filled.std())
-    return fill, float(filled.mean()), scale if scale > 0 else 1.0, some

@@ -70,10 +70,55 @@ def test_missing_file_folder_and_unwritable_output_are_told_apart(run, tmp_path)
         run("fit", tmp_path / "absent.csv", "-t", "y", "-o", tmp_path / "m").err,
         run("fit", tmp_path, "-t", "y", "-o", tmp_path / "m", "--format", "csv").err,
         run("fit", good, "-t", "y", "-o", tmp_path / "nowhere" / "m").err,
+        run("fit", tmp_path, "-t", "y", "-o", tmp_path / "m").err,
+        run("fit", ".", "-t", "y", "-o", tmp_path / "m").err,
     ]
     assert "no such file" in said[0]
     assert "a folder" in said[1]
     assert "no folder" in said[2]
+    assert f"{tmp_path.name}: this is a folder" in said[3]
+    assert ".: this is a folder" in said[4]
+
+
+def test_table_that_does_not_fit_in_memory_is_one_line(run, tmp_path, monkeypatch):
+    import pyarrow as pa
+
+    from everypair.data import delimited
+
+    def full(source):
+        raise pa.ArrowMemoryError("malloc of size 8388608 failed")
+
+    monkeypatch.setattr(delimited, "read_delimited", full)
+    (tmp_path / "t.csv").write_text(GOOD)
+    found = run("fit", tmp_path / "t.csv", "-t", "y", "-o", tmp_path / "m.skops")
+    assert found.code == 2
+    assert "the memory is not enough for this table" in found.err
+    assert found.err.count("\n") == 1
+
+
+def test_values_too_large_are_named_by_column_in_every_command(run, tmp_path):
+    path = tmp_path / "huge.csv"
+    rows = [f"{(-1) ** k}e308,{'uv'[k % 2]},{int(k % 3 == 0)}" for k in range(30)]
+    path.write_text("\n".join(["h,b,y", *rows]) + "\n")
+    for command in (["fit", "-o", tmp_path / "m.skops"], ["compare"], ["path"]):
+        found = run(command[0], path, "-t", "y", *command[1:])
+        assert found.code == 2
+        assert "huge.csv, column 'h': some values are too large" in found.err
+
+
+def test_column_of_another_type_is_one_line(run, model, mixed, tmp_path):
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    table = pyarrow.csv.read_csv(mixed)
+    place = table.column_names.index("job")
+    strange = pyarrow.array([{"a": 1}] * table.num_rows)
+    path = tmp_path / "t.parquet"
+    pyarrow.parquet.write_table(table.set_column(place, "job", strange), path)
+    found = run("score", model, path)
+    assert found.code == 2
+    assert "t.parquet, column 'job': this column was a category in training" in found.err
+    assert found.err.count("\n") == 1
 
 
 def test_debug_shows_the_traceback(run, tmp_path):

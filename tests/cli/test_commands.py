@@ -292,3 +292,103 @@ def test_the_index_of_pandas_is_no_column(run, tmp_path):
     assert run("fit", path, "-t", "y", "--method", "auc", "-o", model).code == 0
     features = json.loads(run("explain", model, "--json").out)
     assert "__index_level_0__" not in str(features)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["score", "m", "d.csv", "--top", "0"], "'--top'"),
+        (["path", "d.csv", "--steps", "few"], "'--steps'"),
+        (["fit", "d.csv"], "'--output'"),
+        (["fit", "d.csv", "-o"], "-o"),
+        (["sing"], "'sing'"),
+        (["fit", "--loud"], "--loud"),
+        (["score"], "everypair score --help"),
+    ],
+)
+def test_complaints_about_options_are_one_line(arguments, said, run):
+    found = run(*arguments)
+    assert found.code == 2
+    assert found.out == ""
+    assert found.err.startswith("everypair: ")
+    assert found.err.count("\n") == 1
+    assert said in found.err
+
+
+def test_no_arguments_show_the_help(run):
+    found = run()
+    assert found.code == 0
+    assert "compare" in found.out
+
+
+def test_backslash_t_is_a_tab(run, mixed, tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_text(mixed.read_text().replace(",", "\t"))
+    options = ("-t", "churn", "-o", tmp_path / "m.skops", "--method", "auc-rls")
+    assert run("fit", path, *options, "--delimiter", r"\t").code == 0
+
+
+def test_weights_with_decimal_commas_weigh_alike(run, mixed, model, tmp_path):
+    header, *lines = mixed.read_text().splitlines()
+    weights = [0.25 + 0.5 * (k % 3) for k in range(len(lines))]
+    points, commas = tmp_path / "points.csv", tmp_path / "commas.csv"
+    rows = zip(lines, weights, strict=True)
+    points.write_text("\n".join([f"{header},w", *(f"{line},{w}" for line, w in rows)]))
+    fields = points.read_text().replace(",", ";")
+    commas.write_text(fields.replace(".", ","))
+    found = [
+        json.loads(run("evaluate", model, path, "--weight", "w", "--json").out)
+        for path in (points, commas)
+    ]
+    assert found[0]["auc"] == found[1]["auc"]
+    assert found[0]["auc"] != json.loads(run("evaluate", model, points, "--json").out)["auc"]
+
+
+def test_zones_commas_and_spaces_go_through_every_command(run, tmp_path):
+    """One table in three spellings: the models and the scores are the same."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for k in range(120):
+        x, hour = rng.normal(), int(rng.integers(24))
+        label = "yes" if x + 0.1 * hour + rng.logistic() > 2 else "no"
+        rows.append((f"{x:.2f}" if k > 40 else "1", f"2020-01-{1 + k % 28:02d}T{hour:02d}:00:00",
+                     "ab"[k % 2], label))  # fmt: skip
+    spellings = {
+        "plain.csv": [("x", "at", "c", "y"), *rows],
+        "zoned.csv": [("x", "at", "c", "y"), *((x, f"{t}Z", c, y) for x, t, c, y in rows)],
+        "spaced.csv": [("x", " at", " c", " y"), *((f"{x} ", f" {t}", f" {c}", f" {y} ")
+                       for x, t, c, y in rows)],
+        "comma.csv": [("x", "at", "c", "y"), *((x.replace(".", ","), t, c, y)
+                      for x, t, c, y in rows)],
+    }  # fmt: skip
+    seen = set()
+    for name, lines in spellings.items():
+        path, model = tmp_path / name, tmp_path / "m.skops"
+        mark = ";" if name == "comma.csv" else ","
+        path.write_text("\n".join(mark.join(line) for line in lines) + "\n")
+        fitted = run("fit", path, "-t", "y", "-o", model, "--method", "auc-rls", "--json")
+        assert fitted.code == 0, fitted.err
+        scored = run("score", model, path)
+        assert scored.code == 0, scored.err
+        judged = run("evaluate", model, path, "--json")
+        compared = run("compare", path, "-t", "y", "--models", "auc-rls", "--cv", "3x1", "--json")
+        seen.add(
+            (
+                json.loads(fitted.out)["train_auc"],
+                round(float(scores_in(scored.out)[7]["score"]), 9),
+                json.loads(judged.out)["auc"],
+                json.loads(compared.out)["models"][0]["auc"],
+            )
+        )
+    assert len(seen) == 1
+
+
+def test_equal_names_are_explained_apart(run, tmp_path):
+    rng = np.random.default_rng(0)
+    path, model = tmp_path / "t.csv", tmp_path / "m.skops"
+    rows = [f"{'ab'[k % 2]},{rng.normal():.3f},{int(rng.random() < 0.4)}" for k in range(60)]
+    path.write_text("\n".join(["job,job=a,y", *rows]) + "\n")
+    assert run("fit", path, "-t", "y", "-o", model, "--method", "auc-rls").code == 0
+    said = json.loads(run("explain", model, "--json").out)
+    assert set(said["weights"]) == {"'job=a'", "'job'='a'", "job=b"}
+    assert len(said["weights"]) == said["n_features"]

@@ -39,6 +39,14 @@ def test_help_loads_neither_numpy_nor_pyarrow():
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
+def test_a_reader_that_has_seen_enough_is_no_error(mixed, model):
+    for arguments in (["--help"], ["score", "--help"], ["explain", model], ["score", model, mixed]):
+        command = " ".join([sys.executable, "-m", "everypair", *map(str, arguments)])
+        script = f"{command} | true; exit ${{PIPESTATUS[0]}}"
+        found = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+        assert (found.returncode, found.stderr) == (0, "")
+
+
 def test_from_file_to_ranked_list(mixed, tmp_path):
     model, scores = tmp_path / "m.skops", tmp_path / "scores.csv"
     made = start("fit", mixed, "--target", "churn", "-o", model, "--method", "auc-rls")

@@ -145,6 +145,33 @@ def line(name, kind, auc, p=None, difference=None):
     )
 
 
+def test_every_estimator_is_compared_and_documented():
+    import inspect
+    import re
+    from pathlib import Path
+
+    import everypair
+
+    page = Path(__file__).parents[2] / "docs" / "command_line.md"
+    if not page.exists():
+        pytest.skip("the documentation is not here")
+    table = page.read_text().split("| `--models` |")[1].split("\n\n")[0]
+    assert set(CANDIDATES) <= set(re.findall(r"`([a-z0-9-]+)`", table))
+    built = {type(candidate.build()).__name__ for candidate in CANDIDATES.values()}
+    estimators = {name for name in everypair.__all__ if inspect.isclass(getattr(everypair, name))}
+    # AUCRLS is there as AUCRLSCV; RankOpt chooses its radius itself.
+    assert estimators - built == {"AUCRLS", "RankOptCV"}
+
+
+def test_one_comparison_is_not_corrected_for_and_small_gaps_are_words():
+    base = line("logistic", "baseline", 0.8)
+    one = verdict_of([line("auc", "everypair", 0.8001, 0.4, 0.0001), base], "logistic")
+    assert "correction" not in one
+    assert "less than 0.001 above" in one
+    two = verdict_of([line("auc", "everypair", 0.81, 0.4, 0.01)] * 2 + [base], "logistic")
+    assert "after correction for 2 comparisons" in two
+
+
 def test_verdict_says_what_the_table_says():
     base = line("logistic", "baseline", 0.80)
     clear = verdict_of([line("auc", "everypair", 0.85, 1e-4, 0.05), base], "logistic")

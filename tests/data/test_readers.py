@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import lzma
 import zipfile
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -145,3 +146,15 @@ def test_bad_arff_rows_are_named(tmp_path):
         path.write_text(head + row + "\n")
         with pytest.raises(DataError, match=said):
             read(Source(path))
+
+
+def test_older_and_streamed_feather_are_read_whole_and_in_pieces(tmp_path):
+    table = pa.table(EXPECTED)
+    with pytest.warns() if pa.__version__ >= "25" else nullcontext():
+        feather.write_feather(table, tmp_path / "old.feather", version=1)
+    with pa.ipc.new_stream(tmp_path / "stream.arrow", table.schema) as file:
+        file.write_table(table)
+    for path in tmp_path.iterdir():
+        assert read(Source(path)).to_pydict() == EXPECTED, path.name
+        pieces = pa.concat_tables(list(read_chunks(Source(path), KINDS)))
+        assert pieces.to_pydict() == EXPECTED, path.name

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, NoReturn
 
 import typer
 
 from everypair.cli.compare import compare, demo
 from everypair.cli.evaluate import evaluate, explain
 from everypair.cli.fit import fit
+from everypair.cli.guard import INTERRUPTED, NAME, exit_code
 from everypair.cli.path import path
 from everypair.cli.reproduce import reproduce
 from everypair.cli.score import score
 
 app = typer.Typer(
-    name="everypair",
+    name=NAME,
     help="Rank rows by a yes/no column: classifiers trained on every positive-negative pair.",
     epilog="Exit codes: 0 done, 1 a fault of the program, 2 input that cannot be used, "
     "130 interrupted.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
@@ -43,5 +46,13 @@ def _options(
     pass
 
 
-def main() -> None:
-    app(prog_name="everypair")
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run a command line (that of the process when None) and leave with its exit code."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    code = exit_code(lambda: app(given or ["--help"], prog_name=NAME, standalone_mode=False))
+    if code == INTERRUPTED:
+        # At once: threads of compiled code may be at work for long, and Python itself would end
+        # by SIGINT where the interrupt fell into an exec (of a dataclass that is imported).
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)

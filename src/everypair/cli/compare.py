@@ -13,7 +13,7 @@ import typer
 
 from everypair.cli import options as opt
 from everypair.cli.guard import guarded, naming
-from everypair.cli.show import number, print_json, print_table, progress, say
+from everypair.cli.show import number, print_json, print_table, progress
 
 if TYPE_CHECKING:
     from everypair.comparison import Comparison
@@ -24,11 +24,8 @@ DEMO_REPORT = Path("everypair-demo.html")
 @guarded
 def compare(
     data: opt.Data,
-    target: opt.Target = None,
-    positive: opt.Positive = None,
-    group: opt.Group = None,
-    weight: opt.Weight = None,
-    drop: opt.Drop = None,
+    *,
+    columns: opt.Columns,
     cv: Annotated[str, typer.Option(help="Folds x repeats, such as 5x2 or 10x1.")] = "5x2",
     models: Annotated[
         str | None,
@@ -38,23 +35,18 @@ def compare(
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report here.")] = None,
     seed: opt.Seed = 0,
-    format: opt.Format = None,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = "utf-8",
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+    reading: opt.Reading,
+    show: opt.Show,
 ) -> None:
     """Every method of the library beside scikit-learn's, on the same folds."""
     from everypair.cli.inputs import load_labelled
-    from everypair.data.readers import Source
 
     n_folds, n_repeats = folds_of(cv)
     names = None if models is None else [name.strip() for name in models.split(",")]
     check_models(names)
-    source = Source(data, format, delimiter, encoding)
-    rows = load_labelled(source, target, positive, weight, group, drop)
-    _notes(rows.notes, quiet or json)
+    rows = load_labelled(reading.of(data), columns)
+    for note in rows.notes:
+        show.note(note)
     labels = {
         "source": data.name,
         "target": rows.target,
@@ -62,27 +54,25 @@ def compare(
         "command": shlex.join(["everypair", *sys.argv[1:]]),
     }
     with naming(data):
-        _compare(rows, names, (n_folds, n_repeats), seed, labels, report, json, quiet)
+        _compare(rows, names, (n_folds, n_repeats), seed, labels, report, show)
 
 
 @guarded
 def demo(
     report: Annotated[Path, typer.Option(help="Where to write the report.")] = DEMO_REPORT,
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+    *,
+    show: opt.Show,
 ) -> None:
     """Compare all models on a table of tumours and write the report."""
     rows = demo_rows()
-    say(
+    show.say(
         f"Breast cancer (Wisconsin), made imbalanced: {int(rows.y.sum())} malignant and "
         f"{int((~rows.y).sum())} benign tumours, {rows.X.num_columns} measurements; every model "
-        "on the same 5 folds.",
-        quiet or json,
+        "on the same 5 folds."
     )
     labels = {"source": "breast cancer (scikit-learn)", "command": "everypair demo"}
     labels |= {"target": rows.target, "positive": rows.positive}
-    _compare(rows, None, (5, 1), 0, labels, report, json, quiet)
+    _compare(rows, None, (5, 1), 0, labels, report, show)
 
 
 def demo_rows() -> Any:
@@ -125,8 +115,7 @@ def _compare(
     seed: int,
     labels: dict[str, str],
     report: Path | None,
-    json: bool,
-    quiet: bool,
+    show: opt.Show,
 ) -> None:
     write_report = None if report is None else _report_writer()
     from everypair.comparison.run import compare_models, n_steps
@@ -136,7 +125,7 @@ def _compare(
         check_writable(report)
 
     began = time.perf_counter()
-    with progress(n_steps(names, *cv), quiet or json) as advance:
+    with progress(n_steps(names, *cv), show.silent) as advance:
         found = compare_models(
             rows.X,
             rows.y,
@@ -152,13 +141,14 @@ def _compare(
             progress=advance,
         )
     seconds = time.perf_counter() - began
-    if not json:  # first, so that a disk that is full does not lose it
+    if not show.json:  # first, so that a disk that is full does not lose it
         _print_comparison(found)
-        _notes([note for note in found.notes if note not in rows.notes], quiet)
+        for note in found.notes[len(rows.notes) :]:
+            show.note(note)
     if report is not None and write_report is not None:
         with path_written_whole(report) as temporary:
             write_report(found, temporary)
-    if json:
+    if show.json:
         print_json(as_json(found, report, seconds))
     elif report is not None:
         print(f"Report: {report.resolve()}")
@@ -171,11 +161,6 @@ def _report_writer() -> Any:
         if trouble.name == "everypair.report":
             raise ValueError("this installation has no HTML report: leave out --report.") from None
         raise
-
-
-def _notes(notes: Any, quiet: bool) -> None:
-    for note in notes:
-        say(f"note: {note}", quiet)
 
 
 def _print_comparison(found: Comparison) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from everypair.cli import options as opt
 from everypair.cli.guard import guarded, naming
-from everypair.cli.show import number, print_json, print_table, say
+from everypair.cli.show import number, print_json, print_table
 
 if TYPE_CHECKING:
     from everypair.data.readers import Source
@@ -20,24 +20,21 @@ if TYPE_CHECKING:
 def evaluate(
     model: opt.ModelFile,
     data: opt.Data,
+    *,
     target: Annotated[
         str | None, typer.Option("--target", "-t", help="Default: the name it had in training.")
     ] = None,
     weight: opt.Weight = None,
-    format: opt.Format = None,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = "utf-8",
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+    reading: opt.Reading,
+    show: opt.Show,
 ) -> None:
     """Measure a model on rows whose target is known."""
-    from everypair.data.readers import Source
     from everypair.metrics import auc_confidence_interval, prbep
     from everypair.model_files import load_model
+    from everypair.wording import counted
 
     saved = load_model(model)
-    source = Source(data, format, delimiter, encoding)
+    source = reading.of(data)
     with naming(data):
         y, scores, weights, n_missing = _labels_and_scores(saved, source, target, weight)
         if y.all() or not y.any():
@@ -47,7 +44,7 @@ def evaluate(
             )
         found = auc_confidence_interval(y, scores, sample_weight=weights)
     if n_missing:
-        say(f"note: {n_missing} rows without a label are left out.", quiet or json)
+        show.note(f"left out: {counted(n_missing, 'row')} without a label.")
     above = scores > 0
     table = {
         "true_positives": int((above & y).sum()),
@@ -64,7 +61,7 @@ def evaluate(
         "f1": 2 * tp / (2 * tp + fp + fn),
         "precision_recall_break_even": prbep(y, scores),
     }
-    if json:
+    if show.json:
         content: dict[str, Any] = {
             "model": str(model), "source": data.name, "rows": int(y.size),
             "n_positive": int(y.sum()), "auc": found.auc, "low": found.low, "high": found.high,
@@ -73,7 +70,7 @@ def evaluate(
         print_json(content)
         return
     print(
-        f"{data.name}: {y.size} rows, {int(y.sum())} with {target or saved.target} = "
+        f"{data.name}: {counted(y.size, 'row')}, {int(y.sum())} with {target or saved.target} = "
         f"{saved.positive}\nAUC {found.auc:.3f}, 95% interval {found.low:.3f} - {found.high:.3f}"
     )
     print_table(
@@ -94,11 +91,11 @@ def _labels_and_scores(
     from everypair.data.readers import SparseTable, read_chunks
 
     name = target or saved.target
-    keep = (name,) if weight is None else (name, weight)
+    keep = {name: "category"} | ({} if weight is None else {weight: "number"})
     if saved.kinds is None and weight is not None:
         raise DataError("svmlight has no named columns: leave out --weight.", source.path)
     labels, scores, weights, row = [], [], [], 0
-    for piece in read_chunks(source, saved.kinds, () if saved.kinds is None else keep):
+    for piece in read_chunks(source, saved.kinds, {} if saved.kinds is None else keep):
         if isinstance(piece, SparseTable):
             texts, X = label_texts(piece.label), piece.X
         else:
@@ -146,13 +143,12 @@ def _is_positive(texts: Any, saved: SavedModel, name: str, rows_before: int) -> 
 @guarded
 def explain(
     model: opt.ModelFile,
+    *,
     top: Annotated[int, typer.Option(min=1, help="How many features to print.")] = 20,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write all weights to this CSV.")
     ] = None,
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+    show: opt.Show,
 ) -> None:
     """The weights of a model with the names of the features, largest first."""
     import numpy as np
@@ -180,7 +176,7 @@ def explain(
                 pa.table({"feature": [names[k] for k in order], "weight": coef[order]}), file
             )
     shown = order[: min(top, used)]
-    if json:
+    if show.json:
         print_json(
             {
                 "model": str(model),
@@ -210,7 +206,7 @@ def explain(
     ]
     print_table(["", "feature", "weight", ""], rows, left=(1, 3))
     if used > shown.size:
-        say(f"note: {used - shown.size} more; --top or -o show them.", quiet)
+        show.note(f"{used - shown.size} more; --top or -o show them.")
 
 
 def _bar(share: float, width: int = 20) -> str:

@@ -12,15 +12,15 @@ import typer
 
 from everypair.cli import options as opt
 from everypair.cli.guard import guarded, naming
-from everypair.cli.show import print_json, say
+from everypair.cli.show import print_json
 
 
 @guarded
 def fit(
     data: opt.Data,
+    *,
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write (.skops).")],
-    target: opt.Target = None,
-    positive: opt.Positive = None,
+    columns: opt.Columns,
     method: Annotated[
         str,
         typer.Option(
@@ -28,16 +28,9 @@ def fit(
             "auc-rls-rbf where a Gaussian kernel ranks clearly better (up to 20 000 rows)."
         ),
     ] = "auto",
-    weight: opt.Weight = None,
-    group: opt.Group = None,
-    drop: opt.Drop = None,
     seed: opt.Seed = 0,
-    format: opt.Format = None,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = "utf-8",
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+    reading: opt.Reading,
+    show: opt.Show,
 ) -> None:
     """Train a model on a table and write it to a file."""
     import pyarrow.compute
@@ -47,28 +40,27 @@ def fit(
     from everypair.comparison.models import CANDIDATES
     from everypair.comparison.run import versions
     from everypair.comparison.search import choose_method, fit_candidate
-    from everypair.data.readers import Source
     from everypair.metrics import auc_score
     from everypair.metrics.cross_val import scores_of
     from everypair.model_files import SavedModel, check_writable, save_model
-    from everypair.tables import encoder_for
+    from everypair.tables import encoder_for, unused
+    from everypair.wording import counted
 
     if method != "auto" and method not in CANDIDATES:
         raise ValueError(f"there is no method {method!r}: use auto, {', '.join(CANDIDATES)}.")
     check_writable(output)
     clock = [time.perf_counter()]
-    source = Source(data, format, delimiter, encoding)
-    rows = load_labelled(source, target, positive, weight, group, drop)
+    rows = load_labelled(reading.of(data), columns)
     for note in rows.notes:
-        say(f"note: {note}", quiet or json)
+        show.note(note)
     clock.append(time.perf_counter())
     with naming(data):
         encoder = encoder_for(rows.X).fit(rows.X)
         X = encoder.transform(rows.X)
     rows.X = None  # the matrix is all that is needed from here on
-    for name, why in list(getattr(encoder, "dropped_", {}).items())[:20]:
-        rows.notes.append(f"column {name!r} is not used: {why}.")
-        say(f"note: {rows.notes[-1]}", quiet or json)
+    for note in unused(encoder):
+        rows.notes.append(note)
+        show.note(note)
     clock.append(time.perf_counter())
     with naming(data):
         if method == "auto":
@@ -94,10 +86,10 @@ def fit(
         notes=[*rows.notes, *(f"{candidate.name} {remark}." for remark in fitted.remarks)],
     )
     for remark in fitted.remarks:
-        say(f"note: {candidate.name} {remark}.", quiet or json)
+        show.note(f"{candidate.name} {remark}.")
     save_model(model, output)
     spent = [after - before for before, after in pairwise(clock)]
-    if json:
+    if show.json:
         print_json(
             {
                 "model": str(output),
@@ -113,11 +105,12 @@ def fit(
                 "notes": model.notes,
             }
         )
-    elif not quiet:
+    elif not show.quiet:
         settings = ", ".join(f"{k} = {v:g}" for k, v in model.settings.items())
         print(
-            f"{model.method}{f' ({settings})' if settings else ''}: {model.n_rows} rows, "
-            f"{model.n_positive} positive, {X.shape[1]} features; AUC {train_auc:.3f} on the "
+            f"{model.method}{f' ({settings})' if settings else ''}: "
+            f"{counted(model.n_rows, 'row')}, {model.n_positive} positive, "
+            f"{counted(X.shape[1], 'feature')}; AUC {train_auc:.3f} on the "
             f"training rows\nread {spent[0]:.1f} s, encoded {spent[1]:.1f} s, fitted "
             f"{spent[2]:.1f} s; written to {output}"
         )

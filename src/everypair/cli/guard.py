@@ -21,31 +21,55 @@ from typing import Any, NoReturn, TypeVar
 
 import typer
 
+from everypair.cli import options as opt
 from everypair.data.problems import DataError
 
+NAME = "everypair"
 FAULT, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+def exit_code(call: Callable[[], Any]) -> int:
+    """Call the parser of the command line: its complaints are one line as well."""
+    try:
+        code = call()
+        sys.stdout.flush()
+        return int(code or 0)
+    except (BrokenPipeError, SystemExit) as trouble:
+        # The reader of our output has seen enough; rich and click make an exit of it.
+        if isinstance(trouble, SystemExit) and not isinstance(trouble.__context__, BrokenPipeError):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as trouble:
+        if not hasattr(trouble, "format_message"):  # the parser's own kind
+            raise
+        context = getattr(trouble, "ctx", None)
+        command = NAME if context is None else context.command_path
+        text = trouble.format_message()
+        _say(f"{text[:1].lower()}{text[1:]} ({command} --help says more)")
+        return BAD_INPUT
+
+
 def guarded(command: Command) -> Command:
     """The command with its failures turned into one line on stderr and an exit code."""
+    spread = opt.spread(command)
 
-    @functools.wraps(command)
+    @functools.wraps(spread)
     def run(*args: Any, **options: Any) -> Any:
         main = threading.current_thread() is threading.main_thread()
         before = signal.signal(signal.SIGTERM, _interrupt) if main else None
         try:
-            return command(*args, **options)
+            return spread(*args, **options)
         except typer.Exit:
             raise
         except KeyboardInterrupt:
             # Arrow sends itself the signal once more after it has raised; by now it may.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             _leave("interrupted.", INTERRUPTED, options)
-        except BrokenPipeError:  # the reader of our output has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(0) from None
+        except BrokenPipeError:
+            raise  # `exit_code` sees to it
         except (DataError, ValueError) as trouble:
             _leave(str(trouble), BAD_INPUT, options)
         except ModuleNotFoundError as trouble:
@@ -58,7 +82,11 @@ def guarded(command: Command) -> Command:
             where = f"{trouble.filename}: " if trouble.filename else ""
             _leave(f"{where}{trouble.strerror or trouble}.", BAD_INPUT, options)
         except MemoryError as trouble:
-            _leave(f"the memory is not enough ({trouble}).", FAULT, options)
+            _leave(
+                f"the memory is not enough for this table ({trouble}): give fewer rows or columns.",
+                BAD_INPUT,
+                options,
+            )
         except Exception as trouble:
             kind = type(trouble).__name__
             _leave(f"unexpected {kind}: {trouble} (--debug shows where).", FAULT, options)
@@ -76,8 +104,12 @@ def _interrupt(number: int, frame: Any) -> NoReturn:
 def _leave(message: str, code: int, options: dict[str, Any]) -> NoReturn:
     if options.get("debug"):
         traceback.print_exc()
-    print(f"everypair: {' '.join(message.split())}", file=sys.stderr)
+    _say(message)
     raise typer.Exit(code) from None
+
+
+def _say(message: str) -> None:
+    print(f"{NAME}: {' '.join(message.split())}", file=sys.stderr)
 
 
 @contextmanager

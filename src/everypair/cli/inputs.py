@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from everypair.cli.options import Columns
 from everypair.data.problems import DataError
 from everypair.data.readers import LABEL, Source, SparseTable, check_present, read
 
@@ -34,28 +35,21 @@ class Labelled:
     notes: list[str] = field(default_factory=list)
 
 
-def load_labelled(
-    source: Source,
-    target: str | None,
-    positive: str | None,
-    weight: str | None = None,
-    group: str | None = None,
-    drop: Sequence[str] | None = None,
-) -> Labelled:
+def load_labelled(source: Source, columns: Columns) -> Labelled:
     """The file, its target turned into True and False, without rows that have no target."""
-    path = source.path
+    path, target, weight, group = source.path, columns.target, columns.weight, columns.group
     table = read(source)
     if isinstance(table, SparseTable):
-        if weight or group or drop or target not in (None, LABEL):
+        if weight or group or columns.drop or target not in (None, LABEL):
             raise DataError(
                 "svmlight has no named columns: leave out --weight, --group, --drop and --target.",
                 path,
             )
         texts = label_texts(table.label)
-        return _labelled(table.X, texts, LABEL, positive, None, None, path)
+        return _labelled(table.X, texts, LABEL, columns.positive, None, None, path)
     if target is None:
         raise DataError("say which column is the target: --target COLUMN.", path)
-    extra = [name for name in (target, weight, group, *(drop or ())) if name is not None]
+    extra = [name for name in (target, weight, group, *(columns.drop or ())) if name is not None]
     if len(table.column_names) == 1 and target not in table.column_names:
         raise DataError(
             f"there is one column only, {table.column_names[0]!r}: if the fields are separated by "
@@ -70,7 +64,7 @@ def load_labelled(
         features,
         column_texts(table.column(target)),
         target,
-        positive,
+        columns.positive,
         None if weight is None else weights_of(table.column(weight), weight, path),
         None if group is None else _groups(table.column(group), group, path),
         path,

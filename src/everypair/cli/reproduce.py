@@ -9,7 +9,7 @@ import typer
 
 from everypair.cli import options as opt
 from everypair.cli.guard import guarded
-from everypair.cli.show import print_json, say
+from everypair.cli.show import print_json
 
 RESULTS = Path("benchmarks/papers/results")
 
@@ -19,14 +19,13 @@ def reproduce(
     table: Annotated[
         str, typer.Argument(help="auc-rls, cpauc, rankopt, rocsvm, svm-multi, overall or all.")
     ],
+    *,
     fast: Annotated[bool, typer.Option("--fast", help="Few repetitions: a minute.")] = False,
     results: Annotated[Path, typer.Option(help="Folder of cells, pages and figures.")] = RESULTS,
     render_only: Annotated[
         bool, typer.Option("--render-only", help="Pages from the finished cells, running none.")
     ] = False,
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+    show: opt.Show,
 ) -> None:
     """Run the tables of a paper again and write them beside the printed values.
 
@@ -37,8 +36,8 @@ def reproduce(
 
     pages = []
     for name in TABLES if table == "all" else [table]:
-        page = run(name, fast, results, render_only=render_only, quiet=quiet or json)
+        page = run(name, fast, results, render_only=render_only, quiet=show.silent)
         pages.append(str(page))
-        say(str(page), quiet or json)
-    if json:
+        show.say(str(page))
+    if show.json:
         print_json({"pages": pages})

@@ -12,7 +12,7 @@ import typer
 
 from everypair.cli import options as opt
 from everypair.cli.guard import guarded, naming
-from everypair.cli.show import print_json, say
+from everypair.cli.show import print_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 def score(
     model: opt.ModelFile,
     data: opt.Data,
+    *,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="CSV to write. Default: standard output.")
     ] = None,
@@ -34,54 +35,48 @@ def score(
     id: Annotated[
         str | None, typer.Option(help="Column to name the rows by. Default: the row's number.")
     ] = None,
-    format: opt.Format = None,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = "utf-8",
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
+    reading: opt.Reading,
+    show: opt.Show,
 ) -> None:
     """Score the rows of a table: the higher, the more likely positive."""
-    from everypair.data.readers import Source
     from everypair.model_files import load_model
+    from everypair.wording import counted
 
-    if json and output is None:
+    if show.json and output is None:
         raise ValueError("--json prints a summary: say where the scores go with -o FILE.")
     saved = load_model(model)
-    source = Source(data, format, delimiter, encoding)
-    counted: dict[str, Any] = {"rows": 0, "positive": 0, "unseen": {}}
+    source = reading.of(data)
+    tally: dict[str, Any] = {"rows": 0, "positive": 0, "unseen": {}}
     with naming(data), _output(output) as file:
-        pieces = _scored(saved, source, id, counted)
+        pieces = _scored(saved, source, id, tally)
         if top is not None:
             pieces = iter([_highest(pieces, top)])
         _write(pieces, file)
-    for column, count in counted["unseen"].items():
-        say(
-            f"note: column {column!r} has {count} values that were not seen in training; they "
-            "count as none of the known ones.",
-            quiet or json,
+    for column, count in tally["unseen"].items():
+        show.note(
+            f"column {column!r} has {counted(count, 'value')} not seen in training, "
+            "taken for none of the known ones."
         )
     summary = {
         "model": str(model),
         "output": None if output is None else str(output),
-        "rows": counted["rows"],
-        "written": counted["rows"] if top is None else min(top, counted["rows"]),
-        "predicted_positive": counted["positive"],
+        "rows": tally["rows"],
+        "written": tally["rows"] if top is None else min(top, tally["rows"]),
+        "predicted_positive": tally["positive"],
         "positive": saved.positive,
-        "unseen": counted["unseen"],
+        "unseen": tally["unseen"],
     }
-    if json:
+    if show.json:
         print_json(summary)
     elif output is not None:
-        say(
-            f"{counted['rows']} rows scored, {counted['positive']} of them predicted "
-            f"{saved.positive}; written to {output}",
-            quiet,
+        show.say(
+            f"{counted(tally['rows'], 'row')} scored, {tally['positive']} of them predicted "
+            f"{saved.positive}; written to {output}"
         )
 
 
 def _scored(
-    saved: SavedModel, source: Source, id: str | None, counted: dict[str, Any]
+    saved: SavedModel, source: Source, id: str | None, tally: dict[str, Any]
 ) -> Iterator[pa.Table]:
     """Pieces of (row or id, score, predicted)."""
     import numpy as np
@@ -93,20 +88,20 @@ def _scored(
     if id is not None and saved.kinds is None:
         raise DataError("svmlight has no named columns: leave out --id.", source.path)
     labels = pa.array([saved.negative, saved.positive])
-    for piece in read_chunks(source, saved.kinds, () if id is None else (id,)):
+    for piece in read_chunks(source, saved.kinds, {} if id is None else {id: "category"}):
         X = piece.X if isinstance(piece, SparseTable) else piece
         scores = saved.score(X)
         above = scores > 0
-        first = counted["rows"] + 1
+        first = tally["rows"] + 1
         names = np.arange(first, first + scores.size) if id is None else piece.column(id)
-        counted["rows"] += scores.size
-        counted["positive"] += int(np.count_nonzero(above))
+        tally["rows"] += scores.size
+        tally["positive"] += int(np.count_nonzero(above))
         if saved.kinds is not None:
             for column, count in saved.encoder.unseen(piece).items():
-                counted["unseen"][column] = counted["unseen"].get(column, 0) + count
+                tally["unseen"][column] = tally["unseen"].get(column, 0) + count
         predicted = labels.take(pa.array(above.astype(np.int8)))
         yield pa.table({id or "row": names, "score": scores, "predicted": predicted})
-    if counted["rows"] == 0:
+    if tally["rows"] == 0:
         raise DataError("there is a header but no row of data.", source.path)
 
 

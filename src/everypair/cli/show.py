@@ -54,12 +54,6 @@ def print_table(
     console.print(table)
 
 
-def say(text: str, quiet: bool = False) -> None:
-    """A line on stderr."""
-    if not quiet:
-        print(text, file=sys.stderr)
-
-
 @contextmanager
 def progress(total: int, quiet: bool) -> Iterator[Callable[[str], None]]:
     """A bar on stderr that moves with each call, on a terminal."""

@@ -95,14 +95,22 @@ def verdict_of(models: Sequence[ModelResult], best_baseline: str) -> str:
         model, p = better[0]
         return (
             f"{model.name} ranks better than the best baseline, {base.name}: AUC {model.auc:.3f} "
-            f"against {base.auc:.3f}, p = {p:.2g} after correction for {len(ours)} comparisons."
+            f"against {base.auc:.3f}, p = {p:.2g}{_corrected(ours)}."
         )
     opening = f"Nothing here beats the best baseline, {base.name} (AUC {base.auc:.3f})"
     worse = best.p_value is not None and best.p_value < SURE and gap < 0
     if worse:
-        return f"{opening}: the best other model, {best.name}, is {-gap:.3f} below it."
+        return f"{opening}: the best other model, {best.name}, is {_size(gap)} below it."
     side = "above" if gap > 0 else "below"
     return (
-        f"{opening}: {best.name} is {abs(gap):.3f} {side} it, which these folds cannot tell "
-        f"from chance (p = {corrected[0]:.2g} after correction for {len(ours)} comparisons)."
+        f"{opening}: {best.name} is {_size(gap)} {side} it, which these folds cannot tell "
+        f"from chance (p = {corrected[0]:.2g}{_corrected(ours)})."
     )
+
+
+def _size(gap: float) -> str:
+    return f"{abs(gap):.3f}" if abs(gap) >= 0.0005 else "less than 0.001"
+
+
+def _corrected(ours: Sequence[ModelResult]) -> str:
+    return f" after correction for {len(ours)} comparisons" if len(ours) > 1 else ""

@@ -73,6 +73,12 @@ def _rankopt(**settings: Any) -> Any:
     return RankOpt(random_state=0, **settings)
 
 
+def _rankboost(**settings: Any) -> Any:
+    from everypair import RankBoost
+
+    return RankBoost(**settings)
+
+
 def _cpauc(**settings: Any) -> Any:
     from everypair import CPAUC
 
@@ -151,6 +157,10 @@ CANDIDATES = {
             _auc_rls_rbf, max_rows=KERNEL_ROWS, chosen=("lam_",),
         ),
         Candidate("rankopt", "everypair", "direct ascent of the AUC on the sphere", _rankopt),
+        Candidate(
+            "rankboost", "everypair", "decision stumps boosted on every pair", _rankboost,
+            {"n_estimators": (50, 200)}, max_rows=100_000, sparse=False,
+        ),
         Candidate(
             "cpauc", "everypair", "logistic loss on clusters of pairs, few features", _cpauc,
             {"alpha": (1e-2, 1e-1)}, max_rows=500, weights=False, sparse=False,

@@ -15,9 +15,11 @@ from scipy import sparse
 
 from everypair.comparison.judge import corrected_resampled_t, pooled_auc, verdict_of
 from everypair.comparison.models import Candidate, candidates_of
+from everypair.comparison.path import l1_path
 from everypair.comparison.result import Comparison, ModelResult, PathSummary
 from everypair.comparison.search import Fitted, fit_candidate, splits_of
-from everypair.tables import arrow_table, encoder_for, take_rows
+from everypair.tables import arrow_table, encoder_for, take_rows, unused
+from everypair.wording import counted
 
 Array = NDArray[np.float64]
 Bool = NDArray[np.bool_]
@@ -113,8 +115,7 @@ def compare_models(
         notify(candidate.name)
         results.append(_result(candidate, tallies[candidate.name], final, names, y, weight, group))
     results, best_baseline = _against_baseline(results, 1 / n_folds)
-    dropped = getattr(encoder, "dropped_", {})
-    remarks = [f"column {name!r} is not used: {why}." for name, why in list(dropped.items())[:20]]
+    remarks = unused(encoder)
     for candidate in candidates:
         said = dict.fromkeys(tallies[candidate.name].remarks)
         remarks += [f"{candidate.name} {remark}." for remark in said]
@@ -128,12 +129,12 @@ def compare_models(
         best_baseline=best_baseline,
         verdict=verdict_of(results, best_baseline),
         columns=_columns(X),
-        folds=f"{n_folds} folds x {n_repeats} repeats",
+        folds=f"{n_folds} folds x {counted(n_repeats, 'repeat')}",
         seed=seed,
         command=said_labels.get("command", ""),
         versions=versions(),
         weights=weight,
-        path=l1_path(whole, y, weight, names) if path else None,
+        path=_path_summary(whole, y, weight, group, seed, names) if path else None,
         notes=(*notes, *remarks),
     )
 
@@ -275,16 +276,23 @@ def _against_baseline(
     return judged, base.name
 
 
-def l1_path(
-    X: Any, y: Bool, weight: Array | None, names: Sequence[str], n_alphas: int = PATH_STEPS
-) -> PathSummary:
+def _path_summary(
+    X: Any,
+    y: Bool,
+    weight: Array | None,
+    group: NDArray[Any] | None,
+    seed: int,
+    names: Sequence[str],
+) -> PathSummary | None:
     """Where each feature enters as the penalty falls; the first ones of a wide table."""
-    from everypair import auc_path
-
-    found = auc_path(X, y, n_alphas=n_alphas, eps=1e-2, sample_weight=weight, tol=1e-4)
-    entered = np.where(found.coefs.any(axis=1), (found.coefs != 0).argmax(axis=1), n_alphas)
+    try:
+        found = l1_path(X, y, weight, group, seed, PATH_STEPS)
+    except ValueError:  # too few rows or groups to choose on: the models say so
+        return None
+    entered = np.where(found.coefs.any(axis=1), (found.coefs != 0).argmax(axis=1), PATH_STEPS)
     first = np.sort(np.argsort(entered, kind="stable")[:PATH_FEATURES])
-    return PathSummary(found.alphas, found.coefs[first].T, [names[k] for k in first])
+    chosen = float(found.alphas[found.chosen])
+    return PathSummary(found.alphas, found.coefs[first].T, [names[k] for k in first], chosen)
 
 
 def _columns(X: Any) -> list[Any]:

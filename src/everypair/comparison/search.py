@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from everypair.comparison.models import CANDIDATES, Candidate
 from everypair.metrics.cross_val import scores_of
+from everypair.wording import counted
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -62,7 +63,7 @@ def fit_candidate(
     from scipy import sparse
 
     if sparse.issparse(X) and not candidate.sparse:
-        raise ValueError("it takes dense rows only, and these would not fit in memory as such.")
+        raise ValueError("it takes dense rows only, and these are sparse.")
     remarks = []
     if candidate.max_rows is not None and y.size > candidate.max_rows:
         rows = stratified_sample(y, candidate.max_rows, seed)
@@ -169,11 +170,12 @@ def _fit(
 
 
 def inner_splits(y: Bool, groups: NDArray[Any] | None, seed: int) -> list[tuple[Index, Index]]:
-    return splits_of(y, groups, SEARCH_FOLDS, seed)
+    """Folds of training rows to choose settings on."""
+    return splits_of(y, groups, SEARCH_FOLDS, seed, "settings are chosen on them")
 
 
 def splits_of(
-    y: Bool, groups: NDArray[Any] | None, n_folds: int, seed: int
+    y: Bool, groups: NDArray[Any] | None, n_folds: int, seed: int, aside: str = "--cv sets them"
 ) -> list[tuple[Index, Index]]:
     """Stratified folds; a group is never on both sides. Both classes are in every part."""
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
@@ -181,7 +183,7 @@ def splits_of(
     rarer = int(min(np.count_nonzero(y), np.count_nonzero(~y)))
     if rarer < n_folds:
         raise ValueError(
-            f"the rarer class has {rarer} rows, too few for {n_folds} folds: use fewer (--cv)."
+            f"the rarer class has {counted(rarer, 'row')}, too few for {n_folds} folds ({aside})."
         )
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
     folds = kind(n_folds, shuffle=True, random_state=seed)
@@ -189,8 +191,8 @@ def splits_of(
     for part in (rows for split in splits for rows in split):
         if not (np.any(y[part]) and np.any(~y[part])):
             raise ValueError(
-                f"the groups leave a fold of {n_folds} with one class only: use fewer folds "
-                "(--cv), or a column with more groups."
+                f"the groups leave one of {n_folds} folds ({aside}) with one class only: more "
+                "groups are needed."
             )
     return splits
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from everypair.columns import kind_of
 from everypair.comparison.result import ColumnSummary
-from everypair.tables import kind_of
 
 MOST_COLUMNS = 1000
 

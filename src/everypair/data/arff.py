@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from everypair.data.problems import DataError
@@ -13,7 +12,10 @@ from everypair.data.readers import Source
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ATTRIBUTE = re.compile(r"""@attribute\s+('(?:[^'\\]|\\.)*'|"[^"]*"|\S+)\s+(.+)""", re.IGNORECASE)
+QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+ATTRIBUTE = re.compile(rf"@attribute\s+({QUOTED}|[^\s{{]+)\s*(.+)", re.IGNORECASE)
+VALUE = re.compile(rf"\s*({QUOTED}|[^,]*?)\s*(,|$)")
+ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 NUMBERS = ("numeric", "real", "integer")
 
 
@@ -37,12 +39,12 @@ def read_arff(source: Source) -> pa.Table:
     for number, line in enumerate(body, start=1):
         if line.lstrip().startswith("{"):
             raise DataError("sparse ARFF rows are not read: use svmlight.", source.path, number)
-        fields = _fields(line)
+        fields = list(_fields(line))
         if len(fields) != len(names):
             raise DataError(
                 f"there are {len(fields)} values for {len(names)} attributes.", source.path, number
             )
-        rows.append([None if field == "?" else field for field in fields])
+        rows.append(fields)
     columns: list[Any] = []
     for k, (name, numeric) in enumerate(zip(names, types, strict=True)):
         values = [row[k] for row in rows]
@@ -63,15 +65,26 @@ def _header(lines: Any, source: Source) -> tuple[list[str], list[bool]]:
             match = ATTRIBUTE.match(stripped)
             if match is None:
                 raise DataError(f"{stripped!r} is not an attribute of ARFF.", source.path)
-            names.append(match.group(1).strip("'\""))
+            names.append(_unquoted(match.group(1)))
             types.append(match.group(2).split()[0].lower() in NUMBERS)
     raise DataError("this is not an ARFF file: it has no @attribute and @data.", source.path)
 
 
-def _fields(line: str) -> list[str]:
-    quote = "'" if "'" in line else '"'
-    reader = csv.reader(io.StringIO(line), quotechar=quote, escapechar="\\", skipinitialspace=True)
-    return [field.strip() for field in next(reader)]
+def _fields(line: str) -> Iterator[str | None]:
+    """The values of a row; quotes of either kind, and a bare ``?`` is missing."""
+    place, last = 0, ","
+    while last:
+        match = VALUE.match(line, place)
+        assert match is not None  # an empty value matches anywhere
+        yield None if match.group(1) == "?" else _unquoted(match.group(1))
+        place, last = match.end(), match.group(2)
+
+
+def _unquoted(text: str) -> str:
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        inside = re.sub(r"\\(.)", lambda m: ESCAPED.get(m.group(1), m.group(1)), text[1:-1])
+        return inside.strip()
+    return text
 
 
 def _numbers(values: list[str | None], name: str, source: Source) -> pa.Array:

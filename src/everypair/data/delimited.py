@@ -6,21 +6,18 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from everypair.data.cells import MISSING, Misread, as_kind, bare, inferred
 from everypair.data.problems import DataError
-from everypair.data.readers import CHUNK_BYTES, Source, check_names, check_present
+from everypair.data.readers import CHUNK_BYTES, Source, check_names, check_present, is_number
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
-
-MISSING = [
-    "", "#N/A", "#NA", "-NaN", "-nan", "?", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan",
-    "null",
-]  # fmt: skip
-"""Fields that mean "not known"."""
 
 DELIMITERS = ",;\t|"
 
@@ -38,10 +35,19 @@ HEAD_LINES = 20
 class Layout:
     """What the first lines say about a file."""
 
-    names: list[str]
+    header: list[str]  # as it stands in the file
     delimiter: str
     decimal: str
     longest: int
+
+    @property
+    def names(self) -> list[str]:
+        return [bare(name) for name in self.header]
+
+    @property
+    def comma(self) -> bool:
+        """May numbers have a decimal comma, be it further down than the first lines?"""
+        return self.delimiter == ";"
 
     @property
     def chunk_bytes(self) -> int:
@@ -49,7 +55,7 @@ class Layout:
 
     @property
     def wide(self) -> bool:
-        return len(self.names) > WIDE
+        return len(self.header) > WIDE
 
 
 def layout_of(source: Source) -> Layout:
@@ -63,18 +69,39 @@ def layout_of(source: Source) -> Layout:
     lines = [line for line in text.splitlines()[:HEAD_LINES] if line.strip()]
     if not lines:
         raise DataError("the file is empty.", source.path)
-    limit = csv.field_size_limit(len(text) + 1)  # the wrong delimiter makes a field of a line
-    try:
+    with _long_fields():  # the wrong delimiter makes a field of a line
         delimiter = source.delimiter or ("\t" if source.kind == "tsv" else _sniff(lines))
         fields = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter))
-    finally:
-        csv.field_size_limit(limit)
-    names = fields[0]
     decimal = "."
-    if delimiter == ";" and any(re.fullmatch(r"-?\d+,\d+", f) for row in fields[1:] for f in row):
+    values = (field.strip() for row in fields[1:] for field in row)
+    if delimiter == ";" and any(re.fullmatch(r"-?\d+,\d+", value) for value in values):
         decimal = ","
     longest = max(len(line) for line in lines)
-    return Layout(names, delimiter, decimal, longest)
+    return Layout(fields[0], delimiter, decimal, longest)
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """Python's reader of CSV refuses fields over 131 072 characters unless it is told."""
+    limit = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _check_header(names: list[str], source: Source) -> None:
+    """Column names that tell the columns apart, not a first row of numbers."""
+    if all(map(is_number, names)):
+        values = [float(name) for name in names]
+        # Names may be numbers as well: 0, 1, 2 (pandas') or years.
+        if any(after - before != 1 for before, after in pairwise(values)):
+            raise DataError(
+                "the first line is all numbers, so it seems to be data: put a line with the "
+                "names of the columns above it.",
+                source.path,
+            )
+    check_names(names, source.path)
 
 
 def _decode(raw: bytes, source: Source) -> str:
@@ -86,8 +113,6 @@ def _decode(raw: bytes, source: Source) -> str:
     try:
         codec = "utf-8-sig" if source.encoding.lower() in ("utf-8", "utf8") else source.encoding
         return raw.decode(codec)
-    except LookupError as trouble:
-        raise DataError(f"there is no encoding {source.encoding!r}.", source.path) from trouble
     except UnicodeDecodeError as trouble:
         if trouble.start > len(raw) - 4:  # the piece ends inside a character
             return raw[: trouble.start].decode(codec)
@@ -146,12 +171,15 @@ def _options(
 
 
 def read_delimited(source: Source) -> pa.Table:
-    """The whole file; types are inferred from every row."""
+    """The whole file; types are inferred from every row.
+
+    Where spaces, or decimal commas that begin late, made text of a column, it is looked at again.
+    """
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
     layout = layout_of(source)
-    check_names(layout.names, source.path)
+    _check_header(layout.names, source)
     options = _options(source, layout)
     # Looking for newlines inside quotes costs a third of the reading, and not looking where
     # there are quotes would misread rows without a word.
@@ -162,10 +190,13 @@ def read_delimited(source: Source) -> pa.Table:
             table = arrow_csv.read_csv(where, **options)
     except pa.ArrowInvalid as trouble:
         raise _located(source, layout, str(trouble)) from trouble
-    for name, column in zip(table.column_names, table.columns, strict=True):
+    columns = list(table.columns)
+    for k, column in enumerate(columns):
         if pa.types.is_binary(column.type):
-            raise _located(source, layout, "invalid UTF8 data", name)
-    return table
+            raise _located(source, layout, "invalid UTF8 data", layout.names[k])
+        if pa.types.is_string(column.type):
+            columns[k] = inferred(column, layout.comma)
+    return pa.table(columns, names=layout.names)
 
 
 def _has_quotes(source: Source) -> bool:
@@ -174,35 +205,92 @@ def _has_quotes(source: Source) -> bool:
 
 
 def delimited_chunks(
-    source: Source, kinds: Mapping[str, str], keep: tuple[str, ...]
+    source: Source, kinds: Mapping[str, str], keep: Mapping[str, str]
 ) -> Iterator[pa.Table]:
-    """Pieces of the file with the columns asked for, each read as it is said."""
+    """Pieces of the file with the columns asked for, each read as it is said.
+
+    Arrow reads the numbers; from a piece on in which it stumbles, all columns are read as
+    text, which heeds spaces and decimal commas and finds the row of what is wrong.
+    """
+    layout = layout_of(source)
+    _check_header(layout.names, source)
+    wanted = {**keep, **kinds}
+    check_present(list(wanted), layout.names, source.path)
+    done = 0
+    try:
+        for piece in _pieces(source, layout, wanted, TYPED):
+            yield _read_as(piece, wanted, kinds, layout, source, done)
+            done += piece.num_rows
+    except _Stumble:
+        rows = 0
+        for piece in _pieces(source, layout, wanted, ()):
+            new = piece.slice(max(done - rows, 0))
+            if new.num_rows:
+                first = rows + piece.num_rows - new.num_rows
+                yield _read_as(new, wanted, kinds, layout, source, first)
+            rows += piece.num_rows
+
+
+class _Stumble(Exception):
+    """Arrow found a value that is not of the type of its column."""
+
+
+TYPED = ("number", "boolean")
+"""Kinds that Arrow is asked to read itself; dates may have zones, which it wants to know before."""
+
+
+def _pieces(
+    source: Source, layout: Layout, wanted: Mapping[str, str], typed: tuple[str, ...]
+) -> Iterator[pa.Table]:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    from everypair.tables import ARROW_KINDS
+    from everypair.columns import ARROW_KINDS
 
-    layout = layout_of(source)
-    check_names(layout.names, source.path)
-    wanted = [*kinds, *(name for name in keep if name not in kinds)]
-    check_present(wanted, layout.names, source.path)
-    types = {name: pa.type_for_alias(ARROW_KINDS[kinds.get(name, "category")]) for name in wanted}
-    options = _options(source, layout, types, wanted)
+    written = dict(zip(layout.names, layout.header, strict=True))
+    types = {
+        written[name]: pa.type_for_alias(ARROW_KINDS[kind if kind in typed else "category"])
+        for name, kind in wanted.items()
+    }
+    options = _options(source, layout, types, list(types))
     try:
         with source.open() as file:
             where = file if source.compressed else str(source.path)
             reader: arrow_csv.CSVStreamingReader = arrow_csv.open_csv(where, **options)
             for batch in reader:
                 if batch.num_rows:
-                    yield pa.Table.from_batches([batch])
+                    yield pa.table(batch.columns, names=list(wanted))
     except pa.ArrowInvalid as trouble:
+        if typed and "conversion error" in str(trouble) and "UTF8" not in str(trouble):
+            raise _Stumble from trouble
         raise _located(source, layout, str(trouble)) from trouble
 
 
+def _read_as(
+    piece: pa.Table,
+    wanted: Mapping[str, str],
+    kinds: Mapping[str, str],
+    layout: Layout,
+    source: Source,
+    rows_before: int,
+) -> pa.Table:
+    import pyarrow as pa
+
+    columns = []
+    for (name, kind), column in zip(wanted.items(), piece.columns, strict=True):
+        try:
+            text = pa.types.is_string(column.type)
+            columns.append(as_kind(column, kind, layout.comma) if text else column)
+        except Misread as trouble:
+            row = rows_before + trouble.at + 1
+            when = ", as it was in training" if name in kinds else ""
+            raise DataError(f"{trouble}{when}.", source.path, row, name) from None
+    return pa.table(columns, names=list(wanted))
+
+
 def _located(source: Source, layout: Layout, trouble: str, column: str | None = None) -> DataError:
-    """The row and the column of what Arrow stumbled over, found by reading once more."""
-    width = len(layout.names)
-    invalid = re.search(r"invalid value '(.*)'", trouble, re.DOTALL)
+    """The row of what Arrow stumbled over, found by reading once more."""
+    width = len(layout.header)
     at = re.search(r"In CSV column #(\d+)", trouble)
     place = int(at.group(1)) if at else None
     if column is None and place is not None and place < width:
@@ -210,19 +298,22 @@ def _located(source: Source, layout: Layout, trouble: str, column: str | None = 
     if "UTF8" in trouble:
         return _bad_bytes(source, column)
     if "straddl" in trouble:
-        return DataError("a quotation mark is opened and never closed.", source.path)
+        return DataError(
+            "a quotation mark is opened and never closed, or a row has over "
+            f"{layout.chunk_bytes / 1e6:.0f} MB.",
+            source.path,
+        )
     if "Empty CSV" in trouble:
         return DataError("the file is empty.", source.path)
-    with source.open() as file, io.TextIOWrapper(file, source.encoding, "replace") as text:
+    with (
+        _long_fields(),
+        source.open() as file,
+        io.TextIOWrapper(file, source.encoding, "replace") as text,
+    ):
         rows = csv.reader(text, delimiter=layout.delimiter)
         next(rows, None)
         for number, row in enumerate(rows, start=1):
-            if invalid and place is not None and len(row) > place:
-                if row[place] == invalid.group(1):
-                    return DataError(
-                        f"{row[place]!r} is not {_reading(trouble)}.", source.path, number, column
-                    )
-            elif not invalid and row and len(row) != width:
+            if row and len(row) != width:
                 return DataError(
                     f"there are {len(row)} fields where the header has {width}: a missing or "
                     f"unquoted {layout.delimiter!r}, or another delimiter (--delimiter)?",
@@ -230,16 +321,6 @@ def _located(source: Source, layout: Layout, trouble: str, column: str | None = 
                     number,
                 )
     return DataError(trouble.strip().split("\n")[0], source.path, column=column)
-
-
-def _reading(trouble: str) -> str:
-    return (
-        "a date"
-        if "timestamp" in trouble
-        else "true or false"
-        if "bool" in trouble
-        else "a number, as it was in training"
-    )
 
 
 def _bad_bytes(source: Source, column: str | None) -> DataError:

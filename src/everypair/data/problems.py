@@ -20,7 +20,7 @@ class DataError(ValueError):
         column: str | None = None,
     ):
         self.file, self.row, self.column = file, row, column
-        places = [] if file is None else [Path(file).name]
+        places = [] if file is None else [Path(file).name or str(file)]
         if row is not None:
             places.append(f"row {row}")
         if column is not None:

@@ -78,12 +78,17 @@ class Source:
             raise DataError(f"format {self.format!r} is not one of {', '.join(FORMATS)}.")
         if self.delimiter is not None and len(self.delimiter) != 1:
             raise DataError(f"delimiter {self.delimiter!r} is not a single character.")
+        try:
+            "".encode(self.encoding)
+        except LookupError:
+            raise DataError(f"there is no encoding {self.encoding!r} of text.") from None
 
     @property
     def kind(self) -> str:
         """Format by name: the one said, or that of the ending."""
         if self.format is not None:
             return self.format
+        self.check_exists()
         name = self._inner_name()
         kind = ENDINGS.get(Path(name).suffix.lower())
         if kind is None:
@@ -100,7 +105,6 @@ class Source:
 
     def _inner_name(self) -> str:
         if self.path.suffix.lower() == ".zip":
-            self.check_exists()
             with self._trouble_named(), zipfile.ZipFile(self.path) as archive:
                 return _only_member(archive, self.path)
         return self.path.stem if self.compressed else self.path.name
@@ -177,6 +181,20 @@ def read(source: Source) -> Table:
     check_names(table.column_names, source.path)
     if table.num_rows == 0:
         raise DataError("there is a header but no row of data.", source.path)
+    return _trimmed(source, table)
+
+
+def _trimmed(source: Source, table: pa.Table) -> pa.Table:
+    """Words without spaces around them, as the readers of text give them."""
+    import pyarrow as pa
+
+    if source.kind not in ("parquet", "feather"):
+        return table
+    from everypair.data.cells import trimmed
+
+    for k, field in enumerate(table.schema):
+        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
+            table = table.set_column(k, field.name, trimmed(table.column(k)))
     return table
 
 
@@ -197,11 +215,23 @@ def _read_columns(source: Source) -> pa.Table:
                 import pyarrow.parquet as pq
 
                 return _without_index(pq.ParquetFile(where).read())
-            from pyarrow import feather
-
-            return _without_index(feather.read_table(where))
+            return _without_index(_read_feather(where))
         except (pa.ArrowInvalid, OSError) as trouble:
             raise _not_of_format(source, trouble) from trouble
+
+
+def _read_feather(where: Any) -> pa.Table:
+    """Arrow's file format, the older Feather V1, or a stream of Arrow under the same ending."""
+    import pyarrow as pa
+    from pyarrow import feather
+
+    try:
+        return feather.read_table(where)
+    except pa.ArrowInvalid:
+        if not isinstance(where, str):
+            where.seek(0)
+        with pa.ipc.open_stream(where if not isinstance(where, str) else pa.OSFile(where)) as file:
+            return file.read_all()
 
 
 def _without_index(table: pa.Table) -> pa.Table:
@@ -211,14 +241,15 @@ def _without_index(table: pa.Table) -> pa.Table:
 
 
 def read_chunks(
-    source: Source, kinds: Mapping[str, str] | None, keep: tuple[str, ...] = ()
+    source: Source, kinds: Mapping[str, str] | None, keep: Mapping[str, str] | None = None
 ) -> Iterator[Table]:
     """The table a piece at a time, in constant memory for all formats but ARFF.
 
-    ``kinds`` says how the columns are to be read (`everypair.tables.ARROW_KINDS`), so that each
+    ``kinds`` says how the columns are to be read (`everypair.columns.ARROW_KINDS`), so that each
     piece is read alike; columns of the file that it does not name are skipped, except those in
-    ``keep``, which are read as text. None is for svmlight, which has numbers only.
+    ``keep`` (name and kind). None is for svmlight, which has numbers only.
     """
+    keep = keep or {}
     if (kinds is None) != (source.kind == "svmlight"):
         wanted = "an svmlight file" if kinds is None else "a table with named columns"
         raise DataError(f"the model was trained on {wanted}, and this is {source.kind}.")
@@ -232,16 +263,14 @@ def read_chunks(
         for piece in _column_chunks(source):
             check_names(piece.column_names, source.path)
             check_present([*kinds, *keep], piece.column_names, source.path)
-            yield piece
+            yield _trimmed(source, piece)
 
 
 def _column_chunks(source: Source) -> Iterator[pa.Table]:
     import pyarrow as pa
 
     if source.kind == "arff" or source.compressed:
-        table = read(source)
-        for start in range(0, table.num_rows, CHUNK_ROWS):
-            yield table.slice(start, CHUNK_ROWS)
+        yield from _slices(read(source))
         return
     source.check_exists()
     try:
@@ -251,11 +280,24 @@ def _column_chunks(source: Source) -> Iterator[pa.Table]:
             for batch in pq.ParquetFile(str(source.path)).iter_batches(CHUNK_ROWS):
                 yield pa.Table.from_batches([batch])
             return
+        if not _is_arrow_file(source.path):
+            yield from _slices(read(source))
+            return
         with pa.memory_map(str(source.path)) as file, pa.ipc.open_file(file) as batches:
             for k in range(batches.num_record_batches):
                 yield pa.Table.from_batches([batches.get_batch(k)])
     except (pa.ArrowInvalid, OSError) as trouble:
         raise _not_of_format(source, trouble) from trouble
+
+
+def _slices(table: pa.Table) -> Iterator[pa.Table]:
+    for start in range(0, table.num_rows, CHUNK_ROWS):
+        yield table.slice(start, CHUNK_ROWS)
+
+
+def _is_arrow_file(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(6) == b"ARROW1"
 
 
 def _not_of_format(source: Source, trouble: Exception) -> DataError:
@@ -275,6 +317,14 @@ def check_names(names: list[str], path: Path) -> None:
         seen.add(name)
 
 
+def is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def check_present(wanted: list[str], names: list[str], path: Path) -> None:
     """Every wanted column is in the file, or the missing ones are named."""
     has = set(names)
@@ -285,8 +335,10 @@ def check_present(wanted: list[str], names: list[str], path: Path) -> None:
 
         near = [name for name in names if name.lower() == missing[0].lower()]
         near += difflib.get_close_matches(missing[0], names[:1000], 1)
-        few = ", ".join(repr(name) for name in names[:8]) + (", ..." if len(names) > 8 else "")
+        few = ", ".join(repr(name[:40]) for name in names[:8]) + ", ..." * (len(names) > 8)
         hint = f"did you mean {near[0]!r}?" if near else f"it has {few}."
+        if not near and any(is_number(name) for name in names):
+            hint = f"{hint[:-1]}; if that is data, put a line of names above it."
         raise DataError(f"the file has no such column{more}: {hint}", path, column=missing[0])
 
 

@@ -67,6 +67,14 @@ def count(value: float | None) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
+def several(value: float | None, noun: str) -> str:
+    """
+    >>> several(1, "row"), several(12345, "row")
+    ('1 row', '12,345 rows')
+    """
+    return f"{count(value)} {noun}{'' if value == 1 else 's'}"
+
+
 def share(value: float) -> str:
     r"""
     >>> share(0.1234), share(0.0004), share(0), share(1), share(0.9999)

@@ -78,7 +78,9 @@ def _render(comparison: Comparison) -> str:
     )
     # JSON has no NaN: a value that is not finite stops here and not in the reader's browser.
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
-    for name in ("decimals", "signed", "probability", "seconds", "count", "share", "settings"):
+    for name in (
+        "decimals", "signed", "probability", "seconds", "count", "several", "share", "settings",
+    ):  # fmt: skip
         environment.filters[name] = getattr(words, name)
     parts = [(page / name).read_text("utf-8") for name in SCRIPTS]
     script = '\n"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"

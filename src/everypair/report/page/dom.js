@@ -21,6 +21,7 @@ function show(id, value, words) {
 
 const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 const count = (value) => grouped.format(value);
+const plural = (value, one, several) => `${count(value)} ${value === 1 ? one : several}`;
 const decimals = (value, digits = 3) => value.toFixed(digits).replace("-", "−");
 const share = (value) => `${decimals(100 * value, 1)}\u00a0%`;
 

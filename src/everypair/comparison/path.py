@@ -1,0 +1,59 @@
+"""The L1 path of a table, and where on it cross-validation would stop."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everypair.comparison.search import inner_splits
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class L1Path:
+    """Features that enter as the penalty falls."""
+
+    alphas: Array  # (k,), falling
+    coefs: Array  # (p, k)
+    areas: Array  # (k,), mean AUC of held-out rows
+    chosen: int  # the fewest features within one standard error of the best
+    converged: bool
+
+    @property
+    def n_nonzero(self) -> NDArray[np.intp]:
+        return np.count_nonzero(self.coefs, axis=0)
+
+
+def l1_path(
+    X: Any,
+    y: NDArray[np.bool_],
+    weight: Array | None,
+    groups: NDArray[Any] | None,
+    seed: int,
+    n_alphas: int,
+) -> L1Path:
+    """`auc_path` on all rows, with the AUC of three folds of them at each alpha."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    from everypair import AUCClassifierCV, auc_path
+
+    search = AUCClassifierCV(
+        n_alphas=n_alphas,
+        eps=1e-2,
+        cv=inner_splits(y, groups, seed),
+        tol=1e-4,
+        selection="one_standard_error",
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        search.fit(X, y, sample_weight=weight)
+        found = auc_path(X, y, alphas=search.alphas_[0], sample_weight=weight, tol=1e-4)
+    converged = not any(issubclass(w.category, ConvergenceWarning) for w in caught)
+    chosen = int(np.argmin(np.abs(found.alphas - search.alpha_)))
+    areas = search.auc_path_[0].mean(axis=1)
+    return L1Path(found.alphas, found.coefs, areas, chosen, converged)

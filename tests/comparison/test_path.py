@@ -1,0 +1,36 @@
+"""The L1 path that the report and `everypair path` both show."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyarrow")
+
+from everypair.comparison.run import compare_models
+
+
+def test_report_and_command_choose_the_same_alpha(run, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 4)).round(3)
+    y = X[:, 0] + rng.logistic(size=150) > 1
+    found = compare_models(X, y, models=["logistic"], n_folds=3, n_repeats=1, path=True)
+    assert found.folds == "3 folds x 1 repeat"
+    assert found.path.chosen in found.path.alphas
+    path = tmp_path / "t.csv"
+    rows = [",".join(map(str, row)) + f",{int(label)}" for row, label in zip(X, y, strict=True)]
+    path.write_text("\n".join(["x0,x1,x2,x3,y", *rows]) + "\n")
+    said = json.loads(
+        run("path", path, "-t", "y", "--positive", "1", "--steps", "40", "--json").out
+    )
+    assert said["chosen_alpha"] == pytest.approx(found.path.chosen)
+    assert " 1 feature," in run("path", path, "-t", "y", "--steps", "8").out
+
+
+def test_too_few_rows_to_choose_on_leave_the_path_out():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), np.arange(30) < 2
+    found = compare_models(X, y, models=["auc-rls"], n_folds=2, n_repeats=1, path=True)
+    assert found.path is None
