@@ -289,7 +289,7 @@ def test_separable_data_are_ranked_perfectly(imbalanced):
 
 
 @pytest.mark.parametrize("solver", ["newton", "newton-cg"])
-@pytest.mark.parametrize("outlier", [1e5, 1e6, 1e9, 1e45])
+@pytest.mark.parametrize("outlier", [1e5, 1e6, 1e9])
 def test_one_outlier_does_not_keep_the_fit_from_its_minimum(imbalanced, outlier, solver):
     X, y = imbalanced
     X = X.copy()

@@ -9,11 +9,12 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from everypair.matrix import as_matrix
-from everypair.pairs import LOSSES, Pairs, auc
+from everypair.pairs import LOSSES, Pairs, auc, pair_point
 from everypair.pairs.brute import BrutePoint
 from everypair.solvers import choose
 from everypair.solvers.choose import minimise, sample_rows
 from everypair.solvers.huber import judge_as_hinge
+from everypair.solvers.newton import NewtonMatrix
 from everypair.solvers.objective import Objective
 
 SMOOTH_CONVEX = [name for name, loss in LOSSES.items() if loss.convex and name != "hinge"]
@@ -191,3 +192,18 @@ def test_scores_are_those_of_the_coefficients(problem):
     fit = minimise(as_matrix(X), pairs, "logistic", 1e-3)
     np.testing.assert_allclose(fit.scores, X @ fit.coef, atol=1e-12)
     assert auc(pairs, fit.scores) > 0.5
+
+
+def test_newton_matrix_survives_what_single_precision_does_not():
+    """A row 1e25 times as long as all that the units were taken from."""
+    rng = np.random.default_rng(3)
+    rows = rng.standard_normal((4000, 3))
+    positive = rows[:, 0] + rng.standard_normal(4000) > 1
+    rows[1, 2] = 1e25
+    now = Objective(
+        as_matrix(rows), lambda scores: pair_point("logistic", Pairs.of(positive), scores), 1e-3
+    ).at(np.zeros(3))
+    with np.errstate(over="ignore", invalid="ignore"):
+        step = NewtonMatrix(now).step(now.gradient)
+    hessian = now.loss.hessian(now.objective.X) + 1e-3 * np.eye(3)
+    np.testing.assert_allclose(step, -np.linalg.solve(hessian, now.gradient), rtol=1e-6)

@@ -191,6 +191,8 @@ class SmoothPoint:
             gram, moments = self._sparse_moments(X, shape)
         else:
             gram, moments = self._dense_moments(X, shape, rough=n_coef < COEFFICIENTS)
+        if n_coef < COEFFICIENTS and not np.all(np.isfinite(gram)):
+            return self.hessian(X)  # too large for single precision
         of_negatives, of_positives = moments
         fields = self.kernels.curvature.row_fields(
             boxes.ids, self.with_negatives, self.with_positives, of_negatives

@@ -43,10 +43,10 @@ class NewtonMatrix:
         matrix = now.loss.hessian(now.objective.X, accuracy=accuracy)
         diagonal = np.einsum("jj->j", matrix)
         diagonal += alpha
-        if accuracy != EXACT and not diagonal.min() >= alpha / 2:
-            raise LinAlgError("rounding has eaten the diagonal, or single precision overflowed")
         if not np.all(np.isfinite(matrix)):
             raise too_large("their squares overflow")
+        if accuracy != EXACT and diagonal.min() < alpha / 2:
+            raise LinAlgError("rounding has eaten the diagonal")
         # Nothing below the rounding of the largest entry, so that no scale explodes.
         floor = max(alpha, np.finfo(float).eps * diagonal.max())
         self._scale = 1 / np.sqrt(np.maximum(diagonal, floor))
