@@ -33,7 +33,7 @@ TERMS = 6
 """Past the reach ``exp(-|u|) ... exp(-6|u|)`` are enough: the next is below 1e-15 of the first."""
 REACH_BOXES = round(REACH / WIDTH)
 
-WINDOWS_AT_ONCE = 256
+WINDOWS_AT_ONCE = 64
 """Windows of boxes that are written out for one product: they stay in a core's own cache."""
 
 # Nodes and the map from values at the nodes to coefficients; extended precision, so that
