@@ -42,7 +42,7 @@ SHARES = (0.25, 0.5, 0.75, 1.0)
 MOST_STRETCH = 0.5
 """Stretches are tried that end so large a share of the shortfall on the margin."""
 
-INNER_SHARE = 0.1
+INNER_SHARE = 0.3
 """An inner solve ends when its own gap is this share of what the rounding costs."""
 
 
@@ -124,6 +124,7 @@ def hinge_by_continuation(
             break
         best, width = narrower, width / NARROWER
     now = best
+    before: Iterate | None = None
     while True:
         now = inner(now, stop, progress)
         if now.judged.distance < best.judged.distance:
@@ -131,7 +132,24 @@ def hinge_by_continuation(
         if best.judged.distance <= tol or progress.exhausted or width <= LAST_WIDTH:
             return best
         width /= NARROWER
-        now = rounded(width).at(now.w)
+        now, before = _continued(rounded(width), now, before), now
+
+
+def _continued(narrower: Objective, now: Iterate, before: Iterate | None) -> Iterate:
+    """Where to begin at the next width.
+
+    The solution moves about in proportion to the width, so its last move tells the next; where
+    that is no better, the last solution serves.
+    """
+    start = narrower.at(now.w)
+    if before is not None:
+        ahead = narrower.at(
+            now.w + (now.w - before.w) / NARROWER,
+            start.scores + (start.scores - before.scores) / NARROWER,
+        )
+        if ahead.value < start.value:
+            return ahead
+    return start
 
 
 def rounded_hinge(

@@ -126,7 +126,9 @@ def minimise_over_list(
 ) -> Fit:
     """Minimise ``hinge(Xw) + alpha / 2 |w|^2`` over w, the hinge over the pairs of the list."""
     progress = Progress(max_iter, verbose)
-    inner = partial(settled, SOLVERS[choose_solver(X, "hinge", "auto")])
+    # The whole Hessian of a list comes column by column: of sparse X that never pays.
+    solver = choose_solver(X, "hinge", "auto" if isinstance(X, DenseMatrix) else "newton-cg")
+    inner = partial(settled, SOLVERS[solver])
     with np.errstate(over="ignore", invalid="ignore"):
         start = np.zeros(X.shape[1])
         now = hinge_by_continuation(X, pairs, alpha, start, tol, progress, inner)
