@@ -47,13 +47,17 @@ class DenseMatrix:
     def _pieces(self, start: int, stop: int, whole: bool = True) -> Iterator[tuple[slice, Array]]:
         """The rows ``start:stop`` in float64, with their place.
 
-        ``whole``: in one piece, where BLAS can read X as it is; otherwise small blocks in C order.
+        ``whole``: in one piece, where BLAS can read X as it is; otherwise small blocks in C order,
+        each to be used before the next.
         """
         if whole and self._whole:
             yield slice(start, stop), self.X[start:stop]
             return
+        buffer = np.empty((min(self.block_rows, stop - start), self.shape[1]))
         for rows in _slices(start, stop, self.block_rows):
-            yield rows, np.ascontiguousarray(self.X[rows], dtype=np.float64)
+            block = buffer[: rows.stop - rows.start]
+            np.copyto(block, self.X[rows])
+            yield rows, block
 
     @cached_property
     def centre(self) -> Array:
@@ -113,7 +117,9 @@ class DenseMatrix:
 
     def pull_back_squares(self, weights: Array) -> Array:
         """``(X * X).T @ weights``."""
-        return self._sum_over_rows(lambda rows, block: weights[rows] @ (block * block), whole=False)
+        return self._sum_over_rows(
+            lambda rows, block: weights[rows] @ np.multiply(block, block, out=block), whole=False
+        )
 
     def _sum_over_rows(self, of: Callable[[slice, Array], Array], whole: bool = True) -> Array:
         def part(start: int, stop: int) -> Array:
