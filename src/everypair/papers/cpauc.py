@@ -25,6 +25,7 @@ from sklearn.svm import LinearSVC
 
 from everypair.data.fetchers import fetch
 from everypair.data.simulate import MEANS, simulate
+from everypair.papers import cpauc_added
 from everypair.papers.cells import Found, Params, Store, grouped, of_part
 from everypair.papers.page import COLOURS, Page, mean_sd, panels, table
 
@@ -104,6 +105,13 @@ def cells(fast: bool) -> list[Params]:
         if n <= 200 or not fast
     ]
     out += [{"part": "pima", "seed": seed} for seed in range(repetitions)]
+    out += [
+        {"part": "steps", "n": n, "p": p, "seed": seed}
+        for seed in range(1 if fast else 5)
+        for n, p in timed
+        if n <= 100 or not fast
+    ]
+    out += [{"part": "pima, why", "seed": seed} for seed in range(1 if fast else 40)]
     return out + [
         {"part": "models", "model": model, "n": n, "p": p, "seed": seed}
         for seed in range(repetitions)
@@ -156,7 +164,11 @@ def chosen(method: str, X: Array, y: NDArray[np.bool_], seed: int) -> Array:
 
 
 def work(params: Params) -> Found:
-    return {"models": _model_cell, "pima": _pima_cell, "time": _time_cell}[params["part"]](params)
+    parts: dict[str, Callable[[Params], Found]] = {
+        "models": _model_cell, "pima": _pima_cell, "time": _time_cell,
+        "steps": cpauc_added.steps, "pima, why": cpauc_added.pima,
+    }  # fmt: skip
+    return parts[params["part"]](params)
 
 
 def _model_cell(params: Params) -> Found:
@@ -232,6 +244,10 @@ def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
         _write_times(page, grouped(times, "n", "p"))
     if pima := of_part(done, "pima"):
         _write_pima(page, [found for _, found in pima])
+    if steps := of_part(done, "steps"):
+        cpauc_added.write_steps(page, steps)
+    if why := of_part(done, "pima, why"):
+        cpauc_added.write_pima(page, why)
 
 
 def _write_models(page: Page, by_size: dict[tuple[str, int, int], list[Found]]) -> None:
