@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import joblib
@@ -107,14 +109,42 @@ def test_blas_has_one_thread_where_the_rows_are_split(pool, monkeypatch):
     assert set(seen) == {1}
 
 
-def test_a_split_inside_a_split_stays_on_its_thread():
-    """With as many threads as cores, all busy, an inner split would wait for ever."""
+def test_a_split_inside_a_split_stays_on_its_thread(monkeypatch):
+    """With a pool that is busy, an inner split would wait for ever."""
 
     def outer(start, stop):
         return sum(threads.over_rows(lambda lo, hi: hi - lo, stop - start, 10**9))
 
-    with threads.thread_limit(2):
-        assert sum(threads.over_rows(outer, 100, 10**9)) == 100
+    def split():
+        with threads.thread_limit(2):
+            return sum(threads.over_rows(outer, 100, 10**9))
+
+    with ThreadPoolExecutor(1) as only, ThreadPoolExecutor(1) as watch:
+        monkeypatch.setattr(threads, "_pool", lambda: only)
+        assert watch.submit(split).result(timeout=30) == 100
+
+
+def test_an_interrupt_anywhere_in_a_fit_leaves_blas_as_it_was():
+    """Raised at each line of `one_blas_thread` in turn; the next fit makes good what is left."""
+    code = threads.one_blas_thread.__wrapped__.__code__
+    before = threads._blas_threads()
+    lines = {line for _, _, line in code.co_lines() if line is not None}
+    for line in sorted(lines - {code.co_firstlineno}):
+
+        def trace(frame, event, _, line=line):
+            if frame.f_code is code and event == "line" and frame.f_lineno == line:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+            return trace
+
+        sys.settrace(trace)
+        with contextlib.suppress(KeyboardInterrupt), threads.one_blas_thread():
+            pass
+        sys.settrace(None)
+        with threads.one_blas_thread():
+            assert threads.available_threads() == before
+        assert threads._blas_threads() == before, line
+        assert threads.available_threads() == before
 
 
 def test_workers_of_joblib_share_the_cores():

@@ -40,6 +40,10 @@ class DenseMatrix:
         self._whole = X.dtype == np.float64 and plain
 
     @property
+    def nbytes(self) -> int:
+        return self.X.nbytes
+
+    @property
     def rough(self) -> DenseMatrix:
         """What products whose last digits do not matter may use instead."""
         return self
@@ -149,17 +153,36 @@ class SparseMatrix:
         self.block_rows = max(1, BLOCK_BYTES // (8 * max(1, X.shape[1])))
 
     @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in self.arrays)
+
+    @property
     def rough(self) -> SparseMatrix:
         """As for dense X."""
         return self
 
+    @cached_property
+    def centre(self) -> Array:
+        """As for dense X in columns without zeros, whose values may lie anywhere; zero, which is
+        among the values, in the others."""
+        centre = np.zeros(self.shape[1])
+        if self.X.has_canonical_format:  # without it an entry may be there twice
+            full = np.flatnonzero(self._entries_a_column() == self.shape[0])
+            if full.size:
+                step = max(1, self.shape[0] // CENTRE_ROWS)
+                some = self.X[:, full].tocsr()[::step]
+                centre[full] = np.median(some.toarray(), axis=0)
+        return centre
+
+    def _entries_a_column(self) -> NDArray[Any]:
+        if self.by_rows:
+            return np.bincount(self.X.indices, minlength=self.shape[1])
+        return np.diff(self.X.indptr)
+
     def centred_sums(
         self, shapes: Sequence[tuple[int, ...]], add: Callable[..., None]
     ) -> list[Array]:
-        """As for dense X: rows are written out a block at a time, never the whole.
-
-        The centre is zero, which is near the rows of a sparse matrix.
-        """
+        """As for dense X: rows are written out a block at a time, never the whole."""
         data, indices, indptr = self.rows_first.arrays
 
         def part(start: int, stop: int) -> list[Array]:
@@ -169,7 +192,7 @@ class SparseMatrix:
                 ends = indptr[rows.start : rows.stop + 1] - held.start
                 shape = (rows.stop - rows.start, self.shape[1])
                 block = sparse.csr_array((data[held], indices[held], ends), shape=shape)
-                add(rows, block.toarray().astype(np.float64, copy=False), *sums)
+                add(rows, block.toarray() - self.centre, *sums)
             return sums
 
         with one_blas_thread():
@@ -199,14 +222,17 @@ class SparseMatrix:
         return np.asarray(sum(parts[1:], parts[0]))
 
     def gram(self, weights: Array) -> Array:
-        """``X' diag(weights) X``, at the cost of the squared lengths of the rows."""
+        """``(X - centre)' diag(weights) (X - centre)``, at the cost of the squared lengths of the
+        rows."""
         from everypair import _kernels
 
         rows, (n_rows, n_columns) = self.rows_first, self.shape
         lower = rows.add_rows(
             (n_columns, n_columns),
             self.X.nnz * (1 + self.X.nnz // max(1, n_rows)),
-            lambda start, stop, out: _kernels.csr_add_gram(*rows.arrays, weights, start, stop, out),
+            lambda start, stop, out: _kernels.csr_add_gram(
+                *rows.arrays, self.centre, weights, start, stop, out
+            ),
         )
         return lower + np.tril(lower, -1).T
 

@@ -25,6 +25,7 @@ _blas_saved: int | None = None
 _blas_limit: Any = None
 
 _limit: ContextVar[int | None] = ContextVar("everypair_threads", default=None)
+_inside: ContextVar[bool] = ContextVar("everypair_one_blas_thread", default=False)
 
 
 @cache
@@ -62,9 +63,19 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max(1, joblib.cpu_count() - 1), thread_name_prefix="everypair")
 
 
+def _begin_anew() -> None:
+    """A forked child inherits the pool but not its threads, and would wait for them for ever; and
+    what its parent's other threads had entered, nobody would leave."""
+    global _blas_lock, _blas_users, _blas_saved, _blas_limit  # noqa: PLW0603
+    _pool.cache_clear()
+    _blas_lock, _blas_users, _blas_saved = Lock(), 0, None
+    if _blas_limit is not None:
+        _blas_limit.restore_original_limits()
+        _blas_limit = None
+
+
 if hasattr(os, "register_at_fork"):
-    # A forked child inherits the pool but not its threads, and would wait for them for ever.
-    os.register_at_fork(after_in_child=_pool.cache_clear)
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 @contextmanager
@@ -85,14 +96,18 @@ def _alone(work: Callable[[int, int], Result], start: int, stop: int) -> Result:
         return work(start, stop)
 
 
+def used_threads() -> int:
+    """At most so many blocks of rows run at a time."""
+    limit = _limit.get()
+    return available_threads() if limit is None else limit
+
+
 def over_rows(work: Callable[[int, int], Result], n_rows: int, operations: int) -> list[Result]:
     """``[work(start, stop), ...]`` over contiguous blocks of rows, one a thread.
 
     ``operations``: a rough count of the work in all rows together.
     """
-    limit = _limit.get()
-    n_threads = available_threads() if limit is None else limit
-    n_blocks = max(1, min(n_threads, n_rows, operations // OPERATIONS_PER_THREAD))
+    n_blocks = max(1, min(used_threads(), n_rows, operations // OPERATIONS_PER_THREAD))
     if n_blocks == 1:
         return [work(0, n_rows)]
     edges = [n_rows * k // n_blocks for k in range(n_blocks + 1)]
@@ -110,19 +125,28 @@ def one_blas_thread() -> Iterator[None]:
     """BLAS on one thread inside: the rows are split over ours, each calling it on its own.
 
     The limit is the process', so fits in several threads share it: the first to enter sets
-    it, the last to leave restores what was there before.
+    it, the last to leave restores what was there before. A limit that an interrupt has left
+    behind is taken over by the next to enter.
     """
     global _blas_users, _blas_saved, _blas_limit  # noqa: PLW0603
-    with _blas_lock:
-        if _blas_users == 0:
-            _blas_saved = _blas_threads()
-            _blas_limit = _blas().limit(limits=1)
-        _blas_users += 1
+    if _inside.get():
+        yield
+        return
+    entered = False
+    token = _inside.set(True)
     try:
+        with _blas_lock:
+            if _blas_limit is None:
+                _blas_saved = _blas_threads()
+                _blas_limit = _blas().limit(limits=1)
+            entered = True
+            _blas_users += 1
         yield
     finally:
-        with _blas_lock:
-            _blas_users -= 1
-            if _blas_users == 0 and _blas_limit is not None:
-                _blas_limit.restore_original_limits()
-                _blas_saved = _blas_limit = None
+        _inside.reset(token)
+        if entered:
+            with _blas_lock:
+                _blas_users = max(0, _blas_users - 1)
+                if _blas_users == 0 and _blas_limit is not None:
+                    _blas_limit.restore_original_limits()
+                    _blas_saved = _blas_limit = None

@@ -29,6 +29,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from everypair import AUCClassifier
 from everypair.estimators.auc import LOSS_NAMES
 from everypair.pairs import LOSSES
+from everypair.solvers.newton import HESSIAN_BYTES
 from everypair.threads import available_threads
 
 # scikit-learn compares weighted with repeated rows to 1e-7. The hinge pins its minimiser
@@ -241,6 +242,39 @@ def test_newton_on_sparse_x_finds_what_it_finds_on_dense_x(imbalanced, loss):
     )
     assert thin.n_iter_ <= dense.n_iter_ + 2
     np.testing.assert_allclose(thin.coef_, dense.coef_, atol=2e-3 if loss == "hinge" else 1e-4)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "square", "exponential"])
+@pytest.mark.parametrize(("offset", "scale"), [(1e7, 1.0), (1.6e9, 1e3), (1.6e9, 1.0)])
+def test_sparse_columns_far_from_zero_cost_no_steps(loss, offset, scale):
+    """Seconds since 1970 among one-hot columns."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 20)) * (rng.random((3000, 20)) < 0.1)
+    z = rng.standard_normal(3000)
+    y = z + X[:, 1] + rng.standard_normal(3000) > 1
+    X[:, 0] = offset + scale * z
+    model = AUCClassifier(loss=loss).fit(sparse.csr_array(X), y)
+    assert model.dual_gap_ <= model.tol
+    assert model.n_iter_ <= 15
+
+
+def test_a_wide_range_of_scores_does_not_fill_the_memory():
+    rng = np.random.default_rng(0)
+    n_rows, n_columns, a_row = 20_000, 300, 5
+    columns = rng.integers(0, n_columns, n_rows * a_row)
+    values = np.exp(2 * rng.standard_normal(n_rows * a_row))
+    X = sparse.csr_matrix(
+        (values, (np.repeat(np.arange(n_rows), a_row), columns)), shape=(n_rows, n_columns)
+    )
+    signal = X.log1p() @ rng.standard_normal(n_columns)
+    y = signal + rng.standard_normal(n_rows) > 2
+    AUCClassifier().fit(X[:500], y[:500])  # compile first
+    tracemalloc.start()
+    model = AUCClassifier().fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert model.dual_gap_ <= model.tol
+    assert peak < 2 * HESSIAN_BYTES
 
 
 ODD = {

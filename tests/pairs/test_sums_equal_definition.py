@@ -168,6 +168,13 @@ def test_exponential_overflows_to_infinity_not_nan():
     assert pair_point("exponential", pairs, np.array([0.0, 2000.0, 1.0])).value() == np.inf
 
 
+def test_scores_past_the_last_whole_number_are_summed():
+    scores = np.array([1e17, 1e17, 1e17 + 64, 1e17 - 64])
+    point = pair_point("logistic", Pairs.of(np.array([True, False, True, False])), scores)
+    assert point.value() == pytest.approx(np.log(2) / 4, rel=1e-9)
+    assert np.all(np.isfinite(point.gradient()))
+
+
 def test_rough_hessian_is_within_its_promise():
     rng = np.random.default_rng(1)
     positive = rng.random(2000) < 0.2

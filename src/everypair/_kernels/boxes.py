@@ -192,9 +192,9 @@ def box_row_moments(X, offset, scores, weights, positive, slots, per_unit, rows)
 
 @compiled
 def csr_box_row_moments(
-    data, indices, indptr, scores, weights, positive, slots, per_unit, start, stop, rows
+    data, indices, indptr, centre, scores, weights, positive, slots, per_unit, start, stop, rows
 ):
-    """`box_row_moments` of compressed rows."""
+    """`box_row_moments` of compressed rows, less their columns' centres (`csr_add_gram`)."""
     n_coef = rows.shape[2]
     for i in range(start, stop):
         x = scores[i] * per_unit
@@ -203,5 +203,5 @@ def csr_box_row_moments(
         before, now = 0.0, weights[i]
         for k in range(n_coef):
             for l in range(indptr[i], indptr[i + 1]):
-                box[k, indices[l]] += now * data[l]
+                box[k, indices[l]] += now * (data[l] - centre[indices[l]])
             before, now = now, (t * now if k == 0 else 2.0 * t * now - before)

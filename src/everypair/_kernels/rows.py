@@ -50,9 +50,10 @@ def csr_dot_squares(data, indices, indptr, vector, start, stop, out):
 
 
 @compiled
-def csr_add_gram(data, indices, indptr, weights, start, stop, out):
+def csr_add_gram(data, indices, indptr, centre, weights, start, stop, out):
     """``out += sum_i weights[i] x_i x_i'`` over the rows ``start:stop``, the lower triangle.
 
+    x holds the entries less their column's centre, which is zero where a column has zeros.
     Indices may come in any order, and twice: each pair of entries is added once, below the
     diagonal, and on it a product of two different entries twice.
     """
@@ -61,26 +62,29 @@ def csr_add_gram(data, indices, indptr, weights, start, stop, out):
         if w != 0.0:
             for k in range(indptr[i], indptr[i + 1]):
                 row = indices[k]
-                value = w * data[k]
-                out[row, row] += value * data[k]
+                entry = data[k] - centre[row]
+                value = w * entry
+                out[row, row] += value * entry
                 for l in range(indptr[i], k):
                     column = indices[l]
+                    product = value * (data[l] - centre[column])
                     if column < row:
-                        out[row, column] += value * data[l]
+                        out[row, column] += product
                     elif column > row:
-                        out[column, row] += value * data[l]
+                        out[column, row] += product
                     else:
-                        out[row, row] += 2.0 * value * data[l]
+                        out[row, row] += 2.0 * product
 
 
 @compiled
 def csr_window_cross(
-    data, indices, indptr, targets, target_weights, sources, source_weights, low, high, out
+    data, indices, indptr, centre, targets, target_weights, sources, source_weights, low, high, out
 ):
     """``out += sum_i w_i x_i r_i'``, with r_i the sum of ``w_j x_j`` over ``sources[low:high]``.
 
-    The window of the targets' sources moves one way; it restarts from zero whenever it is empty
-    or has moved past itself, as in `walks.window_rows`.
+    x holds the entries less their column's centre (`csr_add_gram`). The window of the targets'
+    sources moves one way; it restarts from zero whenever it is empty or has moved past itself, as
+    in `walks.window_rows`.
     """
     n_columns = out.shape[1]
     running = np.zeros(n_columns)
@@ -93,16 +97,16 @@ def csr_window_cross(
         for position in range(hi, new_hi):
             w, i = source_weights[position], sources[position]
             for k in range(indptr[i], indptr[i + 1]):
-                running[indices[k]] += w * data[k]
+                running[indices[k]] += w * (data[k] - centre[indices[k]])
         for position in range(lo, new_lo):
             w, i = source_weights[position], sources[position]
             for k in range(indptr[i], indptr[i + 1]):
-                running[indices[k]] -= w * data[k]
+                running[indices[k]] -= w * (data[k] - centre[indices[k]])
         lo, hi = new_lo, max(hi, new_hi)
         w, i = target_weights[t], targets[t]
         if w != 0.0 and hi > lo:
             for k in range(indptr[i], indptr[i + 1]):
-                value = w * data[k]
+                value = w * (data[k] - centre[indices[k]])
                 row = out[indices[k]]
                 for j in range(n_columns):
                     row[j] += value * running[j]

@@ -117,5 +117,8 @@ class ListedHuberHingePoint:
             out += rows.T @ rows
         return out
 
+    def hessian_bytes(self, n_columns: int) -> int:
+        return 16 * n_columns**2
+
     def dual_value(self) -> float:
         return fenchel_dual(self.value(), self.scores, self.gradient())

@@ -33,6 +33,10 @@ class PairPoint(Protocol):
         """``X' H X``; a rougher ``accuracy`` may come cheaper."""
         ...
 
+    def hessian_bytes(self, n_columns: int) -> int:
+        """About the memory that `hessian` takes beyond its result."""
+        ...
+
     def dual_value(self) -> float: ...
 
 
@@ -76,7 +80,7 @@ SCATTERED_SHARE = 0.25
 
 
 def weighted_gram(X: Matrix, weights: Array) -> Array:
-    """``(X - centre)' diag(weights) (X - centre)``; of sparse X the centre is zero."""
+    """``(X - centre)' diag(weights) (X - centre)``."""
     n_columns = X.shape[1]
     if isinstance(X, SparseMatrix) and X.X.nnz <= SCATTERED_SHARE * X.shape[0] * n_columns:
         return X.gram(weights)

@@ -51,8 +51,9 @@ class _SeparablePoint:
     def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
         n_columns, c, positive = X.shape[1], self._class_weight, self.pairs.positive
         if isinstance(X, SparseMatrix):
-            gram, of_all = weighted_gram(X, c), X.pull_back(c)
-            of_positives = X.pull_back(np.where(positive, c, 0.0))
+            gram, of_these = weighted_gram(X, c), np.where(positive, c, 0.0)
+            of_all = X.pull_back(c) - c.sum() * X.centre
+            of_positives = X.pull_back(of_these) - of_these.sum() * X.centre
             return self._of_sums(gram, of_positives, of_all)
 
         def add(rows: slice, block: Array, gram: Array, of_positives: Array, all_: Array) -> None:
@@ -64,6 +65,9 @@ class _SeparablePoint:
             [(n_columns, n_columns), (n_columns,), (n_columns,)], add
         )
         return self._of_sums(gram, of_positives, of_all)
+
+    def hessian_bytes(self, n_columns: int) -> int:
+        return 16 * n_columns**2
 
     def _of_sums(self, gram: Array, of_positives: Array, of_all: Array) -> Array:
         cross = np.outer(of_positives, of_all - of_positives)

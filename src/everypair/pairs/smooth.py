@@ -26,7 +26,7 @@ from everypair.matrix import DenseMatrix, Matrix, SparseMatrix
 from everypair.pairs.boxes import PER_UNIT, TERMS, BoxKernel
 from everypair.pairs.point import EXACT, add_weighted_gram, fenchel_dual, weighted_gram
 from everypair.pairs.structure import Pairs
-from everypair.threads import over_rows
+from everypair.threads import over_rows, used_threads
 
 Array = NDArray[np.float64]
 
@@ -36,6 +36,10 @@ ROUGH_COEFFICIENTS, ROUGH_ACCURACY = 4, 1e-5
 GRID_BOXES, GRID_BOXES_PER_ROW = 4096, 1 / 16
 """A grid may have a box a row up to the first number and this share beyond; a larger one is
 kept sparse: only boxes that hold points."""
+
+
+LAST_WHOLE_NUMBER = 2.0**52
+"""Past it boxes have no numbers of their own, and a grid would miss some."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,8 @@ class BoxedScores:
         self.pairs, self.scores = pairs, scores
         first = np.floor(scores.min() * PER_UNIT)
         last = np.floor(scores.max() * PER_UNIT)
-        if last - first < max(min(GRID_BOXES, scores.size), scores.size * GRID_BOXES_PER_ROW):
+        most = max(min(GRID_BOXES, scores.size), scores.size * GRID_BOXES_PER_ROW)
+        if last - first < most and max(-first, last) < LAST_WHOLE_NUMBER:
             self.ids = np.arange(first, last + 1)
             self.slots = np.empty(scores.size, dtype=np.int32)
             self._over_rows(lambda lo, hi: box_slots(scores, PER_UNIT, first, lo, hi, self.slots))
@@ -201,6 +206,10 @@ class SmoothPoint:
         cross = of_positives.reshape(flat).T @ fields.reshape(flat)
         return gram - cross - cross.T
 
+    def hessian_bytes(self, n_columns: int) -> int:
+        """The moments of rows, of each thread: they grow with the range of the scores."""
+        return 8 * 2 * self.boxes.ids.size * ROUGH_COEFFICIENTS * n_columns * used_threads()
+
     def _dense_moments(self, X: DenseMatrix, shape: tuple[int, ...], rough: bool) -> list[Array]:
         """``X' diag(d) X`` and the rows' moments in one pass over X."""
         boxes, pairs, curvature = self.boxes, self.pairs, self._curvature
@@ -224,7 +233,7 @@ class SmoothPoint:
             shape,
             shape[2] * X.X.nnz,
             lambda start, stop, out: csr_box_row_moments(
-                *rows.arrays, self.scores, pairs.weight, pairs.positive,
+                *rows.arrays, rows.centre, self.scores, pairs.weight, pairs.positive,
                 boxes.slots, PER_UNIT, start, stop, out,
             ),
         )  # fmt: skip

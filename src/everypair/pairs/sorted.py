@@ -163,6 +163,9 @@ class _SortedPoint:
             cross = self._dense_cross(X, side)
         return weighted_gram(X, self._curvature) - self._height * (cross + cross.T)
 
+    def hessian_bytes(self, n_columns: int) -> int:
+        return 16 * n_columns**2
+
     def _dense_cross(self, X: DenseMatrix, side: Side) -> Array:
         low, high = self.window(side)
         n_columns = X.shape[1]
@@ -184,7 +187,7 @@ class _SortedPoint:
     def _sparse_cross(self, X: SparseMatrix, side: Side) -> Array:
         cross = np.zeros((X.shape[1], X.shape[1]))
         csr_window_cross(
-            *X.arrays, side.target_rows, side.target_weights, side.source_rows,
+            *X.arrays, X.centre, side.target_rows, side.target_weights, side.source_rows,
             side.source_weights, *self.window(side), cross,
         )  # fmt: skip
         return cross

@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from everypair.pairs.point import EXACT, usable
+from everypair.pairs.point import EXACT
 from everypair.pairs.smooth import ROUGH_ACCURACY
+from everypair.solvers.line_search import search_line
+from everypair.solvers.newton_cg import newton_cg
 from everypair.solvers.objective import Iterate, Progress, Stop, too_large
 
 Array = NDArray[np.float64]
@@ -15,10 +17,8 @@ Array = NDArray[np.float64]
 GAIN_TO_KEEP = 10.0
 """A step must shrink the gap by this factor for its matrix to serve once more."""
 
-LEAST_DECREASE = 1e-4
-LEAST_SHRINKING = 0.5
-VALUE_ROUNDING = 1e-14
-SHORTEST_STEP = 2.0**-60
+HESSIAN_BYTES = 2**25
+"""The sums behind a matrix may take this much, or as much as X."""
 
 
 class NewtonMatrix:
@@ -75,11 +75,15 @@ def newton(
     """Solve ``(X'HX + alpha I) d = -grad``, search along d, until ``stop`` or no way down.
 
     A matrix is kept for the next step while its steps gain enough: the Hessian costs several
-    gradients. The first ``matrix`` may come from a sample of the rows.
+    gradients. The first ``matrix`` may come from a sample of the rows. Where the sums for a matrix
+    would outgrow X, its products serve instead.
     """
     while not stop(now) and not progress.exhausted:
         fresh = matrix is None
         if matrix is None:
+            X = now.objective.X
+            if now.loss.hessian_bytes(X.shape[1]) > max(HESSIAN_BYTES, X.nbytes):
+                return newton_cg(now, stop, progress)
             matrix = NewtonMatrix(now)
         after = search_line(now, matrix.step(now.gradient))
         if after is None:
@@ -92,29 +96,3 @@ def newton(
         now = after
         progress.step(now)
     return now
-
-
-def search_line(now: Iterate, direction: Array, score_step: Array | None = None) -> Iterate | None:
-    """Backtrack until the objective falls enough; None when rounding leaves no way down.
-
-    Trial points cost a pair sum each, no product with X. Near the minimum the objective's
-    last digits say nothing more; there a step counts as down when the objective stays within
-    rounding and the gradient shrinks (as in Hager & Zhang 2005).
-    """
-    slope = float(now.gradient @ direction)
-    if not slope < 0:
-        return None
-    score_step = now.objective.X.dot(direction) if score_step is None else score_step
-    rounding = VALUE_ROUNDING * abs(now.value)
-    length = 1.0
-    while length >= SHORTEST_STEP:
-        scores = now.scores + length * score_step
-        if usable(scores):
-            trial = now.objective.at(now.w + length * direction, scores)
-            least = now.value + LEAST_DECREASE * length * slope
-            if trial.value < now.value and trial.value <= least:
-                return trial
-            if abs(trial.value - now.value) <= rounding and trial.gap <= LEAST_SHRINKING * now.gap:
-                return trial
-        length /= 2
-    return None

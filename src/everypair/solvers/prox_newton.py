@@ -17,7 +17,7 @@ from everypair._kernels import descend_coordinates
 from everypair.pairs.smooth import ROUGH_ACCURACY
 from everypair.penalties import ElasticNet
 from everypair.solvers.composite import CompositeIterate
-from everypair.solvers.newton import LEAST_DECREASE, LEAST_SHRINKING, VALUE_ROUNDING
+from everypair.solvers.line_search import LEAST_DECREASE, LEAST_SHRINKING, VALUE_ROUNDING
 from everypair.solvers.objective import Progress
 
 Array = NDArray[np.float64]

@@ -1,0 +1,42 @@
+"""Backtracking along a direction, from scores that are known along it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everypair.pairs.point import usable
+from everypair.solvers.objective import Iterate
+
+Array = NDArray[np.float64]
+
+LEAST_DECREASE = 1e-4
+LEAST_SHRINKING = 0.5
+VALUE_ROUNDING = 1e-14
+SHORTEST_STEP = 2.0**-60
+
+
+def search_line(now: Iterate, direction: Array, score_step: Array | None = None) -> Iterate | None:
+    """Backtrack until the objective falls enough; None when rounding leaves no way down.
+
+    Trial points cost a pair sum each, no product with X. Near the minimum the objective's
+    last digits say nothing more; there a step counts as down when the objective stays within
+    rounding and the gradient shrinks (as in Hager & Zhang 2005).
+    """
+    slope = float(now.gradient @ direction)
+    if not slope < 0:
+        return None
+    score_step = now.objective.X.dot(direction) if score_step is None else score_step
+    rounding = VALUE_ROUNDING * abs(now.value)
+    length = 1.0
+    while length >= SHORTEST_STEP:
+        scores = now.scores + length * score_step
+        if usable(scores):
+            trial = now.objective.at(now.w + length * direction, scores)
+            least = now.value + LEAST_DECREASE * length * slope
+            if trial.value < now.value and trial.value <= least:
+                return trial
+            if abs(trial.value - now.value) <= rounding and trial.gap <= LEAST_SHRINKING * now.gap:
+                return trial
+        length /= 2
+    return None
