@@ -62,6 +62,26 @@ def test_folds_are_the_same_for_all_and_again_with_the_seed(data):
     assert again.fold_auc.size == 6
 
 
+def test_the_models_own_threshold_is_each_folds_own(data):
+    """Rows above it are those that the model of their fold calls positive, whatever it chose."""
+    from everypair.comparison.search import fit_candidate
+    from everypair.tables import TableEncoder, arrow_table, take_rows
+
+    X, y = data
+    # Few rows and a coarse grid: the folds choose different settings.
+    table = arrow_table({f"x{k}": column for k, column in enumerate(X.T)})
+    called, settings = np.zeros(y.size, dtype=bool), set()
+    for train, test in splits_of(y, None, 5, 3):
+        encoder = TableEncoder().fit(take_rows(table, train))
+        encoded, held_out = (encoder.transform(take_rows(table, rows)) for rows in (train, test))
+        fitted = fit_candidate(CANDIDATES["logistic"], encoded, y[train], seed=3)
+        settings.add(fitted.settings["C"])
+        called[test] = fitted.model.predict(held_out)
+    assert len(settings) > 1
+    found = compare_models(X, y, models=["logistic"], n_folds=5, n_repeats=2, seed=3).models[0]
+    np.testing.assert_array_equal(found.scores > found.threshold, called)
+
+
 def test_failing_model_is_a_line_and_not_the_end(data, monkeypatch):
     X, y = data
 
@@ -168,6 +188,8 @@ def test_one_comparison_is_not_corrected_for_and_small_gaps_are_words():
     one = verdict_of([line("auc", "everypair", 0.8001, 0.4, 0.0001), base], "logistic")
     assert "correction" not in one
     assert "less than 0.001 above" in one
+    tie = verdict_of([line("auc", "everypair", 0.8, 1.0, 0.0), base], "logistic")
+    assert tie.endswith("logistic (AUC 0.800): auc ties with it.")
     two = verdict_of([line("auc", "everypair", 0.81, 0.4, 0.01)] * 2 + [base], "logistic")
     assert "after correction for 2 comparisons" in two
 

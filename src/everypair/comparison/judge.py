@@ -102,10 +102,11 @@ def verdict_of(models: Sequence[ModelResult], best_baseline: str) -> str:
     if worse:
         return f"{opening}: the best other model, {best.name}, is {_size(gap)} below it."
     side = "above" if gap > 0 else "below"
-    return (
-        f"{opening}: {best.name} is {_size(gap)} {side} it, which these folds cannot tell "
-        f"from chance (p = {corrected[0]:.2g}{_corrected(ours)})."
+    chance = (
+        f"is {_size(gap)} {side} it, which these folds cannot tell from chance "
+        f"(p = {corrected[0]:.2g}{_corrected(ours)})"
     )
+    return f"{opening}: {best.name} {'ties with it' if gap == 0 else chance}."
 
 
 def _size(gap: float) -> str:

@@ -43,7 +43,7 @@ class ModelResult:
     fold_auc: NDArray[np.float64]  # (repeats * folds,)
     fit_seconds: float  # median over the folds, search for the grid included
     scores: NDArray[np.float64]  # (n,) out-of-fold scores of the first repeat
-    threshold: float  # where the model itself cuts those scores
+    threshold: float  # where the model itself cuts those scores: the same in every fold
     settings: Mapping[str, object]  # what the grid chose on the whole table
     difference: float | None = None  # AUC minus the best baseline's; None for that baseline
     p_value: float | None = None  # corrected resampled t test of that difference
