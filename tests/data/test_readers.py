@@ -87,8 +87,9 @@ def test_latin_text_is_read_when_said(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes("é,y\nà,1\n".encode("latin-1"))
     assert read(Source(path, encoding="latin-1")).to_pydict() == {"é": ["à"], "y": [1]}
-    with pytest.raises(DataError, match="no encoding 'klingon'"):
-        read(Source(path, encoding="klingon"))
+    for name in ("klingon", "undefined"):
+        with pytest.raises(DataError, match=f"no encoding '{name}'"):
+            read(Source(path, encoding=name))
 
 
 def test_newlines_inside_quotes_belong_to_the_value(tmp_path):
@@ -150,7 +151,7 @@ def test_bad_arff_rows_are_named(tmp_path):
 
 def test_older_and_streamed_feather_are_read_whole_and_in_pieces(tmp_path):
     table = pa.table(EXPECTED)
-    with pytest.warns() if pa.__version__ >= "25" else nullcontext():
+    with pytest.warns() if int(pa.__version__.split(".")[0]) >= 25 else nullcontext():
         feather.write_feather(table, tmp_path / "old.feather", version=1)
     with pa.ipc.new_stream(tmp_path / "stream.arrow", table.schema) as file:
         file.write_table(table)

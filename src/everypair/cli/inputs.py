@@ -49,6 +49,15 @@ def load_labelled(source: Source, columns: Columns) -> Labelled:
         return _labelled(table.X, texts, LABEL, columns.positive, None, None, path)
     if target is None:
         raise DataError("say which column is the target: --target COLUMN.", path)
+    for option, names in (
+        ("--drop", columns.drop or ()),
+        ("--weight", [weight]),
+        ("--group", [group]),
+    ):
+        if target in names:
+            raise DataError(
+                f"this is the target: it cannot be {option} as well.", path, column=target
+            )
     extra = [name for name in (target, weight, group, *(columns.drop or ())) if name is not None]
     if len(table.column_names) == 1 and target not in table.column_names:
         raise DataError(
@@ -69,14 +78,19 @@ def load_labelled(source: Source, columns: Columns) -> Labelled:
         None if group is None else _groups(table.column(group), group, path),
         path,
     )
-    rows.notes += _almost_numbers(features)
+    rows.notes += _almost_numbers(features, rows.X)
     return rows
 
 
-def _almost_numbers(table: Any) -> list[str]:
-    """Columns of text that are numbers but for a few rows: mistakes, more often than not."""
+def _almost_numbers(table: Any, used: Any) -> list[str]:
+    """Columns of text that are numbers but for a few rows: mistakes, more often than not.
+
+    ``used`` is the table without the rows that have no label, which is what is learnt from.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
+
+    from everypair.columns import kind_of
 
     notes = []
     for name, column in zip(table.column_names, table.columns, strict=True):
@@ -87,9 +101,12 @@ def _almost_numbers(table: Any) -> list[str]:
         known = len(column) - column.null_count
         if known and 0 < strange.size < known / 2:
             row = int(strange[0])
+            dropped = kind_of(used.column(name)) == "text"
+            fate = "not used: it is text" if dropped else "read as categories"
             notes.append(
-                f"column {name!r} is read as categories, though most of its values are numbers: "
-                f"row {row + 1} has {column[row].as_py()!r}."
+                f"column {name!r} is {fate}, "
+                f"though most of its values are numbers: row {row + 1} has "
+                f"{column[row].as_py()!r}. Correct or empty such fields to have numbers."
             )
     return notes
 
@@ -230,4 +247,12 @@ def _groups(column: Any, name: str, path: Path) -> NDArray[Any]:
     missing = texts == None  # noqa: E711 - elementwise
     if missing.any():
         raise DataError("the group is missing.", path, int(np.argmax(missing)) + 1, name)
-    return np.unique(texts.astype(str), return_inverse=True)[1]
+    groups, codes = np.unique(texts.astype(str), return_inverse=True)
+    if groups.size == 1:
+        raise DataError(
+            f"every row is of the group {str(groups[0])!r}: rows of one group stay in one fold, so "
+            "that several groups are needed.",
+            path,
+            column=name,
+        )
+    return codes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,11 +40,15 @@ def score(
     show: opt.Show,
 ) -> None:
     """Score the rows of a table: the higher, the more likely positive."""
-    from everypair.model_files import load_model
+    from everypair.model_files import check_writable, load_model
     from everypair.wording import counted
 
     if show.json and output is None:
         raise ValueError("--json prints a summary: say where the scores go with -o FILE.")
+    if output is not None:
+        check_writable(output, model, data)
+    elif getattr(sys.stdout, "name", "") == os.devnull:  # `everypair.__main__` put it there
+        raise ValueError("standard output is closed: say where the scores go with -o FILE.")
     saved = load_model(model)
     source = reading.of(data)
     tally: dict[str, Any] = {"rows": 0, "positive": 0, "unseen": {}}

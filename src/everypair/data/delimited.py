@@ -330,5 +330,5 @@ def _bad_bytes(source: Source, column: str | None) -> DataError:
                 line.decode("utf-8")
             except UnicodeDecodeError as trouble:
                 error = _not_decoded(source, line[trouble.start], number)
-                return DataError(str(error).split(": ", 1)[1], source.path, number, column)
+                return DataError(error.problem, source.path, number, column)
     return DataError("this is not UTF-8: say --encoding latin-1.", source.path, column=column)

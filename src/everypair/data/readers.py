@@ -80,7 +80,7 @@ class Source:
             raise DataError(f"delimiter {self.delimiter!r} is not a single character.")
         try:
             "".encode(self.encoding)
-        except LookupError:
+        except (LookupError, UnicodeError):  # "undefined" is an encoding that encodes nothing
             raise DataError(f"there is no encoding {self.encoding!r} of text.") from None
 
     @property
@@ -114,6 +114,8 @@ class Source:
             raise DataError("there is no such file.", self.path)
         if self.path.is_dir():
             raise DataError("this is a folder, not a file.", self.path)
+        if not self.path.is_file():  # it is read more than once
+            raise DataError("a pipe cannot be read: save it to a file.", self.path)
         if not os.access(self.path, os.R_OK):
             raise DataError("this file may not be read (permission denied).", self.path)
         if self.path.stat().st_size == 0:
