@@ -29,6 +29,7 @@ class PathSummary:
     coef: NDArray[np.float64]  # (k, p)
     features: Sequence[str]  # (p,)
     chosen: float | None = None
+    rule: str = ""  # how that was chosen, a sentence
 
 
 @dataclass(frozen=True)
@@ -43,12 +44,15 @@ class ModelResult:
     fold_auc: NDArray[np.float64]  # (repeats * folds,)
     fit_seconds: float  # median over the folds, search for the grid included
     scores: NDArray[np.float64]  # (n,) out-of-fold scores of the first repeat
-    threshold: float  # where the model itself cuts those scores: the same in every fold
+    threshold: float  # where the model itself cuts those scores
     settings: Mapping[str, object]  # what the grid chose on the whole table
     difference: float | None = None  # AUC minus the best baseline's; None for that baseline
     p_value: float | None = None  # corrected resampled t test of that difference
     n_features: int | None = None  # columns with a weight, when the model has weights
     coefficients: Mapping[str, float] | None = None  # by feature name, when it has weights
+    called: NDArray[np.bool_] | None = (
+        None  # (n,) by the models of the folds, if not by `threshold`
+    )
     failure: str | None = None  # one sentence when the model could not be fitted
 
 
@@ -70,4 +74,5 @@ class Comparison:
     versions: Mapping[str, str]
     weights: NDArray[np.float64] | None = None
     path: PathSummary | None = None
+    scale: str = ""  # what the scores of the models mean, a sentence
     notes: Sequence[str] = field(default_factory=tuple)  # what was dropped, imputed, warned of

@@ -29,13 +29,24 @@ MOST_WEIGHTS = 1000
 
 PATH_STEPS, PATH_FEATURES = 40, 50
 
+PATH_RULE = (
+    "It is the largest alpha whose AUC over three folds is within one standard error of the best; "
+    "auc-l1 in the table takes the best alpha of a longer path, so that it may keep more features."
+)
+
+SCALE = (
+    "Scores are those of the model of each row's fold, less the mean and in units of the spread of "
+    "its training scores. At the model's own threshold each row is called as the model of its fold "
+    "calls it; the threshold shown calls as many."
+)
+
 
 @dataclass
 class _Tally:
     """What one model has done so far."""
 
     scores: list[Array]  # standardised, a list for each repeat
-    decided: Array  # of the first repeat, cut at zero
+    called: Bool  # in the first repeat, by the model of the row's fold
     fold_auc: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
@@ -101,7 +112,8 @@ def compare_models(
     notify = progress or (lambda what: None)
     splits = [splits_of(y, group, n_folds, seed + r) for r in range(n_repeats)]
     unknown = np.full(y.size, np.nan)
-    tallies = {c.name: _Tally([unknown.copy() for _ in splits], unknown.copy()) for c in candidates}
+    none = np.zeros(y.size, dtype=bool)
+    tallies = {c.name: _Tally([unknown.copy() for _ in splits], none.copy()) for c in candidates}
     for repeat, folds in enumerate(splits):
         for train, test in folds:
             _one_split(
@@ -143,6 +155,7 @@ def compare_models(
         versions=versions(),
         weights=weight,
         path=summary,
+        scale=SCALE,
         notes=(*notes, *remarks),
     )
 
@@ -194,7 +207,7 @@ def _one_split(
                 tally.fold_auc.append(auc_score(y[test], scores, sample_weight=weight_test))
                 tally.remarks += fitted.remarks
                 if repeat == 0:
-                    tally.decided[test] = fitted.cut_at_zero(scores)
+                    tally.called[test] = scores > 0
             except Exception as trouble:  # any failure of one model is that model's alone
                 tally.failure = _sentence(trouble)
         notify(candidate.name)
@@ -249,12 +262,21 @@ def _result(
         high=high,
         fold_auc=np.array(tally.fold_auc),
         fit_seconds=float(np.median(tally.seconds)),
-        scores=tally.decided,
-        threshold=0.0,
+        scores=tally.scores[0],
+        threshold=_cut_calling(int(np.count_nonzero(tally.called)), tally.scores[0]),
         settings=final.settings,
         n_features=used,
         coefficients=weights,
+        called=tally.called,
     )
+
+
+def _cut_calling(n_rows: int, scores: Array) -> float:
+    """The threshold with so many scores above it."""
+    falling = -np.sort(-scores)
+    if n_rows == scores.size:
+        return float(falling[-1] - 1)
+    return float(falling[0] if n_rows == 0 else (falling[n_rows - 1] + falling[n_rows]) / 2)
 
 
 def coefficients_of(model: Any, names: Sequence[str]) -> dict[str, float] | None:
@@ -297,7 +319,8 @@ def _path_summary(
     entered = np.where(found.coefs.any(axis=1), (found.coefs != 0).argmax(axis=1), PATH_STEPS)
     first = np.sort(np.argsort(entered, kind="stable")[:PATH_FEATURES])
     chosen = float(found.alphas[found.chosen])
-    return PathSummary(found.alphas, found.coefs[first].T, [names[k] for k in first], chosen)
+    features = [names[k] for k in first]
+    return PathSummary(found.alphas, found.coefs[first].T, features, chosen, PATH_RULE)
 
 
 def _columns(X: Any) -> list[Any]:

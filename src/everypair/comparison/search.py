@@ -53,14 +53,6 @@ class Fitted:
         """
         return (scores - self.score_mean) / self.score_scale
 
-    def cut_at_zero(self, scores: Array) -> Array:
-        """In units of the training scores' spread, and still cut at zero by the model itself.
-
-        In a list of several folds' scores, what is above zero is then what each fold's model
-        calls positive, whatever settings it chose.
-        """
-        return scores / self.score_scale
-
 
 def fit_candidate(
     candidate: Candidate,
