@@ -243,7 +243,7 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
     given, path = Path(path), Path(path).resolve()  # a link stays a link
     check_writable(path)
     if path.exists() and not path.is_file():  # a pipe or a device takes what comes
-        with path.open("wb") as file:
+        with _trouble_of_output(given, path), path.open("wb") as file:
             yield file
         return
     with _trouble_of_output(given, path.parent):

@@ -30,6 +30,9 @@ BAD = {
     "fake.parquet": (b"hello", "not a whole parquet file"),
     "fake.feather": (b"hello", "not a whole feather file"),
     "fake.arff": (b"hello", "not an ARFF file"),
+    "packed.csv": (gzip.compress(GOOD.encode()), "this is a gzip file, not csv: rename it to end"),
+    "columns.csv": (b"PAR1\x15\x04", "this is a Parquet file, not csv: say --format parquet"),
+    "sheet.csv": (b"PK\x03\x04\x14", "this is a zip (or Excel) file, not csv"),
     "noise.csv": (bytes(range(256)) * 4, "not a text file"),
 }
 
@@ -164,6 +167,42 @@ def test_number_column_with_one_word_is_noted_once_and_truly(run, tmp_path):
         assert len(notes) == 1, notes
         assert "not used" in notes[0]
         assert "row 81 has 'oops'. Correct or empty" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("spelling", "said"),
+    [
+        ("{0}.234,50", "numbers with decimal commas"),
+        ("${0},234.50", "numbers"),
+        ("{0}.5%", "numbers"),
+        ("{0}.03.2024", "dates"),
+        ("2024/03/{0}", "dates"),
+    ],
+)
+def test_numbers_and_dates_in_other_spellings_are_pointed_out(spelling, said, run, tmp_path):
+    path = tmp_path / "t.txt"
+    rows = [f"{spelling.format(k % 9 + 1)}|{k % 7}|{int(k % 3 == 0)}" for k in range(40)]
+    path.write_text("\n".join(["a|b|y", *rows]) + "\n")
+    found = run("fit", path, "-t", "y", "-o", tmp_path / "m.skops", "--method", "auc-rls")
+    assert found.code == 0
+    notes = [line for line in found.err.splitlines() if "column 'a'" in line]
+    assert len(notes) == 1
+    assert f"is read as categories, though its values look like {said} (" in notes[0]
+
+
+def test_column_without_any_value_is_noted_in_scoring(run, model, mixed, tmp_path):
+    import csv
+    import json
+
+    rows = list(csv.DictReader(mixed.open()))
+    with (tmp_path / "new.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows({**row, "age": ""} for row in rows)
+    command = ("score", model, tmp_path / "new.csv", "-o", tmp_path / "s.csv")
+    assert "note: column 'age' has no value in any row" in run(*command).err
+    assert json.loads(run(*command, "--json").out)["empty"] == ["age"]
+    assert "no value in any row" not in run("score", model, mixed, "-o", tmp_path / "s.csv").err
 
 
 def test_column_cannot_be_target_and_something_else(run, tmp_path):

@@ -166,3 +166,22 @@ def test_closed_output_is_no_traceback(mixed, model, tmp_path):
     found = closed("score", model, mixed, "-o", tmp_path / "s.csv", "--quiet")
     assert (found.returncode, found.stderr) == (0, "")
     assert len((tmp_path / "s.csv").read_text().splitlines()) == 201
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no full device")
+def test_output_that_cannot_be_written_is_one_line(model, mixed):
+    for arguments in (["explain", model, "--json"], ["score", model, mixed]):
+        with open("/dev/full", "w") as full:
+            found = subprocess.run(
+                [sys.executable, "-m", "everypair", *map(str, arguments)],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                check=False,
+            )
+        assert found.returncode == 2
+        assert found.stderr.endswith("No space left on device.\n")
+        assert found.stderr.count("\n") == 1
+    found = start("score", model, mixed, "-o", "/dev/full")
+    assert found.returncode == 2
+    assert found.stderr == "everypair: /dev/full: cannot be written: No space left on device.\n"

@@ -51,6 +51,10 @@ def exit_code(call: Callable[[], Any]) -> int:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as trouble:  # the last words did not fit on the disk
+        _say(f"standard output: {trouble.strerror or trouble}.")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BAD_INPUT
     except Exception as trouble:
         if not hasattr(trouble, "format_message"):  # the parser's own kind
             raise

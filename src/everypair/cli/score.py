@@ -51,12 +51,15 @@ def score(
         raise ValueError("standard output is closed: say where the scores go with -o FILE.")
     saved = load_model(model)
     source = reading.of(data)
-    tally: dict[str, Any] = {"rows": 0, "positive": 0, "unseen": {}}
+    tally: dict[str, Any] = {"rows": 0, "positive": 0, "unseen": {}, "empty": {}}
     with naming(data), _output(output) as file:
         pieces = _scored(saved, source, id, tally)
         if top is not None:
             pieces = iter([_highest(pieces, top)])
         _write(pieces, file)
+    empty = [column for column, count in tally["empty"].items() if count == tally["rows"]]
+    for column in empty:
+        show.note(f"column {column!r} has no value in any row: the model takes it for missing.")
     for column, count in tally["unseen"].items():
         show.note(
             f"column {column!r} has {counted(count, 'value')} not seen in training, "
@@ -70,6 +73,7 @@ def score(
         "predicted_positive": tally["positive"],
         "positive": saved.positive,
         "unseen": tally["unseen"],
+        "empty": empty,
     }
     if show.json:
         print_json(summary)
@@ -102,6 +106,9 @@ def _scored(
         tally["rows"] += scores.size
         tally["positive"] += int(np.count_nonzero(above))
         if saved.kinds is not None:
+            for column in saved.kinds:
+                gaps = tally["empty"].get(column, 0) + piece.column(column).null_count
+                tally["empty"][column] = gaps
             for column, count in saved.encoder.unseen(piece).items():
                 tally["unseen"][column] = tally["unseen"].get(column, 0) + count
         predicted = labels.take(pa.array(above.astype(np.int8)))
