@@ -284,6 +284,12 @@ def test_path_without_signal_is_one_sentence(run, tmp_path):
     found = run("path", path, "-t", "y", "--steps", "5")
     assert found.code == 0, found.err
     assert "Chosen: no feature." in found.out
+    rows = [f"{k % 5},{label}" for label in (0, 1) for k in range(30)]  # alike in both classes
+    path.write_text("\n".join(["x,y", *rows]) + "\n")
+    found = run("path", path, "-t", "y", "--steps", "4", "--positive", "1")
+    assert found.code == 0
+    assert found.out == "No feature tells the classes apart: none enters at any alpha.\n"
+    assert found.err == ""
 
 
 def test_hundred_thousand_columns(run, tmp_path):

@@ -44,7 +44,10 @@ def path(
         for note in notes:
             show.note(note)
         found = l1_path(X, rows.y, rows.weight, rows.groups, seed, steps)
-    if not found.converged:
+    nothing = "No feature tells the classes apart: none enters at any alpha."
+    if not found.coefs.any():
+        notes.append(nothing)
+    elif not found.converged:
         notes.append("some steps stopped before their tolerance was reached.")
         show.note(notes[-1])
     names = [str(name) for name in encoder.get_feature_names_out()]
@@ -79,6 +82,9 @@ def path(
                 "notes": notes,
             }
         )  # fmt: skip
+        return
+    if not found.coefs.any():
+        print(nothing)
         return
     table = [
         [

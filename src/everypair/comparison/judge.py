@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 
 LEVEL = 0.95
 SURE = 0.05
+ROUNDING = 1e-12
 
 
 def pooled_auc(
@@ -106,7 +107,7 @@ def verdict_of(models: Sequence[ModelResult], best_baseline: str) -> str:
         f"is {_size(gap)} {side} it, which these folds cannot tell from chance "
         f"(p = {corrected[0]:.2g}{_corrected(ours)})"
     )
-    return f"{opening}: {best.name} {'ties with it' if gap == 0 else chance}."
+    return f"{opening}: {best.name} {'ties with it' if abs(gap) < ROUNDING else chance}."
 
 
 def _size(gap: float) -> str:
