@@ -35,16 +35,25 @@ class Result(NamedTuple):
     err: str
 
 
+def exit_of(arguments):
+    """The exit code of the command, run inside the test's own process."""
+    from everypair.cli.app import main
+
+    typed = ["everypair", *map(str, arguments)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", typed)
+        with pytest.raises(SystemExit) as leaving:
+            main()
+    return int(leaving.value.code or 0)
+
+
 @pytest.fixture
 def run(capsys):
     """The command run inside the test's own process."""
-    from everypair.cli.app import main
 
     def call(*arguments):
         capsys.readouterr()
-        with pytest.raises(SystemExit) as leaving:
-            main([str(argument) for argument in arguments])
-        return Result(int(leaving.value.code or 0), *capsys.readouterr())
+        return Result(exit_of(arguments), *capsys.readouterr())
 
     return call
 
@@ -59,10 +68,6 @@ def mixed(tmp_path_factory):
 @pytest.fixture(scope="session")
 def model(mixed):
     """A model file of the mixed table."""
-    from everypair.cli.app import main
-
     path = mixed.parent / "model.skops"
-    with pytest.raises(SystemExit) as leaving:
-        main(["fit", str(mixed), "-t", "churn", "-o", str(path), "--method", "auc", "--quiet"])
-    assert not leaving.value.code
+    assert exit_of(["fit", mixed, "-t", "churn", "-o", path, "--method", "auc", "--quiet"]) == 0
     return path

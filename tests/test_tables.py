@@ -180,3 +180,27 @@ def test_column_of_another_type_is_refused_by_name():
     encoder = TableEncoder().fit({"job": ["a", "b"] * 5, "x": np.arange(10.0)})
     with pytest.raises(DataError, match="column 'job': this column was a category in training"):
         encoder.transform({"job": [{"a": 1}], "x": [1.0]})
+
+
+def test_parts_of_dates_never_share_a_name():
+    """`d` beside a column `d: hour` is renamed, and so may be `(d)`: still no two read alike."""
+    from datetime import datetime, timedelta
+
+    rng = np.random.default_rng(0)
+    start = datetime(2024, 1, 1)
+
+    def days():
+        return [start + timedelta(hours=int(h)) for h in rng.integers(0, 20_000, 40)]
+
+    columns = {"d": days(), "(d)": days(), "d: hour": rng.normal(size=40)}
+    for table in (columns, columns | {"(d): day": rng.normal(size=40)}):
+        for order in (list(table), list(table)[::-1]):
+            encoder = TableEncoder().fit({name: table[name] for name in order})
+            names = encoder.numbers_.tolist()
+            assert len(set(names)) == len(names) == 8 + len(table) - 2
+            found = encoder.transform(table)  # whatever the order of the columns
+            places = [k for k, name in enumerate(names) if name.endswith(": day")]
+            for name in ("d", "(d)"):
+                stamps = np.array(table[name], dtype="datetime64[us]").astype(float)
+                agree = [np.corrcoef(found[:, k], stamps)[0, 1] > 1 - 1e-9 for k in places]
+                assert sum(agree) == 1

@@ -86,7 +86,7 @@ def number_parts(
 ) -> Iterable[tuple[str, Array]]:
     """The column as numbers, NaN where missing or infinite; several for a date.
 
-    The parts of a date are given names that no column has (``taken``).
+    The parts of a date are given names that no column has, nor a part of another (``taken``).
     """
     import pyarrow as pa
     import pyarrow.compute as pc

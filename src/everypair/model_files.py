@@ -8,6 +8,7 @@ written under a temporary name and renamed when it is complete.
 
 from __future__ import annotations
 
+import errno
 import lzma
 import os
 import tempfile
@@ -143,6 +144,10 @@ def check_is_model(path: Path) -> None:
         raise DataError("there is no such file.", path)
     if path.is_dir():
         raise DataError("this is a folder, not a model file.", path)
+    if not path.is_file():
+        raise DataError("a pipe cannot be read: save the model to a file.", path)
+    if not os.access(path, os.R_OK):
+        raise DataError("this file may not be read (permission denied).", path)
     try:
         with zipfile.ZipFile(path) as archive:
             damaged = archive.testzip()
@@ -235,13 +240,19 @@ def _trees_are_trees(estimator: Any) -> bool:
 @contextmanager
 def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
     """A file to write to, under another name until it is complete; gone if anything fails."""
-    path = Path(path).resolve()  # a link stays a link
+    given, path = Path(path), Path(path).resolve()  # a link stays a link
     check_writable(path)
     if path.exists() and not path.is_file():  # a pipe or a device takes what comes
-        with path.open("wb") as file:
+        with _trouble_of_output(given, path), path.open("wb") as file:
             yield file
         return
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    with _trouble_of_output(given, path.parent):
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    with _trouble_of_output(given, name):
+        yield from _renamed_when_written(handle, name, path)
+
+
+def _renamed_when_written(handle: int, name: str, path: Path) -> Iterator[IO[bytes]]:
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
@@ -259,16 +270,39 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
 @contextmanager
 def path_written_whole(path: str | Path) -> Iterator[Path]:
     """As `written_whole`, for a function that wants a path."""
-    path = Path(path).resolve()
+    given, path = Path(path), Path(path).resolve()
     check_writable(path)
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+    with (
+        _trouble_of_output(given, path.parent),
+        tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder,
+    ):
         temporary = Path(folder) / path.name
         yield temporary
         temporary.replace(path)
 
 
-def check_writable(path: Path) -> None:
-    """Refuse at once, not after an hour of work."""
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENAMETOOLONG)
+"""What a system says of a file that it cannot write, at times without its name."""
+
+
+@contextmanager
+def _trouble_of_output(path: Path, temporary: str | Path) -> Iterator[None]:
+    """Errors about the temporary name are errors about the file that was asked for."""
+    try:
+        yield
+    except OSError as trouble:
+        ours = str(trouble.filename or "").startswith(str(temporary))
+        if not (ours or (trouble.filename is None and trouble.errno in FULL)):
+            raise
+        raise DataError(f"cannot be written: {trouble.strerror}.", path) from trouble
+
+
+def check_writable(path: Path, *inputs: Path) -> None:
+    """Refuse at once, not after an hour of work; nor may it be a file that is read."""
+    for given in inputs:
+        if path.is_file() and given.exists() and path.samefile(given):
+            also = "" if path == given else f" (it is {given})"
+            raise DataError(f"this is the file to read{also}: give another name to write to.", path)
     if not path.parent.is_dir():
         raise DataError(f"there is no folder {str(path.parent)!r} to write to.", path)
     if path.is_dir():

@@ -13,7 +13,7 @@ only, mostly zero: each column is divided by its largest size, which leaves zero
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -98,13 +98,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if not why and kind == "category":
                 why = self._learn_categories(name, column)
             elif not why:
-                learnt = [
-                    (part, *centre(values, name))
-                    for part, values in number_parts(name, column, kind, taken)
-                    if varies(values)
-                ]
+                parts = list(number_parts(name, column, kind, taken))
+                learnt = [(part, *centre(values, name)) for part, values in parts if varies(values)]
                 numbers += learnt
                 why = "" if learnt else "it has one value only"
+                if learnt:
+                    taken.update(part for part, _ in parts)
             if why:
                 dropped[name] = why
             else:
@@ -208,7 +207,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         taken = {*self.used_.tolist(), *self.unused_.tolist()}
         for name, kind in self.kinds_.items():
             if kind != "category":
-                for part, values in number_parts(name, table.column(name), kind, taken):
+                parts = list(number_parts(name, table.column(name), kind, taken))
+                taken.update(part for part, _ in parts)  # as in `fit`, in the same order
+                for part, values in parts:
                     yield name, part, values
 
     def _codes(self, column: pa.ChunkedArray, name: str, levels: list[str]) -> NDArray[np.intp]:
@@ -301,10 +302,20 @@ def encoder_for(X: Any) -> TableEncoder | SparseEncoder:
     return SparseEncoder() if sparse.issparse(X) else TableEncoder()
 
 
-def unused(encoder: TableEncoder | SparseEncoder, most: int = 20) -> list[str]:
-    """A sentence for each column (of the first ones) that the encoder leaves out."""
+def unused(
+    encoder: TableEncoder | SparseEncoder, said: Sequence[str] = (), most: int = 20
+) -> list[str]:
+    """A sentence for each column (of the first ones) that the encoder leaves out.
+
+    Columns of which ``said`` has such a sentence need no other.
+    """
     dropped = list(getattr(encoder, "dropped_", {}).items())[:most]
-    return [f"column {name!r} is not used: {why}." for name, why in dropped]
+    sentences = [(f"column {name!r} is not used: ", why) for name, why in dropped]
+    return [
+        f"{opening}{why}."
+        for opening, why in sentences
+        if not any(sentence.startswith(opening) for sentence in said)
+    ]
 
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:

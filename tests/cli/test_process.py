@@ -109,3 +109,79 @@ def test_console_script_is_the_same_command():
         pytest.skip("the package is not installed: no console script to run")
     found = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
     assert found.stdout.startswith("everypair ")
+
+
+def test_command_line_without_its_packages_is_one_line(tmp_path):
+    (tmp_path / "typer.py").write_text("raise ModuleNotFoundError('no', name='typer')")
+    search = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    found = start("--help", env={**os.environ, "PYTHONPATH": search})
+    assert found.returncode == 2
+    assert found.stderr == (
+        "everypair: typer is not installed: pip install 'everypair[cli,report]'\n"
+    )
+
+
+@pytest.mark.parametrize("where", ["the import", "the parser"])
+def test_interrupt_before_the_command_begins_is_an_interrupt(where, tmp_path):
+    """Ctrl-C as the command line is imported, and as its options are parsed."""
+    from textwrap import dedent
+
+    at = "import" if where == "the import" else "parse"
+    (tmp_path / "sitecustomize.py").write_text(
+        dedent(f"""
+        import os, signal, sys
+
+        class Finder:
+            def find_spec(self, name, path=None, target=None):
+                if {at!r} == "import" and name == "everypair.cli.compare":
+                    os.kill(os.getpid(), signal.SIGINT)
+
+        sys.meta_path.insert(0, Finder())
+        if {at!r} == "parse":
+            def watch(frame, event, argument):
+                if event == "call" and frame.f_code.co_name == "make_context":
+                    sys.setprofile(None)
+                    os.kill(os.getpid(), signal.SIGINT)
+            sys.setprofile(watch)
+    """)
+    )
+    search = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    found = start("--help", env={**os.environ, "PYTHONPATH": search})
+    assert found.returncode == 130, found.stderr
+    assert found.stderr.strip() == "everypair: interrupted."
+
+
+def test_closed_output_is_no_traceback(mixed, model, tmp_path):
+    def closed(*arguments):
+        command = " ".join([sys.executable, "-m", "everypair", *map(str, arguments)])
+        return subprocess.run(
+            ["bash", "-c", f"{command} >&-"], capture_output=True, text=True, check=False
+        )
+
+    found = closed("score", model, mixed)
+    assert found.returncode == 2
+    assert found.stderr == (
+        "everypair: standard output is closed: say where the scores go with -o FILE.\n"
+    )
+    found = closed("score", model, mixed, "-o", tmp_path / "s.csv", "--quiet")
+    assert (found.returncode, found.stderr) == (0, "")
+    assert len((tmp_path / "s.csv").read_text().splitlines()) == 201
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no full device")
+def test_output_that_cannot_be_written_is_one_line(model, mixed):
+    for arguments in (["explain", model, "--json"], ["score", model, mixed]):
+        with open("/dev/full", "w") as full:
+            found = subprocess.run(
+                [sys.executable, "-m", "everypair", *map(str, arguments)],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                check=False,
+            )
+        assert found.returncode == 2
+        assert found.stderr.endswith("No space left on device.\n")
+        assert found.stderr.count("\n") == 1
+    found = start("score", model, mixed, "-o", "/dev/full")
+    assert found.returncode == 2
+    assert found.stderr == "everypair: /dev/full: cannot be written: No space left on device.\n"

@@ -34,3 +34,31 @@ def test_too_few_rows_to_choose_on_leave_the_path_out():
     X, y = rng.normal(size=(30, 2)), np.arange(30) < 2
     found = compare_models(X, y, models=["auc-rls"], n_folds=2, n_repeats=1, path=True)
     assert found.path is None
+    assert any(note.startswith("the L1 path is left out: the rarer class") for note in found.notes)
+
+
+def test_only_what_was_foreseen_is_caught(monkeypatch):
+    """A fault of the path is not passed over, and warnings other than of convergence are told."""
+    import warnings
+
+    from everypair import AUCClassifierCV
+    from everypair.comparison.path import l1_path
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 3 == 0
+    plain = AUCClassifierCV.fit
+
+    def loud(self, *arguments, **options):
+        warnings.warn("look here", UserWarning, stacklevel=2)
+        return plain(self, *arguments, **options)
+
+    monkeypatch.setattr(AUCClassifierCV, "fit", loud)
+    with pytest.warns(UserWarning, match="look here"):
+        l1_path(X, y, None, None, 0, 5)
+
+    def broken(self, *arguments, **options):
+        raise ValueError("a fault")
+
+    monkeypatch.setattr(AUCClassifierCV, "fit", broken)
+    with pytest.raises(ValueError, match="a fault"):
+        compare_models(X, y, models=["auc-rls"], n_folds=3, n_repeats=1, path=True)

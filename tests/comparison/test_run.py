@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 pytest.importorskip("pyarrow")
 
 from scipy import sparse, stats
+from sklearn.metrics import roc_auc_score
 
 from everypair.comparison import models as catalogue
 from everypair.comparison.judge import corrected_resampled_t, pooled_auc, verdict_of
@@ -60,6 +63,41 @@ def test_folds_are_the_same_for_all_and_again_with_the_seed(data):
     np.testing.assert_allclose(again.fold_auc, two.models[0].fold_auc)
     np.testing.assert_allclose(again.scores, two.models[0].scores)
     assert again.fold_auc.size == 6
+
+
+def test_the_models_own_counts_are_those_of_each_folds_own_cut(data):
+    """Where folds choose different settings, no common cut of their scores is that of each."""
+    from everypair.comparison.search import fit_candidate
+    from everypair.report.drawn import drawn
+    from everypair.tables import TableEncoder, arrow_table, take_rows
+
+    X, y = data
+    table = arrow_table({f"x{k}": column for k, column in enumerate(X.T)})
+    called, settings = np.zeros(y.size, dtype=bool), set()
+    for train, test in splits_of(y, None, 5, 3):
+        encoder = TableEncoder().fit(take_rows(table, train))
+        encoded, held_out = (encoder.transform(take_rows(table, rows)) for rows in (train, test))
+        fitted = fit_candidate(CANDIDATES["logistic"], encoded, y[train], seed=3)
+        settings.add(fitted.settings["C"])
+        called[test] = fitted.model.predict(held_out)
+    assert len(settings) > 1
+    options = {"models": ["logistic"], "n_folds": 5, "n_repeats": 2, "seed": 3}
+    weight = np.arange(y.size) % 3 + 0.5
+    for weights in (None, np.ones(y.size)):
+        comparison = compare_models(X, y, sample_weight=weights, **options)
+        found = comparison.models[0]
+        np.testing.assert_array_equal(found.called, called)
+        assert np.count_nonzero(found.scores > found.threshold) == np.count_nonzero(called)
+        shown = drawn(comparison)["models"][0]
+        assert shown["own"] == {"tp": np.sum(called & y), "fp": np.sum(called & ~y)}
+        # The curve drawn is that of the scores whose area the table has.
+        n_positive, n_negative = np.sum(y), np.sum(~y)
+        area = np.trapezoid(np.array(shown["tp"]) / n_positive, np.array(shown["fp"]) / n_negative)
+        assert area == pytest.approx(roc_auc_score(y, found.scores), abs=1e-9)
+        assert abs(area - found.auc) < 0.02
+    shown = drawn(replace(comparison, weights=weight))["models"][0]["own"]
+    assert shown["tp"] == pytest.approx(np.sum(weight[called & y]))
+    assert shown["fp"] == pytest.approx(np.sum(weight[called & ~y]))
 
 
 def test_failing_model_is_a_line_and_not_the_end(data, monkeypatch):
@@ -168,6 +206,8 @@ def test_one_comparison_is_not_corrected_for_and_small_gaps_are_words():
     one = verdict_of([line("auc", "everypair", 0.8001, 0.4, 0.0001), base], "logistic")
     assert "correction" not in one
     assert "less than 0.001 above" in one
+    tie = verdict_of([line("auc", "everypair", 0.8, 1.0, 0.0), base], "logistic")
+    assert tie.endswith("logistic (AUC 0.800): auc ties with it.")
     two = verdict_of([line("auc", "everypair", 0.81, 0.4, 0.01)] * 2 + [base], "logistic")
     assert "after correction for 2 comparisons" in two
 

@@ -82,7 +82,8 @@ def make_comparison(
         command="everypair compare 'customers <2024>.csv' --target churn --positive yes --seed 7",
         versions={"everypair": "0.1.0", "python": "3.12.1", "numpy": "2.1.0", "scipy": "1.14.1"},
         weights=weights,
-        path=PathSummary(alphas, coef, names, chosen=0.01) if with_path else None,
+        path=PathSummary(alphas, coef, names, 0.01, "It is <so>.") if with_path else None,
+        scale="Scores are <those> of their folds.",
         notes=("One column was constant and left out: <i>region</i>.",),
     )
 

@@ -138,6 +138,11 @@ def test_arrow_keys_on_the_slider_move_every_number(opened, comparison):
     assert point(opened)[0] > before[0]
     assert point(opened)[1] <= before[1]
     assert opened.find_element("id", "sentence").text != numbers
+    called = round(1000 * (value(opened, "tp") + value(opened, "fp")) / comparison.y.size)
+    carried = opened.find_element("id", "carry").text
+    assert "carry over the share" in carried
+    assert f"Of 1,000 new rows that is the {called} with" in carried
+    assert f"everypair score --top {called})" in carried
     assert opened.find_element("css selector", "input[value=hand]").is_selected()
     assert no_complaint(opened)
 
@@ -179,6 +184,21 @@ def test_least_cost_follows_the_costs(opened, comparison):
     press(opened, "cost-fn", "\ue003")  # backspace: an empty cost is none
     agrees(opened, comparison, model, (10, 0))
     assert no_complaint(opened)
+
+
+def test_own_threshold_counts_what_the_folds_call(browser, comparison, tmp_path):
+    y, model = comparison.y, comparison.models[0]
+    called = np.random.default_rng(0).random(y.size) < 0.3
+    made = replace(comparison, models=[replace(model, called=called), *comparison.models[1:]])
+    load(browser, write_report(made, tmp_path / "report.html"))
+    shown = {name: value(browser, name) for name in ("tp", "fp", "fn", "tn")}
+    expected = [called & y, called & ~y, ~called & y, ~called & ~y]
+    assert list(shown.values()) == [np.sum(members) for members in expected]
+    press(browser, "slider", "\ue012")
+    agrees(browser, made, model)
+    rule(browser, "own")
+    assert value(browser, "tp") == shown["tp"]
+    assert no_complaint(browser)
 
 
 def test_a_threshold_by_hand_calls_as_many_rows_of_another_model(opened, comparison):
@@ -232,6 +252,8 @@ def test_weights_and_path_are_drawn(opened, comparison):
         assert shown == [name for name, weight in ranked if weight]
     assert len(opened.find_elements("css selector", "#path .curve")) == 7
     assert "chosen 0.01" in opened.find_element("id", "path").text
+    assert opened.find_element("id", "path-note").text.endswith("It is <so>.")
+    assert "Scores are <those> of their folds." in opened.find_element("id", "threshold").text
     assert no_complaint(opened)
 
 

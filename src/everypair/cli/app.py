@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 from typing import Annotated, NoReturn
 
 import typer
@@ -46,10 +45,10 @@ def _options(
     pass
 
 
-def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run a command line (that of the process when None) and leave with its exit code."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    code = exit_code(lambda: app(given or ["--help"], prog_name=NAME, standalone_mode=False))
+def main() -> NoReturn:
+    """Run the command line of the process and leave with its exit code."""
+    given = sys.argv[1:] or ["--help"]
+    code = exit_code(lambda: app(given, prog_name=NAME, standalone_mode=False))
     if code == INTERRUPTED:
         # At once: threads of compiled code may be at work for long, and Python itself would end
         # by SIGINT where the interrupt fell into an exec (of a dataclass that is imported).

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -44,6 +43,7 @@ def compare(
     n_folds, n_repeats = folds_of(cv)
     names = None if models is None else [name.strip() for name in models.split(",")]
     check_models(names)
+    check_report(report, data)
     rows = load_labelled(reading.of(data), columns)
     for note in rows.notes:
         show.note(note)
@@ -64,6 +64,7 @@ def demo(
     show: opt.Show,
 ) -> None:
     """Compare all models on a table of tumours and write the report."""
+    check_report(report)
     rows = demo_rows()
     show.say(
         f"Breast cancer (Wisconsin), made imbalanced: {int(rows.y.sum())} malignant and "
@@ -117,12 +118,8 @@ def _compare(
     report: Path | None,
     show: opt.Show,
 ) -> None:
-    write_report = None if report is None else _report_writer()
     from everypair.comparison.run import compare_models, n_steps
-    from everypair.model_files import check_writable, path_written_whole
-
-    if report is not None:
-        check_writable(report)
+    from everypair.model_files import path_written_whole
 
     began = time.perf_counter()
     with progress(n_steps(names, *cv), show.silent) as advance:
@@ -145,7 +142,12 @@ def _compare(
         _print_comparison(found)
         for note in found.notes[len(rows.notes) :]:
             show.note(note)
-    if report is not None and write_report is not None:
+    if all(model.failure is not None for model in found.models):
+        first = found.models[0]
+        raise ValueError(f"no model could be fitted: {first.name}: {first.failure}")
+    if report is not None:
+        from everypair.report import write_report
+
         with path_written_whole(report) as temporary:
             write_report(found, temporary)
     if show.json:
@@ -154,13 +156,14 @@ def _compare(
         print(f"Report: {report.resolve()}")
 
 
-def _report_writer() -> Any:
-    try:
-        return import_module("everypair.report").write_report
-    except ModuleNotFoundError as trouble:
-        if trouble.name == "everypair.report":
-            raise ValueError("this installation has no HTML report: leave out --report.") from None
-        raise
+def check_report(report: Path | None, *inputs: Path) -> None:
+    """What would keep a report from being written, before any work."""
+    if report is not None:
+        import jinja2  # noqa: F401 - or say that it is missing
+
+        from everypair.model_files import check_writable
+
+        check_writable(report, *inputs)
 
 
 def _print_comparison(found: Comparison) -> None:

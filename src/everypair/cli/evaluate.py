@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from everypair.model_files import SavedModel
 
 
+LEVEL = 0.95
+
+
 @guarded
 def evaluate(
     model: opt.ModelFile,
@@ -29,6 +32,9 @@ def evaluate(
     show: opt.Show,
 ) -> None:
     """Measure a model on rows whose target is known."""
+    import numpy as np
+
+    from everypair.data.problems import DataError
     from everypair.metrics import auc_confidence_interval, prbep
     from everypair.model_files import load_model
     from everypair.wording import counted
@@ -39,12 +45,21 @@ def evaluate(
         y, scores, weights, n_missing = _labels_and_scores(saved, source, target, weight)
         if y.all() or not y.any():
             only = saved.positive if y.all() else saved.negative
-            raise ValueError(
-                f"{data.name}: every row has the label {only!r}: two classes are needed."
+            raise DataError(f"every row has the label {only!r}: two classes are needed.", data)
+        notes = []
+        auc, interval = 0.5, (np.nan, np.nan)
+        if scores.min() < scores.max():
+            found = auc_confidence_interval(y, scores, level=LEVEL, sample_weight=weights)
+            auc, interval = found.auc, (found.low, found.high)
+        else:
+            notes.append(
+                f"every row has the score {scores[0]:g}: the model ranks nothing, and its AUC of "
+                "1/2 has no interval."
             )
-        found = auc_confidence_interval(y, scores, sample_weight=weights)
     if n_missing:
-        show.note(f"left out: {counted(n_missing, 'row')} without a label.")
+        notes.append(f"left out: {counted(n_missing, 'row')} without a label.")
+    for note in notes:
+        show.note(note)
     above = scores > 0
     table = {
         "true_positives": int((above & y).sum()),
@@ -64,14 +79,19 @@ def evaluate(
     if show.json:
         content: dict[str, Any] = {
             "model": str(model), "source": data.name, "rows": int(y.size),
-            "n_positive": int(y.sum()), "auc": found.auc, "low": found.low, "high": found.high,
-            "level": found.level, "at_threshold": table | rates,
+            "n_positive": int(y.sum()), "auc": auc, "low": interval[0], "high": interval[1],
+            "level": LEVEL, "at_threshold": table | rates, "notes": notes,
         }  # fmt: skip
         print_json(content)
         return
     print(
         f"{data.name}: {counted(y.size, 'row')}, {int(y.sum())} with {target or saved.target} = "
-        f"{saved.positive}\nAUC {found.auc:.3f}, 95% interval {found.low:.3f} - {found.high:.3f}"
+        f"{saved.positive}\nAUC {auc:.3f}"
+        + (
+            ", no interval"
+            if np.isnan(interval[0])
+            else ", 95% interval {:.3f} - {:.3f}".format(*interval)
+        )
     )
     print_table(
         ["at the model's threshold", f"predicted {saved.positive}", f"predicted {saved.negative}"],
@@ -154,8 +174,10 @@ def explain(
     import numpy as np
 
     from everypair.data.problems import DataError
-    from everypair.model_files import load_model, written_whole
+    from everypair.model_files import check_writable, load_model, written_whole
 
+    if output is not None:
+        check_writable(output, model)
     saved = load_model(model)
     coef = getattr(saved.estimator, "coef_", None)
     if coef is None:

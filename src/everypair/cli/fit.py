@@ -48,7 +48,7 @@ def fit(
 
     if method != "auto" and method not in CANDIDATES:
         raise ValueError(f"there is no method {method!r}: use auto, {', '.join(CANDIDATES)}.")
-    check_writable(output)
+    check_writable(output, data)
     clock = [time.perf_counter()]
     rows = load_labelled(reading.of(data), columns)
     for note in rows.notes:
@@ -58,7 +58,7 @@ def fit(
         encoder = encoder_for(rows.X).fit(rows.X)
         X = encoder.transform(rows.X)
     rows.X = None  # the matrix is all that is needed from here on
-    for note in unused(encoder):
+    for note in unused(encoder, rows.notes):
         rows.notes.append(note)
         show.note(note)
     clock.append(time.perf_counter())

@@ -27,21 +27,34 @@ from everypair.data.problems import DataError
 NAME = "everypair"
 FAULT, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
+EXTRAS = {
+    "jinja2": "report", "markupsafe": "report", "matplotlib": "plot", "pandas": "data",
+    "pooch": "data", "pyarrow": "cli", "rich": "cli", "skops": "cli",
+}  # fmt: skip
+"""Packages that the core does without, and what to ask pip for."""
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def exit_code(call: Callable[[], Any]) -> int:
     """Call the parser of the command line: its complaints are one line as well."""
     try:
-        code = call()
-        sys.stdout.flush()
-        return int(code or 0)
+        code = int(call() or 0)
+        if code != INTERRUPTED:
+            sys.stdout.flush()
+            return code
+    except (KeyboardInterrupt, typer.Abort):
+        pass  # in the parser, which makes an Abort of it or the exit code alone
     except (BrokenPipeError, SystemExit) as trouble:
         # The reader of our output has seen enough; rich and click make an exit of it.
         if isinstance(trouble, SystemExit) and not isinstance(trouble.__context__, BrokenPipeError):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as trouble:  # the last words did not fit on the disk
+        _say(f"standard output: {trouble.strerror or trouble}.")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BAD_INPUT
     except Exception as trouble:
         if not hasattr(trouble, "format_message"):  # the parser's own kind
             raise
@@ -50,6 +63,8 @@ def exit_code(call: Callable[[], Any]) -> int:
         text = trouble.format_message()
         _say(f"{text[:1].lower()}{text[1:]} ({command} --help says more)")
         return BAD_INPUT
+    _say("interrupted.")
+    return INTERRUPTED
 
 
 def guarded(command: Command) -> Command:
@@ -67,16 +82,19 @@ def guarded(command: Command) -> Command:
         except KeyboardInterrupt:
             # Arrow sends itself the signal once more after it has raised; by now it may.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-            _leave("interrupted.", INTERRUPTED, options)
+            _leave("", INTERRUPTED, options)  # `exit_code` has the word
         except BrokenPipeError:
             raise  # `exit_code` sees to it
         except (DataError, ValueError) as trouble:
             _leave(str(trouble), BAD_INPUT, options)
-        except ModuleNotFoundError as trouble:
-            name = trouble.name or "a package"
-            extra = "report" if name in ("jinja2", "markupsafe") else "cli"
+        except ImportError as trouble:
+            name = (trouble.name or "").split(".")[0]
+            if name not in EXTRAS:
+                _unexpected(trouble, options)
             _leave(
-                f"{name} is not installed: pip install 'everypair[{extra}]'.", BAD_INPUT, options
+                f"{name} is not installed: pip install 'everypair[{EXTRAS[name]}]'",
+                BAD_INPUT,
+                options,
             )
         except OSError as trouble:
             where = f"{trouble.filename}: " if trouble.filename else ""
@@ -88,8 +106,7 @@ def guarded(command: Command) -> Command:
                 options,
             )
         except Exception as trouble:
-            kind = type(trouble).__name__
-            _leave(f"unexpected {kind}: {trouble} (--debug shows where).", FAULT, options)
+            _unexpected(trouble, options)
         finally:
             if main:
                 signal.signal(signal.SIGTERM, before)
@@ -101,10 +118,16 @@ def _interrupt(number: int, frame: Any) -> NoReturn:
     raise KeyboardInterrupt
 
 
+def _unexpected(trouble: Exception, options: dict[str, Any]) -> NoReturn:
+    kind = type(trouble).__name__
+    _leave(f"unexpected {kind}: {trouble} (--debug shows where).", FAULT, options)
+
+
 def _leave(message: str, code: int, options: dict[str, Any]) -> NoReturn:
     if options.get("debug"):
         traceback.print_exc()
-    _say(message)
+    if message:
+        _say(message)
     raise typer.Exit(code) from None
 
 
@@ -120,7 +143,4 @@ def naming(path: Path) -> Iterator[None]:
     except DataError as trouble:
         if trouble.file is not None:
             raise
-        text = str(trouble)
-        if trouble.column is not None:
-            text = text.split(": ", 1)[1]
-        raise DataError(text, path, trouble.row, trouble.column) from trouble
+        raise DataError(trouble.problem, path, trouble.row, trouble.column) from trouble

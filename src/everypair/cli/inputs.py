@@ -17,6 +17,25 @@ from everypair.data.readers import LABEL, Source, SparseTable, check_present, re
 Array = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 
+SPELLINGS = {
+    r"-?\d{1,3}(\.\d{3})+(,\d+)?|-?\d+,\d+": (
+        "numbers with decimal commas",
+        "Write 1.234,50 as 1234.50 to have numbers.",
+    ),
+    r"-?\d{1,3}(,\d{3})+(\.\d+)?|-?[$€£] ?-?\d[\d,.]*|-?\d[\d,.]* ?[$€£%]": (
+        "numbers",
+        "Leave out what is not a digit, a sign or a decimal point to have numbers.",
+    ),
+    r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}( .*)?|\d{4}[./]\d{1,2}[./]\d{1,2}( .*)?": (
+        "dates",
+        "Write them as 2024-03-31 to have dates.",
+    ),
+}
+"""Text that people mean as something else: how it looks, what it is, and the remedy."""
+
+SPELLING_ROWS = 1000
+"""Rows that are looked at for it."""
+
 OTHERS = "(other values)"
 """The negative label where one value stands against all others."""
 
@@ -49,6 +68,15 @@ def load_labelled(source: Source, columns: Columns) -> Labelled:
         return _labelled(table.X, texts, LABEL, columns.positive, None, None, path)
     if target is None:
         raise DataError("say which column is the target: --target COLUMN.", path)
+    for option, names in (
+        ("--drop", columns.drop or ()),
+        ("--weight", [weight]),
+        ("--group", [group]),
+    ):
+        if target in names:
+            raise DataError(
+                f"this is the target: it cannot be {option} as well.", path, column=target
+            )
     extra = [name for name in (target, weight, group, *(columns.drop or ())) if name is not None]
     if len(table.column_names) == 1 and target not in table.column_names:
         raise DataError(
@@ -69,29 +97,56 @@ def load_labelled(source: Source, columns: Columns) -> Labelled:
         None if group is None else _groups(table.column(group), group, path),
         path,
     )
-    rows.notes += _almost_numbers(features)
+    rows.notes += _misspelt(features, rows.X)
     return rows
 
 
-def _almost_numbers(table: Any) -> list[str]:
-    """Columns of text that are numbers but for a few rows: mistakes, more often than not."""
+def _misspelt(table: Any, used: Any) -> list[str]:
+    """Columns of text that look like numbers or dates, in whole or but for a few rows.
+
+    ``used`` is the table without the rows that have no label, which is what is learnt from.
+    """
     import pyarrow as pa
-    import pyarrow.compute as pc
+
+    from everypair.columns import kind_of
 
     notes = []
     for name, column in zip(table.column_names, table.columns, strict=True):
         if not pa.types.is_string(column.type):
             continue
-        number = pc.match_substring_regex(column, r"^\s*[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?\s*$")
-        strange = np.flatnonzero(pc.fill_null(pc.invert(number), False).to_numpy())
-        known = len(column) - column.null_count
-        if known and 0 < strange.size < known / 2:
-            row = int(strange[0])
-            notes.append(
-                f"column {name!r} is read as categories, though most of its values are numbers: "
-                f"row {row + 1} has {column[row].as_py()!r}."
-            )
+        why = _almost_numbers(column) or _other_spelling(column)
+        if why:
+            dropped = kind_of(used.column(name)) == "text"
+            fate = "not used: it is text" if dropped else "read as categories"
+            notes.append(f"column {name!r} is {fate}, though {why}")
     return notes
+
+
+def _almost_numbers(column: Any) -> str:
+    """Numbers but for a few rows: mistakes, more often than not."""
+    import pyarrow.compute as pc
+
+    number = pc.match_substring_regex(column, r"^\s*[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?\s*$")
+    strange = np.flatnonzero(pc.fill_null(pc.invert(number), False).to_numpy())
+    if not 0 < strange.size < (len(column) - column.null_count) / 2:
+        return ""
+    row = int(strange[0])
+    return (
+        f"most of its values are numbers: row {row + 1} has {column[row].as_py()!r}. Correct or "
+        "empty such fields to have numbers."
+    )
+
+
+def _other_spelling(column: Any) -> str:
+    import pyarrow.compute as pc
+
+    head = pc.drop_null(column.slice(0, SPELLING_ROWS))
+    for pattern, (what, remedy) in SPELLINGS.items():
+        alike = pc.match_substring_regex(head, f"^({pattern})$")
+        if (pc.sum(alike).as_py() or 0) > len(head) / 2:
+            value = head.filter(alike)[0].as_py()
+            return f"its values look like {what} ({value!r}). {remedy}"
+    return ""
 
 
 def _labelled(
@@ -230,4 +285,12 @@ def _groups(column: Any, name: str, path: Path) -> NDArray[Any]:
     missing = texts == None  # noqa: E711 - elementwise
     if missing.any():
         raise DataError("the group is missing.", path, int(np.argmax(missing)) + 1, name)
-    return np.unique(texts.astype(str), return_inverse=True)[1]
+    groups, codes = np.unique(texts.astype(str), return_inverse=True)
+    if groups.size == 1:
+        raise DataError(
+            f"every row is of the group {str(groups[0])!r}: rows of one group stay in one fold, so "
+            "that several groups are needed.",
+            path,
+            column=name,
+        )
+    return codes

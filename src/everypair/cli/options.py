@@ -19,8 +19,14 @@ import typer
 if TYPE_CHECKING:
     from everypair.data.readers import Source
 
-Data = Annotated[Path, typer.Argument(help="Table: CSV, TSV, Parquet, Feather, ARFF or svmlight.")]
-ModelFile = Annotated[Path, typer.Argument(help="Model written by `everypair fit`.")]
+# The readers say more of a file that cannot be read than the parser would: readable=False.
+Data = Annotated[
+    Path,
+    typer.Argument(readable=False, help="Table: CSV, TSV, Parquet, Feather, ARFF or svmlight."),
+]
+ModelFile = Annotated[
+    Path, typer.Argument(readable=False, help="Model written by `everypair fit`.")
+]
 Weight = Annotated[str | None, typer.Option(help="Column of row weights, not negative.")]
 Seed = Annotated[
     int, typer.Option(min=0, max=2**32 - 1000, help="Of the random folds and samples.")

@@ -35,16 +35,21 @@ def path(
     from everypair.wording import counted
 
     if output is not None:
-        check_writable(output)
+        check_writable(output, data)
     rows = load_labelled(reading.of(data), columns)
     with naming(data):
         encoder = encoder_for(rows.X).fit(rows.X)
         X = encoder.transform(rows.X)
-        for note in (*rows.notes, *unused(encoder)):
+        notes = [*rows.notes, *unused(encoder, rows.notes)]
+        for note in notes:
             show.note(note)
         found = l1_path(X, rows.y, rows.weight, rows.groups, seed, steps)
-    if not found.converged:
-        show.note("some steps stopped before their tolerance was reached.")
+    nothing = "No feature tells the classes apart: none enters at any alpha."
+    if not found.coefs.any():
+        notes.append(nothing)
+    elif not found.converged:
+        notes.append("some steps stopped before their tolerance was reached.")
+        show.note(notes[-1])
     names = [str(name) for name in encoder.get_feature_names_out()]
     chosen = found.chosen
     entered = [
@@ -74,8 +79,12 @@ def path(
                 "source": data.name, "target": rows.target, "positive": rows.positive,
                 "n_rows": int(rows.y.size), "chosen_alpha": float(found.alphas[chosen]),
                 "steps": path_steps, "output": None if output is None else str(output),
+                "notes": notes,
             }
         )  # fmt: skip
+        return
+    if not found.coefs.any():
+        print(nothing)
         return
     table = [
         [
@@ -87,6 +96,12 @@ def path(
         for k in range(steps)
     ]
     print_table(["alpha", "features", "AUC (3 folds)", "enter"], table, left=(3,), bold=[chosen])
+    if not found.n_nonzero[chosen]:
+        print(
+            "Chosen: no feature. None ranks held-out rows better than chance by more than one "
+            "standard error."
+        )
+        return
     print(
         f"Chosen: alpha = {found.alphas[chosen]:.3g} with "
         f"{counted(int(found.n_nonzero[chosen]), 'feature')}, the fewest within one standard "

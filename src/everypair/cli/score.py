@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,19 +40,26 @@ def score(
     show: opt.Show,
 ) -> None:
     """Score the rows of a table: the higher, the more likely positive."""
-    from everypair.model_files import load_model
+    from everypair.model_files import check_writable, load_model
     from everypair.wording import counted
 
     if show.json and output is None:
         raise ValueError("--json prints a summary: say where the scores go with -o FILE.")
+    if output is not None:
+        check_writable(output, model, data)
+    elif getattr(sys.stdout, "name", "") == os.devnull:  # `everypair.__main__` put it there
+        raise ValueError("standard output is closed: say where the scores go with -o FILE.")
     saved = load_model(model)
     source = reading.of(data)
-    tally: dict[str, Any] = {"rows": 0, "positive": 0, "unseen": {}}
+    tally: dict[str, Any] = {"rows": 0, "positive": 0, "unseen": {}, "empty": {}}
     with naming(data), _output(output) as file:
         pieces = _scored(saved, source, id, tally)
         if top is not None:
             pieces = iter([_highest(pieces, top)])
         _write(pieces, file)
+    empty = [column for column, count in tally["empty"].items() if count == tally["rows"]]
+    for column in empty:
+        show.note(f"column {column!r} has no value in any row: the model takes it for missing.")
     for column, count in tally["unseen"].items():
         show.note(
             f"column {column!r} has {counted(count, 'value')} not seen in training, "
@@ -65,6 +73,7 @@ def score(
         "predicted_positive": tally["positive"],
         "positive": saved.positive,
         "unseen": tally["unseen"],
+        "empty": empty,
     }
     if show.json:
         print_json(summary)
@@ -97,6 +106,9 @@ def _scored(
         tally["rows"] += scores.size
         tally["positive"] += int(np.count_nonzero(above))
         if saved.kinds is not None:
+            for column in saved.kinds:
+                gaps = tally["empty"].get(column, 0) + piece.column(column).null_count
+                tally["empty"][column] = gaps
             for column, count in saved.encoder.unseen(piece).items():
                 tally["unseen"][column] = tally["unseen"].get(column, 0) + count
         predicted = labels.take(pa.array(above.astype(np.int8)))

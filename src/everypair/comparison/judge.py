@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 
 LEVEL = 0.95
 SURE = 0.05
+ROUNDING = 1e-12
 
 
 def pooled_auc(
@@ -102,10 +103,11 @@ def verdict_of(models: Sequence[ModelResult], best_baseline: str) -> str:
     if worse:
         return f"{opening}: the best other model, {best.name}, is {_size(gap)} below it."
     side = "above" if gap > 0 else "below"
-    return (
-        f"{opening}: {best.name} is {_size(gap)} {side} it, which these folds cannot tell "
-        f"from chance (p = {corrected[0]:.2g}{_corrected(ours)})."
+    chance = (
+        f"is {_size(gap)} {side} it, which these folds cannot tell from chance "
+        f"(p = {corrected[0]:.2g}{_corrected(ours)})"
     )
+    return f"{opening}: {best.name} {'ties with it' if abs(gap) < ROUNDING else chance}."
 
 
 def _size(gap: float) -> str:

@@ -53,6 +53,11 @@ def l1_path(
         warnings.simplefilter("always", ConvergenceWarning)
         search.fit(X, y, sample_weight=weight)
         found = auc_path(X, y, alphas=search.alphas_[0], sample_weight=weight, tol=1e-4)
+    for warning in caught:
+        if not issubclass(warning.category, ConvergenceWarning):
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
     converged = not any(issubclass(w.category, ConvergenceWarning) for w in caught)
     chosen = int(np.argmin(np.abs(found.alphas - search.alpha_)))
     areas = search.auc_path_[0].mean(axis=1)

@@ -29,6 +29,7 @@ class PathSummary:
     coef: NDArray[np.float64]  # (k, p)
     features: Sequence[str]  # (p,)
     chosen: float | None = None
+    rule: str = ""  # how that was chosen, a sentence
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,9 @@ class ModelResult:
     p_value: float | None = None  # corrected resampled t test of that difference
     n_features: int | None = None  # columns with a weight, when the model has weights
     coefficients: Mapping[str, float] | None = None  # by feature name, when it has weights
+    called: NDArray[np.bool_] | None = (
+        None  # (n,) by the models of the folds, if not by `threshold`
+    )
     failure: str | None = None  # one sentence when the model could not be fitted
 
 
@@ -70,4 +74,5 @@ class Comparison:
     versions: Mapping[str, str]
     weights: NDArray[np.float64] | None = None
     path: PathSummary | None = None
+    scale: str = ""  # what the scores of the models mean, a sentence
     notes: Sequence[str] = field(default_factory=tuple)  # what was dropped, imputed, warned of

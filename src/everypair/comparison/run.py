@@ -17,7 +17,7 @@ from everypair.comparison.judge import corrected_resampled_t, pooled_auc, verdic
 from everypair.comparison.models import Candidate, candidates_of
 from everypair.comparison.path import l1_path
 from everypair.comparison.result import Comparison, ModelResult, PathSummary
-from everypair.comparison.search import Fitted, fit_candidate, splits_of
+from everypair.comparison.search import Fitted, TooFewRows, fit_candidate, splits_of
 from everypair.tables import arrow_table, encoder_for, take_rows, unused
 from everypair.wording import counted
 
@@ -29,14 +29,25 @@ MOST_WEIGHTS = 1000
 
 PATH_STEPS, PATH_FEATURES = 40, 50
 
+PATH_RULE = (
+    "It is the largest alpha whose AUC over three folds is within one standard error of the best; "
+    "auc-l1 in the table takes the best alpha of a longer path, so that it may keep more features."
+)
+
+SCALE = (
+    "Scores are those of the model of each row's fold, less the mean and in units of the spread of "
+    "its training scores. At the model's own threshold each row is called as the model of its fold "
+    "calls it; the threshold shown calls as many."
+)
+
 
 @dataclass
 class _Tally:
     """What one model has done so far."""
 
-    scores: list[Array]
+    scores: list[Array]  # standardised, a list for each repeat
+    called: Bool  # in the first repeat, by the model of the row's fold
     fold_auc: list[float] = field(default_factory=list)
-    cuts: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     failure: str | None = None
@@ -100,7 +111,9 @@ def compare_models(
     candidates = candidates_of(models)
     notify = progress or (lambda what: None)
     splits = [splits_of(y, group, n_folds, seed + r) for r in range(n_repeats)]
-    tallies = {c.name: _Tally([np.full(y.size, np.nan) for _ in splits]) for c in candidates}
+    unknown = np.full(y.size, np.nan)
+    none = np.zeros(y.size, dtype=bool)
+    tallies = {c.name: _Tally([unknown.copy() for _ in splits], none.copy()) for c in candidates}
     for repeat, folds in enumerate(splits):
         for train, test in folds:
             _one_split(
@@ -115,10 +128,17 @@ def compare_models(
         notify(candidate.name)
         results.append(_result(candidate, tallies[candidate.name], final, names, y, weight, group))
     results, best_baseline = _against_baseline(results, 1 / n_folds)
-    remarks = unused(encoder)
+    summary = None
+    remarks = unused(encoder, notes)
+    if path:
+        try:
+            summary = _path_summary(whole, y, weight, group, seed, names)
+        except TooFewRows as trouble:
+            remarks.append(f"the L1 path is left out: {trouble}")
     for candidate in candidates:
-        said = dict.fromkeys(tallies[candidate.name].remarks)
-        remarks += [f"{candidate.name} {remark}." for remark in said]
+        # The first of each kind: folds say the same with other numbers.
+        said = {remark.split(":")[0]: remark for remark in tallies[candidate.name].remarks[::-1]}
+        remarks += [f"{candidate.name} {remark}." for remark in reversed(said.values())]
     said_labels = dict(labels or {})
     return Comparison(
         source=said_labels.get("source", ""),
@@ -134,7 +154,8 @@ def compare_models(
         command=said_labels.get("command", ""),
         versions=versions(),
         weights=weight,
-        path=_path_summary(whole, y, weight, group, seed, names) if path else None,
+        path=summary,
+        scale=SCALE,
         notes=(*notes, *remarks),
     )
 
@@ -182,11 +203,11 @@ def _one_split(
                 )
                 tally.seconds.append(time.perf_counter() - began)
                 scores = fitted.scores(held_out)
-                tally.scores[repeat][test] = scores
+                tally.scores[repeat][test] = fitted.standardised(scores)
                 tally.fold_auc.append(auc_score(y[test], scores, sample_weight=weight_test))
                 tally.remarks += fitted.remarks
                 if repeat == 0:
-                    tally.cuts.append(fitted.cut)
+                    tally.called[test] = scores > 0
             except Exception as trouble:  # any failure of one model is that model's alone
                 tally.failure = _sentence(trouble)
         notify(candidate.name)
@@ -242,11 +263,20 @@ def _result(
         fold_auc=np.array(tally.fold_auc),
         fit_seconds=float(np.median(tally.seconds)),
         scores=tally.scores[0],
-        threshold=float(np.mean(tally.cuts)),
+        threshold=_cut_calling(int(np.count_nonzero(tally.called)), tally.scores[0]),
         settings=final.settings,
         n_features=used,
         coefficients=weights,
+        called=tally.called,
     )
+
+
+def _cut_calling(n_rows: int, scores: Array) -> float:
+    """The threshold with so many scores above it."""
+    falling = -np.sort(-scores)
+    if n_rows == scores.size:
+        return float(falling[-1] - 1)
+    return float(falling[0] if n_rows == 0 else (falling[n_rows - 1] + falling[n_rows]) / 2)
 
 
 def coefficients_of(model: Any, names: Sequence[str]) -> dict[str, float] | None:
@@ -283,16 +313,14 @@ def _path_summary(
     group: NDArray[Any] | None,
     seed: int,
     names: Sequence[str],
-) -> PathSummary | None:
+) -> PathSummary:
     """Where each feature enters as the penalty falls; the first ones of a wide table."""
-    try:
-        found = l1_path(X, y, weight, group, seed, PATH_STEPS)
-    except ValueError:  # too few rows or groups to choose on: the models say so
-        return None
+    found = l1_path(X, y, weight, group, seed, PATH_STEPS)
     entered = np.where(found.coefs.any(axis=1), (found.coefs != 0).argmax(axis=1), PATH_STEPS)
     first = np.sort(np.argsort(entered, kind="stable")[:PATH_FEATURES])
     chosen = float(found.alphas[found.chosen])
-    return PathSummary(found.alphas, found.coefs[first].T, [names[k] for k in first], chosen)
+    features = [names[k] for k in first]
+    return PathSummary(found.alphas, found.coefs[first].T, features, chosen, PATH_RULE)
 
 
 def _columns(X: Any) -> list[Any]:

@@ -27,6 +27,10 @@ SMALL = 2_000_000
 """Entries of X below which threads wait for each other longer than they work."""
 
 
+class TooFewRows(ValueError):
+    """Rows or groups of a class that do not go round the folds."""
+
+
 @dataclass
 class Fitted:
     """The model, what it was set to, and what it complained of."""
@@ -38,17 +42,16 @@ class Fitted:
     remarks: list[str] = field(default_factory=list)
 
     def scores(self, X: Any) -> Array:
+        """The model's own: it calls positive what is above zero."""
+        return scores_of(self.model, X)
+
+    def standardised(self, scores: Array) -> Array:
         """Less the training scores' mean, in units of their spread.
 
         A model's zero and scale are its own; so that the held-out scores of different folds
         can stand in one list, each fold's are put on the scale of its training rows.
         """
-        return (scores_of(self.model, X) - self.score_mean) / self.score_scale
-
-    @property
-    def cut(self) -> float:
-        """Where the model itself cuts these scores: its own are cut at zero."""
-        return -self.score_mean / self.score_scale
+        return (scores - self.score_mean) / self.score_scale
 
 
 def fit_candidate(
@@ -79,7 +82,10 @@ def fit_candidate(
         model = candidate.build(**settings)
         _fit(model, X, y, weight, groups, seed)
         training = scores_of(model, X[: 10 * SEARCH_ROWS])
-    if any("Convergence" in w.category.__name__ for w in caught):
+    troubles = [str(w.message) for w in caught if "Convergence" in w.category.__name__]
+    if troubles and not np.any(getattr(model, "coef_", 1)):  # its own words say what to do
+        remarks.append(f"ranks nothing: {troubles[0].rstrip('.')}")
+    elif troubles:
         remarks.append("stopped before its tolerance was reached")
     shown = dict(settings)
     for name in candidate.chosen:
@@ -171,28 +177,30 @@ def _fit(
 
 def inner_splits(y: Bool, groups: NDArray[Any] | None, seed: int) -> list[tuple[Index, Index]]:
     """Folds of training rows to choose settings on."""
-    return splits_of(y, groups, SEARCH_FOLDS, seed, "settings are chosen on them")
+    of = f"the {SEARCH_FOLDS} folds of the training rows on which settings are chosen"
+    return splits_of(y, groups, SEARCH_FOLDS, seed, of)
 
 
 def splits_of(
-    y: Bool, groups: NDArray[Any] | None, n_folds: int, seed: int, aside: str = "--cv sets them"
+    y: Bool, groups: NDArray[Any] | None, n_folds: int, seed: int, which: str = ""
 ) -> list[tuple[Index, Index]]:
     """Stratified folds; a group is never on both sides. Both classes are in every part."""
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
+    which = which or f"{n_folds} folds (--cv sets them)"
     rarer = int(min(np.count_nonzero(y), np.count_nonzero(~y)))
     if rarer < n_folds:
-        raise ValueError(
-            f"the rarer class has {counted(rarer, 'row')}, too few for {n_folds} folds ({aside})."
-        )
+        raise TooFewRows(f"the rarer class has {counted(rarer, 'row')}, too few for {which}.")
+    n_groups = n_folds if groups is None else np.unique(groups).size
+    if n_groups < n_folds:
+        raise TooFewRows(f"there are {counted(n_groups, 'group')}, too few for {which}.")
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
     folds = kind(n_folds, shuffle=True, random_state=seed)
     splits = list(folds.split(np.zeros((y.size, 0)), y, groups))
     for part in (rows for split in splits for rows in split):
         if not (np.any(y[part]) and np.any(~y[part])):
-            raise ValueError(
-                f"the groups leave one of {n_folds} folds ({aside}) with one class only: more "
-                "groups are needed."
+            raise TooFewRows(
+                f"the groups leave one of {which} with one class only: more groups are needed."
             )
     return splits
 

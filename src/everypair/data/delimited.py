@@ -104,7 +104,20 @@ def _check_header(names: list[str], source: Source) -> None:
     check_names(names, source.path)
 
 
+OTHER_FILES = {
+    b"\x1f\x8b": ("gzip", "rename it to end in .gz"),
+    b"\xfd7zXZ": ("xz", "rename it to end in .xz"),
+    b"PK\x03\x04": ("zip (or Excel)", "rename it to end in .zip, or save the sheet as CSV"),
+    b"PAR1": ("Parquet", "say --format parquet"),
+    b"ARROW1": ("Feather", "say --format feather"),
+}
+"""How files begin that are no text, whatever they are called."""
+
+
 def _decode(raw: bytes, source: Source) -> str:
+    for start, (kind, remedy) in OTHER_FILES.items():
+        if raw.startswith(start):
+            raise DataError(f"this is a {kind} file, not {source.kind}: {remedy}.", source.path)
     if b"\0" in raw[:1000] and not source.encoding.lower().replace("-", "").startswith("utf16"):
         raise DataError(
             "this is not a text file (it has zero bytes): if it is UTF-16, say --encoding utf-16.",
@@ -330,5 +343,5 @@ def _bad_bytes(source: Source, column: str | None) -> DataError:
                 line.decode("utf-8")
             except UnicodeDecodeError as trouble:
                 error = _not_decoded(source, line[trouble.start], number)
-                return DataError(str(error).split(": ", 1)[1], source.path, number, column)
+                return DataError(error.problem, source.path, number, column)
     return DataError("this is not UTF-8: say --encoding latin-1.", source.path, column=column)

@@ -8,8 +8,8 @@ from pathlib import Path
 class DataError(ValueError):
     """A file that cannot be used as it is.
 
-    The message names the file, the row (1 is the first row of data, below the header) and the
-    column, as far as they are known.
+    The message names the file (as it was given), the row (1 is the first row of data, below the
+    header) and the column, as far as they are known.
     """
 
     def __init__(
@@ -19,8 +19,8 @@ class DataError(ValueError):
         row: int | None = None,
         column: str | None = None,
     ):
-        self.file, self.row, self.column = file, row, column
-        places = [] if file is None else [Path(file).name or str(file)]
+        self.problem, self.file, self.row, self.column = problem, file, row, column
+        places = [] if file is None else [str(file)]
         if row is not None:
             places.append(f"row {row}")
         if column is not None:

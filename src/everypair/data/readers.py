@@ -80,7 +80,7 @@ class Source:
             raise DataError(f"delimiter {self.delimiter!r} is not a single character.")
         try:
             "".encode(self.encoding)
-        except LookupError:
+        except (LookupError, UnicodeError):  # "undefined" is an encoding that encodes nothing
             raise DataError(f"there is no encoding {self.encoding!r} of text.") from None
 
     @property
@@ -114,6 +114,8 @@ class Source:
             raise DataError("there is no such file.", self.path)
         if self.path.is_dir():
             raise DataError("this is a folder, not a file.", self.path)
+        if not self.path.is_file():  # it is read more than once
+            raise DataError("a pipe cannot be read: save it to a file.", self.path)
         if not os.access(self.path, os.R_OK):
             raise DataError("this file may not be read (permission denied).", self.path)
         if self.path.stat().st_size == 0:
@@ -178,24 +180,31 @@ def read(source: Source) -> Table:
     if source.kind == "svmlight":
         return _read_svmlight(source)
     table = _read_columns(source)
+    table = _trimmed(source, table)
     check_names(table.column_names, source.path)
     if table.num_rows == 0:
         raise DataError("there is a header but no row of data.", source.path)
-    return _trimmed(source, table)
+    return table
 
 
 def _trimmed(source: Source, table: pa.Table) -> pa.Table:
-    """Words without spaces around them, as the readers of text give them."""
+    """Words and names without spaces around them, as the readers of text give them."""
     import pyarrow as pa
 
     if source.kind not in ("parquet", "feather"):
         return table
-    from everypair.data.cells import trimmed
+    from everypair.data.cells import bare, trimmed
 
-    for k, field in enumerate(table.schema):
-        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
-            table = table.set_column(k, field.name, trimmed(table.column(k)))
-    return table
+    columns = list(table.columns)
+    for k, column in enumerate(columns):
+        coded = pa.types.is_dictionary(column.type)
+        words = column.type.value_type if coded else column.type
+        if words not in (pa.string(), pa.large_string(), pa.string_view()):
+            continue
+        if coded and all(c.dictionary.equals(trimmed(c.dictionary)) for c in column.chunks):
+            continue  # codes take less room than words
+        columns[k] = trimmed(column.cast(pa.string()))
+    return pa.table(columns, names=[bare(name) for name in table.column_names])
 
 
 def _read_columns(source: Source) -> pa.Table:
@@ -260,10 +269,11 @@ def read_chunks(
 
         yield from delimited_chunks(source, kinds, keep)
     else:
-        for piece in _column_chunks(source):
+        for given in _column_chunks(source):
+            piece = _trimmed(source, given)
             check_names(piece.column_names, source.path)
             check_present([*kinds, *keep], piece.column_names, source.path)
-            yield _trimmed(source, piece)
+            yield piece
 
 
 def _column_chunks(source: Source) -> Iterator[pa.Table]:

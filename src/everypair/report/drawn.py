@@ -9,7 +9,7 @@ import numpy as np
 
 from everypair.comparison.result import Comparison, ModelResult, PathSummary
 from everypair.metrics import roc_band
-from everypair.metrics._rows import Array, Rows
+from everypair.metrics._rows import Array, Bool, Rows
 from everypair.report.cuts import Cuts
 
 LEVEL = 0.95
@@ -37,19 +37,20 @@ def drawn(comparison: Comparison) -> dict[str, Any]:
         "positive": comparison.positive,
         "best_baseline": None if first is None else first["name"],
         "weighted": comparison.weights is not None,
-        "n_positive": _mass(rows, positive=True),
-        "n_negative": _mass(rows, positive=False),
+        "n_positive": _mass(rows, rows.positive),
+        "n_negative": _mass(rows, ~rows.positive),
         "band": "simultaneous" if comparison.weights is None else "pointwise",
         "models": models,
         "path": None if comparison.path is None else _path(comparison.path),
     }
 
 
-def _mass(rows: Rows, *, positive: bool) -> float:
-    members = rows.positive if positive else ~rows.positive
+def _mass(rows: Rows, members: Bool) -> float:
+    """Number or weight of rows of one class."""
     if rows.weight is None:
         return int(np.count_nonzero(members))
-    return float(rows.units[0 if positive else 1] * np.sum(rows.weight[members]))
+    unit = rows.units[0 if np.any(members & rows.positive) else 1]
+    return float(unit * np.sum(rows.weight[members]))
 
 
 def _model(model: ModelResult, rows: Rows, comparison: Comparison) -> dict[str, Any]:
@@ -63,11 +64,21 @@ def _model(model: ModelResult, rows: Rows, comparison: Comparison) -> dict[str, 
         "tp": _counts(cuts.tp, rows),
         "fp": _counts(cuts.fp, rows),
         "standard": cuts.standard,
+        "own": None if model.called is None else _own(model.called, rows),
         "band": _band(model, comparison),
         "histogram": _histogram(rows, scores),
         "weights": None
         if model.coefficients is None
         else _weights(model.coefficients, model.n_features),
+    }
+
+
+def _own(called: Bool, rows: Rows) -> dict[str, float]:
+    """Counts where each row is called by the model of its fold: beside the curve, not on it."""
+    called = called if rows.kept is None else called[rows.kept]
+    return {
+        "tp": _mass(rows, called & rows.positive),
+        "fp": _mass(rows, called & ~rows.positive),
     }
 
 
@@ -137,6 +148,7 @@ def _path(path: PathSummary) -> dict[str, Any]:
     return {
         "alphas": [float(f"{alpha:.6g}") for alpha in alphas],
         "chosen": path.chosen,
+        "rule": path.rule,
         "n_entered": int(np.count_nonzero(reach)),
         "n_nonzero": np.count_nonzero(coef, axis=1).tolist(),
         "names": [str(path.features[i]) for i in largest],

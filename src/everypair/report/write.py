@@ -67,7 +67,9 @@ def _render(comparison: Comparison) -> str:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
         from markupsafe import Markup
     except ImportError as error:
-        raise ImportError("The report needs jinja2: pip install 'everypair[report]'.") from error
+        raise ImportError(
+            "The report needs jinja2: pip install 'everypair[report]'.", name="jinja2"
+        ) from error
     page = files("everypair.report") / "page"
     environment = Environment(
         autoescape=True,

@@ -81,13 +81,14 @@ function nameEnds(picture, ends, x, letters, [top, bottom]) {
 
 function startPath() {
   if (!byId("path")) return;
-  const { names, n_entered: entered, n_nonzero: counts, alphas, chosen: alpha } = data.path;
+  const { names, n_entered: entered, n_nonzero: counts, alphas, chosen: alpha, rule } = data.path;
   const words = [`${plural(entered, "feature enters", "features enter")}; ` +
     `the ${Math.min(N_NAMED, names.length)} with the largest weights are named.`];
   if (entered > names.length) words.push(`${count(names.length)} are drawn.`);
   if (alpha !== null) {
     const at = nearestIndex(alphas.map(Math.log), Math.log(alpha));
     words.push(`At the chosen alpha ${plural(counts[at], "has", "have")} a weight.`);
+    if (rule) words.push(rule);
   }
   byId("path-note").textContent = words.join(" ");
   drawnIn("path", drawPath);

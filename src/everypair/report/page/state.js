@@ -61,8 +61,8 @@ function nearestThreshold(model, wanted) {
 
 function outcome() {
   const model = chosen();
-  const tp = model.tp[state.at];
-  const fp = model.fp[state.at];
+  // The models of the folds cut each at a place of its own.
+  const { tp, fp } = (state.rule === "own" && model.own) || { tp: model.tp[state.at], fp: model.fp[state.at] };
   const fn = totals.positive - tp;
   const tn = totals.negative - fp;
   return {

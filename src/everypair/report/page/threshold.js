@@ -34,6 +34,7 @@ function showOutcome() {
     `${count(found.called)} ${of} (${share(found.called / (totals.positive + totals.negative))}) would be called positive: ` +
     `${count(found.tp)} rightly, ${count(found.fp)} as false alarms. ` +
     `${count(found.fn)} of ${count(totals.positive)} positives (${share(1 - found.recall)}) would be missed.`;
+  byId("carry").replaceChildren(...carriedOver(found.called));
 }
 
 function refresh() {
@@ -42,6 +43,18 @@ function refresh() {
   redrawRoc();
   redrawScores();
   showCurves();
+}
+
+// What another model can take from here: as many of 1,000 rows, or of more where that is none.
+function carriedOver(called) {
+  const part = called / (totals.positive + totals.negative);
+  const advice = "A model fitted anew has scores on another scale: carry over the share called positive, not the threshold.";
+  if (data.weighted || part === 0) return [advice];
+  let rows = 1000;
+  while (rows * part < 1) rows *= 10;
+  const top = Math.round(rows * part);
+  return [`${advice} Of ${count(rows)} new rows that is the ${count(top)} with the highest scores (`,
+    html("code", {}, `everypair score --top ${top}`), ")."];
 }
 
 // The list keeps its boxes, so that the one with the focus keeps it.
