@@ -207,3 +207,15 @@ def test_newton_matrix_survives_what_single_precision_does_not():
         step = NewtonMatrix(now).step(now.gradient)
     hessian = now.loss.hessian(now.objective.X) + 1e-3 * np.eye(3)
     np.testing.assert_allclose(step, -np.linalg.solve(hessian, now.gradient), rtol=1e-6)
+
+
+def test_hinge_from_a_sample_does_not_begin_with_a_narrow_rounding():
+    """A common factor makes the sample's solution poor in its gap, whatever the rounding; begun at
+    the narrowest it hardly moves."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((50_000, 50)) + rng.standard_normal((50_000, 1))
+    rows *= np.geomspace(0.3, 3, 50)
+    signal = rows @ (0.3 * rng.standard_normal(50)) + rng.logistic(size=50_000)
+    positive = signal > np.quantile(signal, 0.95)
+    fit = minimise(as_matrix(rows), Pairs.of(positive), "hinge", 1e-3, tol=1e-3, max_iter=20)
+    assert fit.distance <= 1e-3

@@ -38,6 +38,11 @@ Inner = Callable[[Iterate, Stop, Progress], Iterate]
 FIRST_WIDTH = 2.0  # at w = 0 every pair has a shortfall of 1: inside the rounding
 NARROWER = 4.0
 LAST_WIDTH = 1e-9
+WORTH_NARROWING = 0.5
+"""A start is rounded more narrowly while that takes so much off its gap. Where the rounding makes
+most of the gap, a narrower one leaves a sixteenth; elsewhere it leaves all, and only makes the
+problem harder."""
+
 SHARES = (0.25, 0.5, 0.75, 1.0)
 MOST_STRETCH = 0.5
 """Stretches are tried that end so large a share of the shortfall on the margin."""
@@ -120,7 +125,7 @@ def hinge_by_continuation(
     best = better_start(rounded(width), start)
     while best.w.any() and width > LAST_WIDTH:
         narrower = rounded(width / NARROWER).at(best.w, best.scores)
-        if narrower.judged.distance >= best.judged.distance:
+        if narrower.judged.distance > WORTH_NARROWING * best.judged.distance:
             break
         best, width = narrower, width / NARROWER
     now = best
