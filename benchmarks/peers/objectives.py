@@ -36,12 +36,13 @@ def judge(problem: str, task: Task, answer: Answer) -> Worth:
 
 
 WIDTHS = 2.0 ** np.arange(1, -30, -2)
+SHRUNK = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def _over_pairs(loss: str, task: Task, w: np.ndarray) -> Worth:
     from everypair.matrix import as_matrix
     from everypair.pairs import Pairs, pair_point
-    from everypair.solvers.huber import judge_as_hinge, rounded_hinge
+    from everypair.solvers.huber import dual_of_hinge, judge_as_hinge, rounded_hinge
     from everypair.solvers.objective import Objective
 
     X, pairs, alpha = as_matrix(task.X), Pairs.of(task.y), task.alpha
@@ -51,13 +52,13 @@ def _over_pairs(loss: str, task: Task, w: np.ndarray) -> Worth:
         value = point.value() + alpha / 2 * w @ w
         gradient = X.pull_back(point.gradient()) + alpha * w
         return Worth(float(value), float(value - gradient @ gradient / (2 * alpha)))
+    value = pair_point("hinge", pairs, scores).value() + alpha / 2 * w @ w
     bounds = []
     for width in WIDTHS:
         rounded = Objective(X, partial(rounded_hinge, pairs, width), alpha, judge_as_hinge)
-        value, distance = rounded.at(w, scores).judged
-        bounds.append(value * (1 - distance))
-        if bounds[-1] < max(bounds):
-            break
+        for share in SHRUNK:  # a solver may have stretched the rounded problem's solution
+            by = 1 - share * min(width, 0.5)
+            bounds.append(dual_of_hinge(rounded.at(by * w, by * scores)))
     return Worth(float(value), float(max(bounds)))
 
 

@@ -37,7 +37,9 @@ def path_race(shape: tuple[int, int], entry: str) -> dict[str, float]:
         if run is None:
             sparse_path.everypair(X[:200, :20], y[:200], 1e-4)
             found = sparse_path.race(
-                lambda tol: sparse_path.everypair(X, y, tol), lambda answer: answer, PATH_LIMIT
+                lambda tol: sparse_path.everypair(X, y, tol),
+                lambda path: sparse_path.pairwise_gaps(X, y, path),
+                PATH_LIMIT,
             )
         else:
             alphas, columns = sparse_path.pointwise_alphas(X, signs), np.asfortranarray(X)

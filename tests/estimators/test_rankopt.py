@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from everypair import RankOpt, RankOptCV
@@ -273,3 +273,23 @@ def test_prediction_needs_no_numba(imbalanced):
     model = RankOpt().fit(X, y)
     copy = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+
+
+def test_cv_trains_on_the_training_rows_of_a_fold_and_on_no_others(imbalanced):
+    X, y = imbalanced
+    fold = next(ShuffleSplit(1, train_size=0.5, test_size=0.3, random_state=0).split(X))
+    left_out = np.setdiff1d(np.arange(len(y)), np.concatenate(fold))
+    spoilt = X.copy()
+    spoilt[left_out] *= -5
+    plain, same = (
+        RankOptCV(saturation=(0.1, 0.5), cv=[fold], tol=1e-6).fit(rows, y).scores_
+        for rows in (X, spoilt)
+    )
+    np.testing.assert_allclose(same, plain, atol=2e-3)
+
+
+def test_huge_weights_are_weights(imbalanced):
+    X, y = imbalanced
+    plain = RankOpt(saturation=0.5).fit(X, y)
+    huge = RankOpt(saturation=0.5).fit(X, y, sample_weight=np.full(len(y), 1e308))
+    np.testing.assert_allclose(huge.coef_, plain.coef_, rtol=1e-9)

@@ -115,3 +115,14 @@ def test_efficiency_loss_is_between_1_and_2_when_balanced_and_near_1_when_not():
     assert 1.3 < efficiency_loss(40, 40, radius=20.0) < 2.0  # saturated
     assert efficiency_loss(40, 40, radius=0.05) == pytest.approx(1.0, abs=0.02)  # linear
     assert 0.95 < efficiency_loss(10, 300, radius=20.0) < 1.2  # heavily imbalanced
+
+
+@pytest.mark.parametrize("share", [0.001, 0.1, 0.5, 0.9, 0.9999])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_radius_of_a_few_pairs_is_found_whichever_wins(share, sign):
+    """The widest pair alone may weigh more than the share that is asked for."""
+    for scores in ([-1.0, 1.0, 0.0], [0.1, 0.7, 0.30000000000000004], [-3.0, 1e-3, 2.9]):
+        pairs = Pairs.of(np.array([True, False, False]))
+        radius = AllPairsStatistic(pairs).radius(sign * np.array(scores), share)
+        assert np.isfinite(radius)
+        assert radius > 0

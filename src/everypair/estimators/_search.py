@@ -29,7 +29,7 @@ def folds_of(
     there = np.ones(positive.size, dtype=bool) if sample_weight is None else sample_weight > 0
     folds = []
     for k, fold in enumerate(check_cv(cv, positive, classifier=True).split(X, positive, groups)):
-        train, test = (_plain(rows, positive.size, k) for rows in fold)
+        train, test = (row_numbers(rows, positive.size, k) for rows in fold)
         if np.unique(train).size < train.size or np.intersect1d(train, test).size:
             raise ValueError(
                 f"Fold {k} of cv trains on a row twice or on a row that it tests: give folds "
@@ -45,7 +45,7 @@ def folds_of(
     return folds
 
 
-def _plain(rows: Any, n_rows: int, fold: int) -> Index:
+def row_numbers(rows: Any, n_rows: int, fold: int) -> Index:
     """Row numbers from 0 up, from a mask or from numbers that may count from the end."""
     rows = np.asarray(rows)
     if rows.dtype == bool and rows.size == n_rows:

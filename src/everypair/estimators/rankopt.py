@@ -70,7 +70,9 @@ class _SphereClimber(LinearRanker):
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
         matrix, pairs = as_matrix(X), Pairs.of(positive, sample_weight)
         with own_threads(), np.errstate(over="ignore", invalid="ignore"):
-            positive_share = float(np.average(positive, weights=sample_weight))
+            # Relative to the largest, so that huge weights do not overflow in their sum.
+            relative = None if sample_weight is None else sample_weight / sample_weight.max()
+            positive_share = float(np.average(positive, weights=relative))
             coef = self._climb(matrix, pairs, positive_share)
             scores = matrix.dot(coef)
             self.train_auc_ = auc(pairs, scores)
@@ -339,7 +341,8 @@ class RankOptCV(_SphereClimber):
         self.tol = tol
 
     def _climb(self, X: Matrix, pairs: Pairs, positive_share: float) -> Array:
-        from everypair.pairs import Pairs as Fold
+        from everypair.estimators._search import row_numbers
+        from everypair.pairs import Pairs as Part
         from everypair.pairs import auc
         from everypair.solvers.sphere import class_covariance
 
@@ -349,14 +352,17 @@ class RankOptCV(_SphereClimber):
         classes = pairs.positives, pairs.negatives
         folds = check_cv(self.cv, pairs.positive, classifier=True)
         paths, held_back = [], []
-        for _, held_rows in folds.split(np.zeros((pairs.n_rows, 1)), pairs.positive):
-            held = np.zeros(pairs.n_rows, dtype=bool)
-            held[held_rows] = True
-            # A row that is held back has no weight: X itself is never cut into folds.
-            parts = [np.where(rows, pairs.weight, 0.0) for rows in (~held, held)]
+        for k, fold in enumerate(folds.split(np.zeros((pairs.n_rows, 1)), pairs.positive)):
+            parts = []
+            for rows in fold:
+                # A row that is left out has no weight: X itself is never cut into folds.
+                weight = np.zeros(pairs.n_rows)
+                here = row_numbers(rows, pairs.n_rows, k)
+                weight[here] = pairs.weight[here]
+                parts.append(weight)
             if not all(np.any(part[rows]) for part in parts for rows in classes):
                 continue  # no pair to train or to validate on
-            training, validation = (Fold.of(pairs.positive, part) for part in parts)
+            training, validation = (Part.of(pairs.positive, part) for part in parts)
             steps, _ = self._climb_every_pair(X, training, positive_share, saturations, covariance)
             paths.append(steps)
             held_back.append(validation)

@@ -38,7 +38,7 @@ Inner = Callable[[Iterate, Stop, Progress], Iterate]
 FIRST_WIDTH = 2.0  # at w = 0 every pair has a shortfall of 1: inside the rounding
 NARROWER = 4.0
 LAST_WIDTH = 1e-9
-WORTH_NARROWING = 0.5
+WORTH_NARROWING = 0.8
 """A start is rounded more narrowly while that takes so much off its gap. Where the rounding makes
 most of the gap, a narrower one leaves a sixteenth; elsewhere it leaves all, and only makes the
 problem harder."""

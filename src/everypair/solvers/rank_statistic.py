@@ -158,10 +158,11 @@ class AllPairsStatistic:
         if excess(0.0) <= SHARE_ROUNDING:
             # Tied pairs never saturate; the smallest margin that is not a tie has to do.
             return _radius_for(spread * 1e-9)
-        near = brentq(excess, 0.0, 1.0, xtol=NEAR)
+        # Rounding may leave the widest margin a little above one.
+        near = brentq(excess, 0.0, 2.0, xtol=NEAR)
         low, high = near - 2 * NEAR, near + 2 * NEAR
         if low < 0 or excess(low) <= SHARE_ROUNDING or excess(high) > SHARE_ROUNDING:
-            low, high = 0.0, 1.0
+            low, high = 0.0, 2.0
         # The share falls in steps, and may equal the asked one all along a step: its lower
         # end is one number, whatever the labels are called or the rows are ordered.
         while (middle := (low + high) / 2) not in (low, high):
@@ -178,7 +179,7 @@ def _share_beyond(side: Side, below: Array, level: float) -> float:
     """Weight of the pairs whose margin, of either sign, is larger than ``level``."""
     counts = np.empty(side.target_rows.size, dtype=np.intp)
     # count_short counts the negatives y with 1 - (x - y) >= least, that is z <= 1 - least.
-    count_short(side.target_scores, side.source_scores, np.nextafter(1 + level, 2.0), counts)
+    count_short(side.target_scores, side.source_scores, np.nextafter(1 + level, np.inf), counts)
     lost = side.target_weights @ below[counts]
     count_short(side.target_scores, side.source_scores, 1 - level, counts)
     not_won = side.target_weights @ below[counts]
