@@ -32,7 +32,13 @@ the peer is slower. Memory is the peak beyond the data, and for programs beyond 
 
 def intro(results: Results) -> str:
     clock = {"wall": "Wall clock", "cpu": "CPU seconds of all threads (the machine was busy)"}
-    return f"{INTRO}\n\n{clock[results.clock]}; at most {results.limit:g} s a cell."
+    wanted = [cell.key for cell in plan.cells()]
+    done = sum(key in results.cells for key in wanted)
+    unfinished = "" if done == len(wanted) else " **The run is not finished.**"
+    return (
+        f"{INTRO}\n\n{clock[results.clock]}; at most {results.limit:g} s a cell. "
+        f"{done} of {len(wanted)} cells are measured.{unfinished}"
+    )
 
 
 def write(results: Results, page: Page) -> None:
