@@ -112,7 +112,8 @@ class DenseMatrix:
             for rows, block in self._pieces(start, stop):
                 np.matmul(block, vector, out=out[rows])
 
-        over_rows(part, self.shape[0], self.X.size)
+        with one_blas_thread():
+            over_rows(part, self.shape[0], self.X.size)
         return out
 
     def pull_back(self, weights: Array) -> Array:
@@ -132,7 +133,8 @@ class DenseMatrix:
                 out += of(rows, block)
             return out
 
-        parts = over_rows(part, self.shape[0], self.X.size)
+        with one_blas_thread():
+            parts = over_rows(part, self.shape[0], self.X.size)
         return np.asarray(sum(parts[1:], parts[0]))
 
     def take(self, rows: NDArray[np.intp]) -> DenseMatrix:
@@ -170,14 +172,17 @@ class SparseMatrix:
             full = np.flatnonzero(self._entries_a_column() == self.shape[0])
             if full.size:
                 step = max(1, self.shape[0] // CENTRE_ROWS)
-                some = self.X[:, full].tocsr()[::step]
-                centre[full] = np.median(some.toarray(), axis=0)
+                # Rows first: the columns without zeros may be all of X.
+                centre[full] = np.median(self.X[::step][:, full].toarray(), axis=0)
         return centre
 
     def _entries_a_column(self) -> NDArray[Any]:
-        if self.by_rows:
-            return np.bincount(self.X.indices, minlength=self.shape[1])
-        return np.diff(self.X.indptr)
+        if not self.by_rows:
+            return np.diff(self.X.indptr)
+        counts = np.zeros(self.shape[1], dtype=np.intp)
+        for some in _slices(0, self.X.nnz, BLOCK_BYTES // 8):  # bincount widens what it counts
+            counts += np.bincount(self.X.indices[some], minlength=counts.size)
+        return counts
 
     def centred_sums(
         self, shapes: Sequence[tuple[int, ...]], add: Callable[..., None]
