@@ -20,7 +20,7 @@ from everypair.measures import FBeta, ROCArea
 from everypair.pairs import separable, smooth, sorted
 from everypair.rls import moments
 
-PRODUCTS = ("dot", "pull_back", "pull_back_squares")
+PRODUCTS = ("dot", "pull_back", "pull_back_moments")
 POINTS = (
     separable._SeparablePoint,
     separable.SquarePoint,

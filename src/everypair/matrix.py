@@ -120,15 +120,23 @@ class DenseMatrix:
         """``X.T @ weights``: from a gradient in score space to one in the coefficients."""
         return self._sum_over_rows(lambda rows, block: weights[rows] @ block)
 
-    def pull_back_squares(self, weights: Array) -> Array:
-        """``(X * X).T @ weights``."""
-        return self._sum_over_rows(
-            lambda rows, block: weights[rows] @ np.multiply(block, block, out=block), whole=False
-        )
+    def pull_back_moments(self, weights: Array) -> Array:
+        """``[X.T @ weights, (X * X).T @ weights]`` in one pass."""
 
-    def _sum_over_rows(self, of: Callable[[slice, Array], Array], whole: bool = True) -> Array:
+        def moments(rows: slice, block: Array) -> Array:
+            sums = weights[rows] @ block
+            return np.stack([sums, weights[rows] @ np.multiply(block, block, out=block)])
+
+        return self._sum_over_rows(moments, whole=False, size=(2, self.shape[1]))
+
+    def _sum_over_rows(
+        self,
+        of: Callable[[slice, Array], Array],
+        whole: bool = True,
+        size: int | tuple[int, int] | None = None,
+    ) -> Array:
         def part(start: int, stop: int) -> Array:
-            out = np.zeros(self.shape[1])
+            out = np.zeros(self.shape[1] if size is None else size)
             for rows, block in self._pieces(start, stop, whole):
                 out += of(rows, block)
             return out
@@ -241,25 +249,25 @@ class SparseMatrix:
         )
         return lower + np.tril(lower, -1).T
 
-    def _gather(self, vector: Array, squared: bool = False) -> Array:
-        """One entry a compressed row: its (squared) values times the vector."""
+    def _gather(self, vector: Array, moments: bool = False) -> Array:
+        """One entry a compressed row: its values (and their squares) times the vector."""
         from everypair import _kernels
 
         n_rows = self.X.indptr.size - 1
-        kernel = _kernels.csr_dot_squares if squared else _kernels.csr_dot
-        out = np.empty(n_rows)
+        kernel = _kernels.csr_dot_moments if moments else _kernels.csr_dot
+        out = np.empty((n_rows, 2) if moments else n_rows)
         over_rows(
             lambda start, stop: kernel(*self.arrays, vector, start, stop, out), n_rows, self.X.nnz
         )
         return out
 
-    def _scatter(self, weights: Array, size: int, squared: bool = False) -> Array:
-        """The sum of the compressed rows (squared), each times its weight."""
+    def _scatter(self, weights: Array, size: int, moments: bool = False) -> Array:
+        """The sum of the compressed rows (and of their squares), each times its weight."""
         from everypair import _kernels
 
-        kernel = _kernels.csr_add_squares if squared else _kernels.csr_add_rows
+        kernel = _kernels.csr_add_moments if moments else _kernels.csr_add_rows
         return self.add_rows(
-            (size,),
+            (size, 2) if moments else (size,),
             self.X.nnz,
             lambda start, stop, out: kernel(*self.arrays, weights, start, stop, out),
         )
@@ -274,10 +282,10 @@ class SparseMatrix:
             return self._scatter(weights, self.shape[1])
         return self._gather(weights)
 
-    def pull_back_squares(self, weights: Array) -> Array:
+    def pull_back_moments(self, weights: Array) -> Array:
         if self.by_rows:
-            return self._scatter(weights, self.shape[1], squared=True)
-        return self._gather(weights, squared=True)
+            return self._scatter(weights, self.shape[1], moments=True).T
+        return self._gather(weights, moments=True).T
 
     def take(self, rows: NDArray[np.intp]) -> SparseMatrix:
         return SparseMatrix(self.X[rows])

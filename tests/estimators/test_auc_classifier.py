@@ -35,7 +35,7 @@ from everypair.threads import available_threads
 # scikit-learn compares weighted with repeated rows to 1e-7. The hinge pins its minimiser
 # only to the root of the gap over alpha, so it is asked with a strong penalty.
 CHECKED = [
-    AUCClassifier(),
+    AUCClassifier(tol=1e-14),
     *(
         AUCClassifier(loss=loss, tol=1e-14, max_iter=500)
         for loss in LOSS_NAMES

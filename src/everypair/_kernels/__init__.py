@@ -31,10 +31,10 @@ from everypair._kernels.rankings import (
 )
 from everypair._kernels.rows import (
     csr_add_gram,
+    csr_add_moments,
     csr_add_rows,
-    csr_add_squares,
     csr_dot,
-    csr_dot_squares,
+    csr_dot_moments,
     csr_window_cross,
 )
 from everypair._kernels.simplex import (
@@ -65,11 +65,11 @@ __all__ = [
     "box_slots",
     "count_short",
     "csr_add_gram",
+    "csr_add_moments",
     "csr_add_rows",
-    "csr_add_squares",
     "csr_box_row_moments",
     "csr_dot",
-    "csr_dot_squares",
+    "csr_dot_moments",
     "csr_window_cross",
     "descend_coordinates",
     "doubled_wins",

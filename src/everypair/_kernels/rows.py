@@ -28,25 +28,27 @@ def csr_add_rows(data, indices, indptr, weights, start, stop, out):
 
 
 @compiled
-def csr_add_squares(data, indices, indptr, weights, start, stop, out):
-    """``out += sum_i weights[i] x_i^2``, column by column, over the rows ``start:stop``."""
+def csr_add_moments(data, indices, indptr, weights, start, stop, out):
+    """``out[:, k - 1] += sum_i weights[i] x_i^k``, k = 1, 2, over the rows ``start:stop``."""
     for i in range(start, stop):
         w = weights[i]
         if w != 0.0:
             for k in range(indptr[i], indptr[i + 1]):
                 value = np.float64(data[k])
-                out[indices[k]] += w * (value * value)
+                out[indices[k], 0] += w * value
+                out[indices[k], 1] += w * (value * value)
 
 
 @compiled
-def csr_dot_squares(data, indices, indptr, vector, start, stop, out):
-    """``out[i] = sum_k data[k]^2 vector[indices[k]]`` over the rows ``start:stop``."""
+def csr_dot_moments(data, indices, indptr, vector, start, stop, out):
+    """``out[i] = sum_k vector[indices[k]] (data[k], data[k]^2)`` over the rows ``start:stop``."""
     for i in range(start, stop):
-        total = 0.0
+        total = squares = 0.0
         for k in range(indptr[i], indptr[i + 1]):
             value = np.float64(data[k])
-            total += value * value * vector[indices[k]]
-        out[i] = total
+            total += value * vector[indices[k]]
+            squares += value * value * vector[indices[k]]
+        out[i, 0], out[i, 1] = total, squares
 
 
 @compiled

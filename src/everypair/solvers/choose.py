@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,21 +12,20 @@ from everypair.matrix import DenseMatrix, Matrix
 from everypair.pairs import Pairs, pair_point
 from everypair.pairs.point import usable
 from everypair.solvers.huber import best_stretch, hinge_by_continuation
-from everypair.solvers.newton import NewtonMatrix, newton
+from everypair.solvers.newton import Newton
 from everypair.solvers.newton_cg import newton_cg
 from everypair.solvers.objective import (
     Iterate,
     Judgement,
     Objective,
     Progress,
+    Solver,
     Stop,
     at_rest,
     better_start,
 )
 
 Array = NDArray[np.float64]
-
-SOLVERS: dict[str, Callable[..., Iterate]] = {"newton": newton, "newton-cg": newton_cg}
 
 NARROW, NARROW_SPARSE = 200, 300
 """Columns up to which a whole Hessian is cheaper than its products, of dense and of sparse X."""
@@ -90,6 +88,11 @@ def choose_solver(X: Matrix, loss: str, solver: str) -> str:
     return solver
 
 
+def begun(solver: str) -> Solver:
+    """A solver by its name, with nothing kept of earlier problems."""
+    return Newton() if solver == "newton" else newton_cg
+
+
 def minimise(
     X: Matrix,
     pairs: Pairs,
@@ -128,33 +131,30 @@ def _minimise(
             ).coef
         now = _descend_sigmoid(X, pairs, alpha, start, tol, progress)
     else:
-        solver = choose_solver(X, loss, solver)
-        run = partial(settled, SOLVERS[solver])
+        run = begun(choose_solver(X, loss, solver))
         if start is None:
-            start, matrix = _start_from_sample(X, pairs, loss, alpha, max_iter, solver)
-            if matrix is not None:
-                run = partial(settled, partial(newton, matrix=matrix))
+            start = _solution_of_sample(X, pairs, loss, alpha, max_iter, run)
         now = _descend(X, pairs, loss, alpha, start, tol, progress, run)
     return Fit.at(now, progress)
 
 
-def _start_from_sample(
-    X: Matrix, pairs: Pairs, loss: str, alpha: float, max_iter: int, solver: str
-) -> tuple[Array, NewtonMatrix | None]:
-    """Where to begin, and the first matrix; zero and none where a sample does not pay.
+def _solution_of_sample(
+    X: Matrix, pairs: Pairs, loss: str, alpha: float, max_iter: int, run: Solver
+) -> Array:
+    """Where to begin; zero where a sample does not pay.
 
-    The copy of the sample's rows ends with this function.
+    The copy of the sample's rows ends with this function; a matrix that ``run`` keeps does not.
     """
     start = np.zeros(X.shape[1])
     size = sample_size(pairs.n_rows, loss)
     if size == 0:
-        return start, None
+        return start
     rows = sample_rows(pairs, size)
     part = Pairs.of(pairs.positive[rows], pairs.weight[rows])
-    run = partial(settled, SOLVERS[solver])
     rough = _descend(X.take(rows), part, loss, alpha, start, SAMPLE_TOL, Progress(max_iter), run)
-    keep = solver == "newton" and loss != "hinge"
-    return rough.w, NewtonMatrix(rough) if keep else None
+    if isinstance(run, Newton) and loss != "hinge":  # whose matrices wear out with the rounding
+        run.renew(rough)
+    return rough.w
 
 
 def _descend(
@@ -165,8 +165,9 @@ def _descend(
     start: Array,
     tol: float,
     progress: Progress,
-    run: Callable[..., Iterate],
+    run: Solver,
 ) -> Iterate:
+    run = partial(settled, run)
     if loss == "hinge":
         return hinge_by_continuation(X, pairs, alpha, start, tol, progress, run)
     problem = Objective(X, partial(pair_point, loss, pairs), alpha)
@@ -197,7 +198,7 @@ def _descend_sigmoid(
     return settled(newton_cg, best, partial(close_enough, tol), progress)
 
 
-def settled(run: Callable[..., Iterate], now: Iterate, stop: Stop, progress: Progress) -> Iterate:
+def settled(run: Solver, now: Iterate, stop: Stop, progress: Progress) -> Iterate:
     """Run a solver until it stops at scores that are still those of its coefficients.
 
     Steps add up scores without a product with X. Rounding lets them drift, far where the first

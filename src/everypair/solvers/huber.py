@@ -27,13 +27,12 @@ from everypair.solvers.objective import (
     Judgement,
     Objective,
     Progress,
-    Stop,
+    Solver,
     at_rest,
     better_start,
 )
 
 Array = NDArray[np.float64]
-Inner = Callable[[Iterate, Stop, Progress], Iterate]
 
 FIRST_WIDTH = 2.0  # at w = 0 every pair has a shortfall of 1: inside the rounding
 NARROWER = 4.0
@@ -103,7 +102,7 @@ def hinge_by_continuation(
     start: Array,
     tol: float,
     progress: Progress,
-    inner: Inner,
+    inner: Solver,
 ) -> Iterate:
     """The best iterate of a series of narrower and narrower roundings.
 

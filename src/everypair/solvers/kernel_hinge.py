@@ -19,9 +19,9 @@ from everypair.low_rank import GrowingFactor, LowRank
 from everypair.matrix import DenseMatrix, Matrix
 from everypair.pairs.listed import PairList
 from everypair.pairs.structure import Pairs
-from everypair.solvers.choose import SOLVERS, Fit, choose_solver, settled
+from everypair.solvers.choose import Fit, begun, choose_solver, settled
 from everypair.solvers.huber import hinge_by_continuation, rounded_hinge
-from everypair.solvers.newton import newton
+from everypair.solvers.newton import Newton
 from everypair.solvers.newton_cg import newton_cg
 from everypair.solvers.objective import Progress
 from everypair.threads import one_blas_thread, over_rows
@@ -112,7 +112,7 @@ def minimise_in_kernel(
                 start,
                 tol if last else ROUGH_TOL,
                 progress,
-                partial(settled, newton_cg if products else newton),
+                partial(settled, newton_cg if products else Newton()),
             )
             if last:
                 return Fit.at(now, progress), factor.low_rank
@@ -128,7 +128,7 @@ def minimise_over_list(
     progress = Progress(max_iter, verbose)
     # The whole Hessian of a list comes column by column: of sparse X that never pays.
     solver = choose_solver(X, "hinge", "auto" if isinstance(X, DenseMatrix) else "newton-cg")
-    inner = partial(settled, SOLVERS[solver])
+    inner = partial(settled, begun(solver))
     with np.errstate(over="ignore", invalid="ignore"):
         start = np.zeros(X.shape[1])
         now = hinge_by_continuation(X, pairs, alpha, start, tol, progress, inner)

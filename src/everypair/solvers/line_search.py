@@ -14,6 +14,9 @@ LEAST_DECREASE = 1e-4
 LEAST_SHRINKING = 0.5
 VALUE_ROUNDING = 1e-14
 SHORTEST_STEP = 2.0**-60
+STEEP = 0.5
+LONGEST_STEP = 4.0
+"""A whole step at whose end this share of the slope is left is lengthened, but not beyond."""
 
 
 def search_line(now: Iterate, direction: Array, score_step: Array | None = None) -> Iterate | None:
@@ -28,15 +31,31 @@ def search_line(now: Iterate, direction: Array, score_step: Array | None = None)
         return None
     score_step = now.objective.X.dot(direction) if score_step is None else score_step
     rounding = VALUE_ROUNDING * abs(now.value)
+
+    def at(length: float) -> Iterate | None:
+        scores = now.scores + length * score_step
+        return now.objective.at(now.w + length * direction, scores) if usable(scores) else None
+
     length = 1.0
     while length >= SHORTEST_STEP:
-        scores = now.scores + length * score_step
-        if usable(scores):
-            trial = now.objective.at(now.w + length * direction, scores)
+        trial = at(length)
+        if trial is not None:
             least = now.value + LEAST_DECREASE * length * slope
             if trial.value < now.value and trial.value <= least:
-                return trial
+                break
             if abs(trial.value - now.value) <= rounding and trial.gap <= LEAST_SHRINKING * now.gap:
                 return trial
         length /= 2
-    return None
+    else:
+        return None
+    if length < 1:
+        return trial
+    left = float(trial.score_gradient @ score_step) + now.objective.alpha * float(
+        trial.w @ direction
+    )
+    if left <= STEEP * slope:
+        # Where the slope would vanish if it went on changing as it did.
+        longer = at(min(LONGEST_STEP, slope / (slope - left)) if left > slope else LONGEST_STEP)
+        if longer is not None and longer.value < trial.value:
+            return longer
+    return trial

@@ -14,8 +14,11 @@ from everypair.solvers.objective import Iterate, Progress, Stop, too_large
 
 Array = NDArray[np.float64]
 
-GAIN_TO_KEEP = 10.0
+GAIN_TO_KEEP = 3.0
 """A step must shrink the gap by this factor for its matrix to serve once more."""
+
+WORN = 5
+"""Steps that a matrix serves before it is worn."""
 
 HESSIAN_BYTES = 2**25
 """The sums behind a matrix may take this much, or as much as X."""
@@ -30,6 +33,7 @@ class NewtonMatrix:
     """
 
     def __init__(self, now: Iterate):
+        self._learnt: list[tuple[Array, Array, float]] = []
         try:
             self._scaled(now, accuracy=ROUGH_ACCURACY)
             self._factor = cho_factor(self._matrix, lower=True, check_finite=False)
@@ -64,35 +68,63 @@ class NewtonMatrix:
                 lift = max(1e-12, 10 * lift)
                 diagonal += lift
 
+    @property
+    def n_learnt(self) -> int:
+        return len(self._learnt)
+
+    def learn(self, before: Iterate, after: Iterate) -> None:
+        """The change of the gradient along the step from ``before`` to ``after``."""
+        step, change = after.w - before.w, after.gradient - before.gradient
+        curvature = float(step @ change)
+        if curvature > 0:
+            self._learnt.append((step, change, curvature))
+
     def step(self, gradient: Array) -> Array:
-        solution = cho_solve(self._factor, self._scale * gradient, check_finite=False)
-        return -self._scale * solution
+        """Of the matrix corrected by what was learnt: BFGS, two loops (Nocedal 1980)."""
+        left, shares = -gradient, []
+        for step, change, curvature in reversed(self._learnt):
+            shares.append(float(step @ left) / curvature)
+            left = left - shares[-1] * change
+        way = self._scale * cho_solve(self._factor, self._scale * left, check_finite=False)
+        for step, change, curvature in self._learnt:
+            way += (shares.pop() - float(change @ way) / curvature) * step
+        return way
 
 
-def newton(
-    now: Iterate, stop: Stop, progress: Progress, matrix: NewtonMatrix | None = None
-) -> Iterate:
+class Newton:
     """Solve ``(X'HX + alpha I) d = -grad``, search along d, until ``stop`` or no way down.
 
-    A matrix is kept for the next step while its steps gain enough: the Hessian costs several
-    gradients. The first ``matrix`` may come from a sample of the rows. Where the sums for a matrix
-    would outgrow X, its products serve instead.
+    A matrix is kept while its steps gain enough, over calls too: the Hessian costs several
+    gradients, and what the steps learn mends it. So the matrix of a sample serves the whole.
+    Where the sums for a matrix would outgrow X, its products serve instead.
     """
-    while not stop(now) and not progress.exhausted:
-        fresh = matrix is None
-        if matrix is None:
-            X = now.objective.X
-            if now.loss.hessian_bytes(X.shape[1]) > max(HESSIAN_BYTES, X.nbytes):
-                return newton_cg(now, stop, progress)
-            matrix = NewtonMatrix(now)
-        after = search_line(now, matrix.step(now.gradient))
-        if after is None:
-            if fresh:
-                break
-            matrix = None
-            continue
-        if after.gap > now.gap / GAIN_TO_KEEP:
-            matrix = None
-        now = after
-        progress.step(now)
-    return now
+
+    def __init__(self) -> None:
+        self._matrix: NewtonMatrix | None = None
+
+    def renew(self, now: Iterate) -> None:
+        """A worn matrix is made again here, before it serves a problem with more rows."""
+        if self._matrix is not None and self._matrix.n_learnt > WORN:
+            self._matrix = NewtonMatrix(now)
+
+    def __call__(self, now: Iterate, stop: Stop, progress: Progress) -> Iterate:
+        while not stop(now) and not progress.exhausted:
+            fresh = self._matrix is None
+            if self._matrix is None:
+                X = now.objective.X
+                if now.loss.hessian_bytes(X.shape[1]) > max(HESSIAN_BYTES, X.nbytes):
+                    return newton_cg(now, stop, progress)
+                self._matrix = NewtonMatrix(now)
+            after = search_line(now, self._matrix.step(now.gradient))
+            if after is None:
+                self._matrix = None
+                if fresh:
+                    break
+                continue
+            if after.gap > now.gap / GAIN_TO_KEEP:
+                self._matrix = None
+            else:
+                self._matrix.learn(now, after)
+            now = after
+            progress.step(now)
+        return now

@@ -57,9 +57,9 @@ def _diagonal(now: Iterate) -> Array:
     """
     X, curvature = now.objective.X, np.abs(now.loss.curvature())
     total = curvature.sum()
-    spread = X.pull_back_squares(curvature)
+    sums, spread = X.pull_back_moments(curvature)
     if total > 0:
-        spread = np.maximum(spread - X.pull_back(curvature) ** 2 / total, 1e-12 * spread)
+        spread = np.maximum(spread - sums**2 / total, 1e-12 * spread)
     diagonal = spread + now.objective.alpha
     if not np.all(np.isfinite(diagonal)):
         raise too_large("their squares overflow")

@@ -164,3 +164,4 @@ class Progress:
 
 
 Stop = Callable[[Iterate], bool]
+Solver = Callable[[Iterate, Stop, Progress], Iterate]

@@ -299,7 +299,7 @@ def _spreads(X: Matrix, pairs: Pairs) -> Array:
     """Standard deviation of each column, both classes weighing the same; 0 for a constant."""
     weight = pairs.weight / 2
     with np.errstate(over="ignore", invalid="ignore"):
-        squares, means = X.pull_back_squares(weight), X.pull_back(weight)
+        means, squares = X.pull_back_moments(weight)
     if not np.all(np.isfinite(squares)):
         raise too_large("their squares overflow")
     variances = np.maximum(0, squares - means**2)

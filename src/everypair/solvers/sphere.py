@@ -83,8 +83,8 @@ def class_moments(X: Matrix, pairs: Pairs) -> ClassMoments:
 
             means, squares = X.centred_sums([(2, n_columns), (2, n_columns)], add)
         else:
-            means = np.array([X.pull_back(weight) for weight in classes])
-            squares = np.array([X.pull_back_squares(weight) for weight in classes])
+            moments = np.array([X.pull_back_moments(weight) for weight in classes])
+            means, squares = moments[:, 0], moments[:, 1]
         separation = means[0] - means[1]
         variance = squares - means**2
         size = squares.sum(axis=0)

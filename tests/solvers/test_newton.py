@@ -1,0 +1,109 @@
+"""Newton's matrices that serve more than one point, and steps along what they give."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from everypair.matrix import as_matrix
+from everypair.pairs import Pairs, pair_point
+from everypair.solvers.line_search import LONGEST_STEP, search_line
+from everypair.solvers.newton import WORN, Newton, NewtonMatrix
+from everypair.solvers.objective import Objective, Progress
+
+ALPHA = 1e-3
+
+
+@pytest.fixture
+def objective():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 5)) * np.array([1, 10, 0.1, 1, 1])
+    positive = X @ np.array([1.0, -0.1, 5.0, 0.0, 2.0]) + rng.logistic(size=200) > 1
+    return Objective(as_matrix(X), partial(pair_point, "logistic", Pairs.of(positive)), ALPHA)
+
+
+def steps_of(objective, matrix, n_steps):
+    now = objective.at(np.zeros(5))
+    for _ in range(n_steps):
+        after = search_line(now, matrix.step(now.gradient))
+        matrix.learn(now, after)
+        yield now, after
+        now = after
+
+
+def test_a_matrix_reproduces_the_last_change_that_it_learnt(objective):
+    matrix = NewtonMatrix(objective.at(np.zeros(5)))
+    for now, after in steps_of(objective, matrix, 4):
+        change = after.gradient - now.gradient
+        np.testing.assert_allclose(matrix.step(change), now.w - after.w, rtol=1e-9)
+
+
+def test_what_is_learnt_is_the_update_of_bfgs(objective):
+    zero = objective.at(np.zeros(5))
+    matrix = NewtonMatrix(zero)
+    hessian = zero.loss.hessian(objective.X) + ALPHA * np.eye(5)
+    for now, after in steps_of(objective, matrix, 3):
+        step, change = after.w - now.w, after.gradient - now.gradient
+        pressed = hessian @ step
+        hessian += np.outer(change, change) / (change @ step)
+        hessian -= np.outer(pressed, pressed) / (step @ pressed)
+        expected = -np.linalg.solve(hessian, after.gradient)
+        np.testing.assert_allclose(matrix.step(after.gradient), expected, rtol=1e-5)
+
+
+def test_one_matrix_leads_to_the_minimum_faster_for_what_it_learns(objective, monkeypatch):
+    monkeypatch.setattr("everypair.solvers.newton.GAIN_TO_KEEP", 1e-9)  # whatever it gains
+
+    def n_steps():
+        progress = Progress(200)
+        now = Newton()(objective.at(np.zeros(5)), lambda now: now.gap <= 1e-12, progress)
+        assert now.gap <= 1e-12
+        return progress.n_iter
+
+    learning = n_steps()
+    monkeypatch.setattr(NewtonMatrix, "learn", lambda *_: None)
+    assert learning < n_steps()
+
+
+def test_a_change_without_curvature_is_not_learnt(objective):
+    now = objective.at(np.zeros(5))
+    matrix = NewtonMatrix(now)
+    matrix.learn(now, now)
+    assert matrix.n_learnt == 0
+
+
+def test_only_a_worn_matrix_is_made_again(objective, monkeypatch):
+    made = []
+    plain = NewtonMatrix.__init__
+    monkeypatch.setattr(
+        NewtonMatrix, "__init__", lambda self, now: (made.append(now), plain(self, now))[1]
+    )
+    monkeypatch.setattr("everypair.solvers.newton.GAIN_TO_KEEP", 1e-9)
+    for n_steps, n_made in ((WORN, 1), (WORN + 1, 2)):
+        made.clear()
+        solver = Newton()
+        now = solver(objective.at(np.zeros(5)), lambda now: False, Progress(n_steps))
+        solver.renew(now)
+        assert len(made) == n_made
+
+
+@pytest.mark.parametrize("share", [0.1, 0.4])
+def test_a_step_that_ends_on_a_slope_is_lengthened(objective, share):
+    """A tenth of Newton's step goes on as far as it may; two fifths to about where it is level."""
+    now = objective.at(np.zeros(5))
+    newton = NewtonMatrix(now).step(now.gradient)
+    after = search_line(now, share * newton)
+    length = float(after.w @ newton / (newton @ newton))
+    assert share < length <= share * LONGEST_STEP + 1e-12
+    assert after.value < objective.at(share * newton).value
+    slope = float(after.gradient @ newton)
+    assert abs(slope) < 0.8 * abs(float(now.gradient @ newton))
+
+
+def test_a_step_to_the_level_is_not_lengthened(objective):
+    start = objective.at(np.full(5, 0.1))
+    minimum = Newton()(start, lambda now: now.gap <= 1e-14, Progress(100))
+    after = search_line(start, minimum.w - start.w)
+    np.testing.assert_allclose(after.w, minimum.w)
