@@ -38,6 +38,7 @@ class DenseMatrix:
         self.block_rows = max(64, BLOCK_BYTES // (8 * max(1, X.shape[1])))
         plain = X.flags.c_contiguous or X.flags.f_contiguous
         self._whole = X.dtype == np.float64 and plain
+        self._narrow = X.dtype == np.float32 and X.flags.c_contiguous
 
     @property
     def nbytes(self) -> int:
@@ -118,7 +119,21 @@ class DenseMatrix:
 
     def pull_back(self, weights: Array) -> Array:
         """``X.T @ weights``: from a gradient in score space to one in the coefficients."""
+        if self._narrow:
+            return self._add_narrow_rows(weights)
         return self._sum_over_rows(lambda rows, block: weights[rows] @ block)
+
+    def _add_narrow_rows(self, weights: Array) -> Array:
+        """Compiled: single precision is widened as it is read, not block by block."""
+        from everypair import _kernels
+
+        def part(start: int, stop: int) -> Array:
+            out = np.zeros(self.shape[1])
+            _kernels.dense_add_rows(self.X, weights, start, stop, out)
+            return out
+
+        parts = over_rows(part, self.shape[0], self.X.size)
+        return np.asarray(sum(parts[1:], parts[0]))
 
     def pull_back_moments(self, weights: Array) -> Array:
         """``[X.T @ weights, (X * X).T @ weights]`` in one pass."""

@@ -36,6 +36,7 @@ from everypair._kernels.rows import (
     csr_dot,
     csr_dot_moments,
     csr_window_cross,
+    dense_add_rows,
 )
 from everypair._kernels.simplex import (
     simplex_ascent,
@@ -71,6 +72,7 @@ __all__ = [
     "csr_dot",
     "csr_dot_moments",
     "csr_window_cross",
+    "dense_add_rows",
     "descend_coordinates",
     "doubled_wins",
     "growing_sums",

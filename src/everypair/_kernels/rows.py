@@ -1,10 +1,27 @@
-"""Products with compressed rows (`matrix`)."""
+"""Products with compressed rows, and with rows in single precision (`matrix`)."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from everypair._kernels._compiled import compiled
+
+
+@compiled
+def dense_add_rows(X, weights, start, stop, out):
+    """``out += sum_i weights[i] x_i`` over the rows ``start:stop``, four of them at a time."""
+    i = start
+    while i + 4 <= stop:
+        first, second, third, fourth = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
+        for j in range(X.shape[1]):
+            out[j] += (first * X[i, j] + second * X[i + 1, j]) + (
+                third * X[i + 2, j] + fourth * X[i + 3, j]
+            )
+        i += 4
+    while i < stop:
+        for j in range(X.shape[1]):
+            out[j] += weights[i] * X[i, j]
+        i += 1
 
 
 @compiled
