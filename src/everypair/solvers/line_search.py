@@ -13,6 +13,7 @@ Array = NDArray[np.float64]
 LEAST_DECREASE = 1e-4
 LEAST_SHRINKING = 0.5
 VALUE_ROUNDING = 1e-14
+SHORTENING = 0.1, 0.5
 SHORTEST_STEP = 2.0**-60
 STEEP = 0.5
 LONGEST_STEP = 4.0
@@ -45,7 +46,7 @@ def search_line(now: Iterate, direction: Array, score_step: Array | None = None)
                 break
             if abs(trial.value - now.value) <= rounding and trial.gap <= LEAST_SHRINKING * now.gap:
                 return trial
-        length /= 2
+        length *= _shorter(length, slope, trial.value - now.value if trial else np.inf)
     else:
         return None
     if length < 1:
@@ -59,3 +60,10 @@ def search_line(now: Iterate, direction: Array, score_step: Array | None = None)
         if longer is not None and longer.value < trial.value:
             return longer
     return trial
+
+
+def _shorter(length: float, slope: float, rise: float) -> float:
+    """The share of a step at which the parabola through both values is least, within bounds."""
+    bend = rise - length * slope
+    least = -length * slope / (2 * bend) if 0 < bend < np.inf else SHORTENING[0]
+    return float(np.clip(least, *SHORTENING))
