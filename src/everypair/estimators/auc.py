@@ -59,8 +59,7 @@ class AUCClassifier(LinearRanker):
     solver : {"auto", "newton", "newton-cg"}
         For ``l2``; the other penalties have one solver, proximal Newton. ``newton`` builds the
         whole p x p Hessian (dense X, or sparse by rows); ``newton-cg`` uses its products only
-        (any X). ``auto`` takes ``newton`` for dense X of up to 200 columns and for CSR matrices
-        of up to 300.
+        (any X). ``auto`` takes ``newton`` for dense X and CSR matrices of up to 300 columns.
     threshold : {"balanced", "accuracy", "f1"}, {"fpr": x}, {"tpr": x}, {"cost": (fp, fn)} or float
         Where `predict` cuts the training scores; sets ``intercept_``. See
         `everypair.metrics.threshold_for`.

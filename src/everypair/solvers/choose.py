@@ -27,8 +27,8 @@ from everypair.solvers.objective import (
 
 Array = NDArray[np.float64]
 
-NARROW, NARROW_SPARSE = 200, 300
-"""Columns up to which a whole Hessian is cheaper than its products, of dense and of sparse X."""
+NARROW = 300
+"""Columns up to which a whole Hessian is cheaper than its products."""
 
 RADII = 2.0 ** np.arange(-2, 9)
 """Lengths tried for the sigmoid, in lengths of the logistic solution."""
@@ -77,8 +77,7 @@ def choose_solver(X: Matrix, loss: str, solver: str) -> str:
     by_rows = isinstance(X, DenseMatrix) or X.by_rows
     whole_hessian = by_rows and loss != "sigmoid"
     if solver == "auto":
-        narrow = NARROW if isinstance(X, DenseMatrix) else NARROW_SPARSE
-        return "newton" if whole_hessian and X.shape[1] <= narrow else "newton-cg"
+        return "newton" if whole_hessian and X.shape[1] <= NARROW else "newton-cg"
     if solver == "newton" and not whole_hessian:
         why = "the sigmoid loss is not convex" if loss == "sigmoid" else "X is stored by columns"
         raise ValueError(
