@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from . import plan
 from .page import CLOSE
 from .results import Results
@@ -49,8 +51,11 @@ def gaps(results: Results, plt):
 
 
 def _plain_ticks(ax, plt) -> None:
-    """Powers of ten alone: the marks between them write over each other on a short axis."""
+    """Powers of ten alone, two of them at least: the marks between them write over each other."""
     ax.xaxis.set_minor_formatter(plt.NullFormatter())
+    ends = np.log10(ax.get_xlim())
+    if np.floor(ends[1]) <= np.ceil(ends[0]):
+        ax.set_xlim(10.0 ** np.floor(ends[0]), 10.0 ** np.ceil(ends[1]))
 
 
 def _loss_of(key: str) -> str:
