@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize
 
-from everypair.matrix import DenseMatrix, Matrix
+from everypair.matrix import BLOCK_BYTES, DenseMatrix, Matrix, SparseMatrix
 from everypair.pairs import Pairs
 from everypair.pairs.point import add_weighted_gram
 from everypair.solvers.choose import sample_rows
@@ -35,6 +37,9 @@ PATIENCE = 5
 ends: about what a slope of ``tol`` has left to give."""
 
 MEMORY = 10
+
+LIMIT_REACHED = 1
+"""``status`` of scipy's L-BFGS where the steps or the looks at the statistic ran out."""
 
 NARROW = 300
 """Columns up to which the class covariance of a dense X is worth its price."""
@@ -66,7 +71,10 @@ class ClassMoments(NamedTuple):
 
 
 def class_moments(X: Matrix, pairs: Pairs) -> ClassMoments:
-    """Weighted class means and (biased) variances of the columns, in one or two passes."""
+    """Weighted class means and (biased) variances of the columns, in one pass.
+
+    Around a point amid the values of each column, so that columns far from zero keep theirs.
+    """
     classes = [
         np.where(members, pairs.weight, 0.0) for members in (pairs.positive, ~pairs.positive)
     ]
@@ -83,8 +91,11 @@ def class_moments(X: Matrix, pairs: Pairs) -> ClassMoments:
 
             means, squares = X.centred_sums([(2, n_columns), (2, n_columns)], add)
         else:
-            means = np.array([X.pull_back(weight) for weight in classes])
-            squares = np.array([X.pull_back_squares(weight) for weight in classes])
+            means, squares = np.zeros((2, 2, n_columns))
+            for rows, columns, block in centred_blocks(X):
+                for k, weight in enumerate(classes):
+                    means[k, columns] += block.pull_back(weight[rows])
+                    squares[k, columns] += block.pull_back_squares(weight[rows])
         separation = means[0] - means[1]
         variance = squares - means**2
         size = squares.sum(axis=0)
@@ -97,6 +108,37 @@ def class_moments(X: Matrix, pairs: Pairs) -> ClassMoments:
     variance = np.where(variance > 1e-13 * size, variance, 0.0)
     varies = np.any(variance > 0, axis=0) | (separation**2 > 1e-13 * size)
     return ClassMoments(np.where(varies, separation, 0.0), *variance)
+
+
+def centred_blocks(X: SparseMatrix) -> Iterator[tuple[slice, slice, SparseMatrix]]:
+    """Blocks of ``X - centre`` and the rows and columns that each holds, as sparse as X.
+
+    Only columns without zeros have a centre other than zero, so it is taken from the entries
+    that are stored and from no others.
+    """
+    everything = slice(None)
+    if not np.any(X.centre):
+        yield everything, everything, X
+        return
+    data, indices, indptr = X.arrays
+    kind = sparse.csr_array if X.by_rows else sparse.csc_array
+    # A block of fewer entries than columns would cost more to add up than to read.
+    n_blocks = 1 + data.size // max(BLOCK_BYTES // 8, X.shape[1])
+    ends = np.searchsorted(indptr, np.linspace(0, data.size, n_blocks + 1))
+    for start, stop in pairwise(np.unique(ends).tolist()):
+        lines, held = slice(start, stop), slice(indptr[start], indptr[stop])
+        pointers = indptr[start : stop + 1] - held.start
+        if X.by_rows:
+            shape, centre = (stop - start, X.shape[1]), X.centre[indices[held]]
+            rows, columns = lines, everything
+        else:
+            shape, centre = (
+                (X.shape[0], stop - start),
+                np.repeat(X.centre[lines], np.diff(pointers)),
+            )
+            rows, columns = everything, lines
+        block = kind((data[held] - centre, indices[held], pointers), shape=shape)
+        yield rows, columns, SparseMatrix(block)
 
 
 def class_covariance(X: Matrix, pairs: Pairs) -> Array | None:
@@ -197,9 +239,8 @@ class Climb:
     scores: Array
     """Of the unit direction."""
     loss: float
-    slope: float
-    """Relative change of the loss per radian in the steepest direction."""
     converged: bool
+    """Within ``tol``, or as far as rounding lets it go; not cut short by ``max_iter``."""
     history: list[float]
     """The loss after each step, the start first: it never grows."""
 
@@ -255,8 +296,7 @@ def climb_by_gradients(
         history.append(now.loss)
         if len(history) > PATIENCE:
             converged = history[-1 - PATIENCE] - now.loss <= tol**2 * now.loss
-    direction = direction / np.linalg.norm(direction)
-    return Climb(direction, scores, now.loss, _slope(uphill, now.loss), converged, history)
+    return Climb(direction / np.linalg.norm(direction), scores, now.loss, converged, history)
 
 
 def climb_by_lbfgs(
@@ -295,7 +335,8 @@ def climb_by_lbfgs(
         if seen.slope <= tol:
             raise StopIteration
 
-    if seen.slope > tol:
+    converged = seen.slope <= tol
+    if not converged:
         result = minimize(
             loss_and_gradient,
             first,
@@ -306,9 +347,9 @@ def climb_by_lbfgs(
         )
         if not np.array_equal(seen.y, result.x):
             loss_and_gradient(result.x)
-    # Fewer steps than allowed: rounding leaves no step that raises the statistic.
-    converged = seen.slope <= tol or len(history) <= max_iter
-    return Climb(seen.direction, seen.scores, seen.loss, seen.slope, converged, history)
+        # Where scipy gives up for another reason, rounding leaves no step that raises R.
+        converged = seen.slope <= tol or result.status != LIMIT_REACHED
+    return Climb(seen.direction, seen.scores, seen.loss, converged, history)
 
 
 class _Seen:
