@@ -1,7 +1,7 @@
 """Climbing a rank statistic over the directions of the coefficients (Herschtal & Raskutti 2004).
 
 AUC sees only the direction of w. With ``w = radius * scale * u``, ``|u| = 1``, the statistic
-R(Xw) is climbed over u at a fixed radius; the radii grow until R is close to AUC itself. Each
+R(Xw) is climbed over u at a fixed radius, one after the other, until R is close to AUC. Each
 feature is measured in units of its own (``scale``), so that rescaling it changes nothing.
 """
 
@@ -382,6 +382,8 @@ def climb_path(
 ) -> Iterator[Step]:
     """A climb at each radius of the series, each from where the one before ended (section 3.2).
 
+    The shares ascend. So do the radii as a rule; but a climb that widens the margins may leave
+    more pairs saturated than the next share asks for, and the next radius is then smaller.
     A radius is climbed when its step is asked for.
     """
     direction, scores = start, sphere.scores(start)
