@@ -179,9 +179,9 @@ def climbs_of_subfold(X, y, subfold, n_subfolds, shares, seed):
     return scored, sphere.scale
 
 
-# Three positives, so that two sub-folds leave one offset: the second shares its held-back pairs
-# with the first one's training. One positive: the only offset does both.
-@pytest.mark.parametrize("n_positive", [1, 3, 40])
+# As many offsets as positives. One or three: a sub-fold's held-back offset is its own. Four: it
+# is one that another sub-fold trains on. Forty: no sub-fold trains on it.
+@pytest.mark.parametrize("n_positive", [1, 3, 4, 40])
 def test_each_subfold_is_the_radius_best_on_its_held_back_offset_and_directions_are_averaged(
     n_positive,
 ):
@@ -323,7 +323,7 @@ ODD = {
     "scale 1e150": lambda X, y: 1e150 * X,
     "scale 1e-150": lambda X, y: 1e-150 * X,
     "offset 1e6": lambda X, y: X + 1e6,
-    # Each row of the smaller half stands in both classes: most pairs of them are ties.
+    # Four rows, each in both classes: a quarter of the pairs are ties in every direction.
     "duplicated rows": lambda X, y: X[np.arange(len(y)) % 4],
     "half of the rows empty": lambda X, y: X * (np.arange(len(y)) % 2)[:, None],
 }

@@ -191,7 +191,10 @@ class RankOpt(_SphereClimber):
     Rescaling a feature changes nothing; there is no need to standardise. The paper leaves open
     the steps' factors (here 1.2 and 0.5), the rescaling against plateaus (here the features'
     variance, in place of separation over class variance; the start is the same) and how
-    sub-folds of different radii are averaged (here their directions).
+    sub-folds of different radii are averaged (here their directions). Measured on five tasks
+    (``docs/rankopt.md``), other factors changed no AUC beyond chance, separation units were
+    within chance at the best radius of each, and an L1 pull gained on one task and, ten times
+    as strong, lost on another; there is none.
 
     With ``linear``, integer weights are not the same as repeated rows, as the pairing is random;
     the mean over all offsets is the weighted statistic of every pair.
