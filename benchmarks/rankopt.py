@@ -68,7 +68,7 @@ CHOICE_SATURATIONS = (0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98)
 HONESTY = (
     "\n\nSplits, and tasks with at least one such split. The lowest C, the highest alpha and the "
     "lowest saturation are the smoothest models of their kinds; a search counts as not converged "
-    "when any of its fits, in a fold or on all rows, warns."
+    "when any of its fits warns, in a fold or on all rows (`RankOptCV`: on all rows)."
 )
 
 

@@ -1,7 +1,7 @@
 """Climbing a rank statistic over the directions of the coefficients (Herschtal & Raskutti 2004).
 
 AUC sees only the direction of w. With ``w = radius * scale * u``, ``|u| = 1``, the statistic
-R(Xw) is climbed over u at a fixed radius, one after the other, until R is close to AUC. Each
+R(Xw) is climbed over u at one radius after the other, until R is close to AUC itself. Each
 feature is measured in units of its own (``scale``), so that rescaling it changes nothing.
 """
 
@@ -129,14 +129,11 @@ def centred_blocks(X: SparseMatrix) -> Iterator[tuple[slice, slice, SparseMatrix
         lines, held = slice(start, stop), slice(indptr[start], indptr[stop])
         pointers = indptr[start : stop + 1] - held.start
         if X.by_rows:
-            shape, centre = (stop - start, X.shape[1]), X.centre[indices[held]]
-            rows, columns = lines, everything
+            rows, columns, shape = lines, everything, (stop - start, X.shape[1])
+            centre = X.centre[indices[held]]
         else:
-            shape, centre = (
-                (X.shape[0], stop - start),
-                np.repeat(X.centre[lines], np.diff(pointers)),
-            )
-            rows, columns = everything, lines
+            rows, columns, shape = everything, lines, (X.shape[0], stop - start)
+            centre = np.repeat(X.centre[lines], np.diff(pointers))
         block = kind((data[held] - centre, indices[held], pointers), shape=shape)
         yield rows, columns, SparseMatrix(block)
 
