@@ -15,11 +15,15 @@ from everypair.solvers.rank_statistic import SATURATED, AllPairsStatistic, Rando
 MILD = (1e-3, 1.0, 30.0)
 
 
+def every_offset(order):
+    return [order.statistic(offset) for offset in range(order.n_offsets)]
+
+
 @given(ranked_data(max_rows=60, scales=MILD))
 def test_mean_over_all_offsets_is_the_statistic_of_every_pair(data):
     pairs, scores, _ = data
     order = RandomOrder.draw(pairs, np.random.RandomState(0))
-    points = [statistic.at(scores) for statistic in order.statistics()]
+    points = [statistic.at(scores) for statistic in every_offset(order)]
     brute = BrutePoint(LOSSES["sigmoid"], pairs, scores)
     every = AllPairsStatistic(pairs).at(scores)
     assert np.mean([point.loss for point in points]) == pytest.approx(brute.value(), rel=1e-9)
@@ -36,7 +40,7 @@ def test_no_two_offsets_share_a_pair_and_each_row_of_the_larger_class_is_used_on
     order = RandomOrder.draw(pairs, np.random.RandomState(1))
     seen = [
         pair
-        for statistic in order.statistics()
+        for statistic in every_offset(order)
         for pair in zip(statistic.positives.tolist(), statistic.negatives.tolist(), strict=True)
     ]
     assert len(set(seen)) == len(seen) == order.smaller.size * order.larger.size
@@ -87,6 +91,61 @@ def test_radius_saturates_the_asked_share_within_one_of_q(share, positives):
     margins = scores[positive][:, None] - scores[~positive]
     saturated = np.abs(AllPairsStatistic(pairs).radius(scores, share) * margins) > SATURATED
     assert abs(saturated.mean() - share) <= one_of_q + 1e-12
+
+
+@given(ranked_data(max_rows=60, scales=MILD))
+def test_radius_saturates_the_asked_weight_with_weights_and_ties(data):
+    """The least radius that the definition allows; where ties forbid the share, all but them."""
+    pairs, scores, _ = data
+    linear = RandomOrder.draw(pairs, np.random.RandomState(0)).statistic(0)
+    positives, negatives = (
+        rows[pairs.weight[rows] > 0] for rows in (pairs.positives, pairs.negatives)
+    )
+    every = (scores[positives][:, None] - scores[negatives]).ravel()
+    products = np.outer(pairs.weight[positives], pairs.weight[negatives]).ravel()
+    written_out = [
+        (linear, linear.margins(scores), linear.weight / linear.weight.sum()),
+        (AllPairsStatistic(pairs), every, products),
+    ]
+    for statistic, margins, weight in written_out:
+        sizes = np.abs(margins)
+        untied = weight @ (sizes > 1e-9 * sizes.max())
+        for share in (0.1, 0.5, 0.9, 0.99):
+            reached = sizes * statistic.radius(scores, share)
+            if untied <= share:
+                assert weight @ (reached > SATURATED) == pytest.approx(untied, abs=1e-11)
+            else:
+                assert weight @ (reached > (1 + 1e-9) * SATURATED) <= share + 1e-11
+                assert weight @ (reached >= (1 - 1e-9) * SATURATED) > share
+
+
+@given(ranked_data(max_rows=60, scales=MILD))
+def test_radius_of_one_positive_is_the_same_for_linear_and_for_all_pairs(data):
+    """One positive row: the pairs of one offset are every pair."""
+    pairs, scores, _ = data
+    positive = np.arange(scores.size) == np.argmax(pairs.weight)
+    pairs = Pairs.of(positive, np.where(positive, 1.0, pairs.weight))
+    linear = RandomOrder.draw(pairs, np.random.RandomState(0)).statistic(0)
+    for share in (0.1, 0.5, 0.9, 0.99):
+        radius = AllPairsStatistic(pairs).radius(scores, share)
+        assert linear.radius(scores, share) == pytest.approx(radius, rel=1e-6)
+
+
+def test_where_most_pairs_are_tied_the_smallest_other_margin_sets_the_radius():
+    scores = np.array([0.0] * 9 + [0.5, 3.0, 0.0])
+    pairs = Pairs.of(np.arange(12) == 11)
+    for statistic in (AllPairsStatistic(pairs), RandomOrder.draw(pairs, np.random).statistic(0)):
+        assert statistic.radius(scores, 0.9) == pytest.approx(SATURATED / 0.25)
+
+
+def test_a_row_without_weight_has_no_say_in_the_radius():
+    rng = np.random.default_rng(0)
+    scores, positive = np.round(rng.standard_normal(60), 1), np.arange(60) % 4 == 0
+    weight = np.where(np.arange(60) < 50, 1.0, 0.0)
+    plain = AllPairsStatistic(Pairs.of(positive[:50])).radius(scores[:50], 0.999)
+    scores[50:] = [1e3, 1e-5, *rng.standard_normal(8)]
+    heeded = AllPairsStatistic(Pairs.of(positive, weight)).radius(scores, 0.999)
+    assert heeded == pytest.approx(plain, rel=1e-9)
 
 
 def test_radius_of_scores_without_a_difference_is_finite():

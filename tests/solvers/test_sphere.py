@@ -10,9 +10,11 @@ from scipy.optimize import minimize
 from everypair.matrix import as_matrix
 from everypair.pairs import LOSSES, Pairs
 from everypair.pairs.brute import BrutePoint
+from everypair.solvers import sphere as sphere_module
 from everypair.solvers.rank_statistic import AllPairsStatistic, RandomOrder
 from everypair.solvers.sphere import (
     Sphere,
+    _tangent,
     class_covariance,
     class_moments,
     climb_by_gradients,
@@ -55,22 +57,58 @@ def test_class_moments_are_those_of_numpy(problem, kind):
         assert covariance is None
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1e8])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array])
+def test_sparse_columns_far_from_zero_have_the_moments_of_dense_ones(
+    problem, kind, dtype, offset, monkeypatch
+):
+    monkeypatch.setattr(sphere_module, "BLOCK_BYTES", 8 * 100)  # many blocks
+    X, pairs = problem
+    # A far column, one near zero, one with zeros in it, a constant one and an empty one.
+    X = np.column_stack(
+        [X[:, 0] + offset, X[:, 1], np.where(X[:, 2] > 3, X[:, 2], 0),
+         np.full(len(X), offset + 1), 0 * X[:, 3]]
+    ).astype(dtype)  # fmt: skip
+    dense, other = (class_moments(as_matrix(rows), pairs) for rows in (X, kind(X)))
+    for ours, theirs in zip(other, dense, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+    by_numpy = np.var(X[pairs.positives, 0].astype(float) - offset)
+    if dtype == np.float64:
+        plain = class_moments(as_matrix(kind(X)), Pairs.of(pairs.positive))
+        assert plain.variance_of_positives[0] == pytest.approx(by_numpy, rel=1e-9)
+    assert other.variance[3] == other.variance[4] == 0
+
+
 @pytest.mark.parametrize("statistic", ["linear", "all"])
 def test_gradient_along_the_sphere_is_that_of_finite_differences(problem, statistic):
+    """Of the loss as a function of a direction of any length: it has no part along u."""
     X, pairs = problem
     statistic = statistics(pairs)[statistic]
     sphere, u = Sphere.around(as_matrix(X), pairs, 0.3)
     radius, step = 3.0, 1e-5
-    gradient = radius * sphere.pull_back(statistic.at(radius * sphere.scores(u)).gradient)
-    differences = [
-        (
-            statistic.loss(radius * sphere.scores(u + step * e))
-            - statistic.loss(radius * sphere.scores(u - step * e))
-        )
-        / (2 * step)
-        for e in np.eye(5)
-    ]
+    across = radius * sphere.pull_back(statistic.at(radius * sphere.scores(u)).gradient)
+    gradient = _tangent(across, u)
+
+    def loss(v):
+        return statistic.loss(radius * sphere.scores(v / np.linalg.norm(v)))
+
+    differences = [(loss(u + step * e) - loss(u - step * e)) / (2 * step) for e in np.eye(5)]
     np.testing.assert_allclose(gradient, differences, atol=1e-8)
+    assert abs(gradient @ u) < 1e-14 < abs(across @ u)
+
+
+def test_a_climb_whose_looks_at_the_statistic_ran_out_has_not_converged(problem, monkeypatch):
+    X, pairs = problem
+    sphere, start = Sphere.around(as_matrix(X), pairs, 0.3)
+    statistic = AllPairsStatistic(pairs)
+    assert climb_by_lbfgs(sphere, statistic, start, 5.0, 100, 1e-6).converged
+
+    def few_looks(*args, options, **settings):
+        return minimize(*args, options={**options, "maxfun": 3}, **settings)
+
+    monkeypatch.setattr(sphere_module, "minimize", few_looks)
+    assert not climb_by_lbfgs(sphere, statistic, start, 5.0, 100, 1e-6).converged
 
 
 @pytest.mark.parametrize("statistic", ["linear", "all"])

@@ -12,7 +12,6 @@ P offsets, so the mean of R_{l,a} over them is R, weights included.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -21,9 +20,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from everypair._kernels import count_short
 from everypair.pairs import Pairs, pair_point
-from everypair.pairs.sorted import Side, SortedScores
+from everypair.pairs.sorted import Side
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -31,6 +29,8 @@ Index = NDArray[np.intp]
 SATURATED = 5.0
 """A sigmoid whose argument is further from zero than this counts as flat (section 3.2)."""
 
+TIE = 1e-9
+"""A margin up to this share of the widest is a tie: equal rows may round to unequal scores."""
 
 NEAR = 1e-6
 SHARE_ROUNDING, LEVEL_ROUNDING = 1e-12, 1e-15
@@ -53,7 +53,13 @@ class Statistic(Protocol):
     def loss(self, scores: Array) -> float: ...
     def at(self, scores: Array) -> Point: ...
     def radius(self, scores: Array, share: float) -> float:
-        """The factor on the scores that saturates this share of the pairs."""
+        """The factor ``SATURATED / t`` on the scores that saturates this share of the pairs.
+
+        The share is of the pairs' weight: t is the least level that pairs ``|z| > t`` of no
+        more than this share exceed. Ties never saturate. Where so many pairs are tied that
+        the share is out of reach, t is half the smallest margin that is no tie, and every
+        other pair saturates. Scores without a difference keep their size: the factor is one.
+        """
         ...
 
 
@@ -82,11 +88,17 @@ class LinearStatistic:
         return Point(float(self.weight @ lost), np.asarray(of_negatives - of_positives, np.float64))
 
     def radius(self, scores: Array, share: float) -> float:
-        """``SATURATED / t`` with t between two margins, so that the share is met to 1 / Q."""
-        sizes = np.sort(np.abs(self.margins(scores)))[::-1]
-        above = int(np.clip(np.rint(share * sizes.size), 1, sizes.size))
-        lower = sizes[above] if above < sizes.size else 0.0
-        return _radius_for(sizes[above - 1] / 2 + lower / 2)
+        """As `Statistic` has it, by sorting the margins."""
+        sizes = np.abs(self.margins(scores))
+        descending = np.argsort(sizes)[::-1]
+        sizes, weight = sizes[descending], self.weight[descending]
+        widest = float(sizes[0])
+        beyond = np.concatenate([[0.0], np.cumsum(weight)])
+        last = np.searchsorted(beyond, (share + SHARE_ROUNDING) * beyond[-1], side="right") - 1
+        level = sizes[last] if last < sizes.size else 0.0
+        if level <= TIE * widest:
+            level = np.min(sizes, initial=widest, where=sizes > TIE * widest) / 2
+        return _radius_for(float(level))
 
 
 @dataclass(frozen=True)
@@ -117,10 +129,6 @@ class RandomOrder:
             sides = self.larger, recycled
         return LinearStatistic(*sides, weight, self.pairs.n_rows)
 
-    def statistics(self) -> Iterator[LinearStatistic]:
-        """Every offset: P statistics that share no pair."""
-        return (self.statistic(offset) for offset in range(self.n_offsets))
-
 
 @dataclass(frozen=True)
 class AllPairsStatistic:
@@ -136,28 +144,67 @@ class AllPairsStatistic:
         return Point(point.value(), point.gradient())
 
     def radius(self, scores: Array, share: float) -> float:
-        """``SATURATED / t`` where the weight of the pairs with ``|z| > t`` is the share.
-
-        The weight falls from one to zero as t grows; each count of it walks the two sorted
-        classes once.
-        """
-        side = SortedScores(self.pairs, scores - scores.mean()).from_positives
-        spread = max(
-            side.target_scores[0] - side.source_scores[-1],
-            side.source_scores[0] - side.target_scores[-1],
-        )
-        if spread <= 0 or not np.isfinite(spread):
+        """As `Statistic` has it, by bisection: no list of all margins is written down."""
+        margins = _EveryMargin(self.pairs, scores)
+        if not 0 < margins.widest < np.inf:
             return 1.0
-        side.target_scores /= spread
-        side.source_scores /= spread
-        below = np.concatenate([[0.0], np.cumsum(side.source_weights)])
+        level = margins.level(share)
+        if level <= TIE:
+            level = margins.next_beyond(TIE) / 2
+        return _radius_for(margins.widest * level)
+
+
+class _EveryMargin:
+    """The margins of all pairs that weigh anything, in units of the widest."""
+
+    def __init__(self, pairs: Pairs, scores: Array):
+        classes = [rows[pairs.weight[rows] > 0] for rows in (pairs.positives, pairs.negatives)]
+        positives, negatives = (rows[np.argsort(scores[rows])[::-1]] for rows in classes)
+        side = Side(positives, negatives, scores - scores.mean(), pairs.weight)
+        x, y = side.target_scores, side.source_scores
+        self.widest = float(max(x[0] - y[-1], y[0] - x[-1]))
+        if 0 < self.widest < np.inf:
+            x /= self.widest
+            y /= self.widest
+        self._side = side
+        self._below = np.concatenate([[0.0], np.cumsum(side.source_weights)])
+
+    def _counts(self, level: float) -> tuple[Index, Index]:
+        """For each positive: the negatives with ``z < -level``, and those with ``z <= level``.
+
+        Negatives descend, so both come first. Short of ``least`` is ``z <= 1 - least``.
+        """
+        return (
+            self._side.count_short(float(np.nextafter(1 + level, np.inf))),
+            self._side.count_short(1 - level),
+        )
+
+    def share_beyond(self, level: float) -> float:
+        """Weight of the pairs whose margin, of either sign, is larger than ``level``."""
+        lost, not_won = self._counts(level)
+        weight = self._side.target_weights
+        return float(weight @ self._below[lost] + 1 - weight @ self._below[not_won])
+
+    def next_beyond(self, level: float) -> float:
+        """The smallest size of a margin that is larger than ``level``; one where none is."""
+        lost, not_won = self._counts(level)
+        x, y = self._side.target_scores, self._side.source_scores
+        losing, winning = lost > 0, not_won < y.size
+        sizes = [y[lost[losing] - 1] - x[losing], x[winning] - y[not_won[winning]]]
+        return float(np.min(np.concatenate(sizes), initial=1.0))
+
+    def level(self, share: float) -> float:
+        """The least level that no more than this share of the pairs' weight exceeds.
+
+        The weight falls from one to zero as the level grows; each count of it walks the two
+        sorted classes once.
+        """
 
         def excess(level: float) -> float:
-            return _share_beyond(side, below, level) - share
+            return self.share_beyond(level) - share
 
         if excess(0.0) <= SHARE_ROUNDING:
-            # Tied pairs never saturate; the smallest margin that is not a tie has to do.
-            return _radius_for(spread * 1e-9)
+            return 0.0
         # Rounding may leave the widest margin a little above one.
         near = brentq(excess, 0.0, 2.0, xtol=NEAR)
         low, high = near - 2 * NEAR, near + 2 * NEAR
@@ -172,18 +219,7 @@ class AllPairsStatistic:
                 high = middle
             if high - low <= LEVEL_ROUNDING:
                 break
-        return _radius_for(spread * high)
-
-
-def _share_beyond(side: Side, below: Array, level: float) -> float:
-    """Weight of the pairs whose margin, of either sign, is larger than ``level``."""
-    counts = np.empty(side.target_rows.size, dtype=np.intp)
-    # count_short counts the negatives y with 1 - (x - y) >= least, that is z <= 1 - least.
-    count_short(side.target_scores, side.source_scores, np.nextafter(1 + level, np.inf), counts)
-    lost = side.target_weights @ below[counts]
-    count_short(side.target_scores, side.source_scores, 1 - level, counts)
-    not_won = side.target_weights @ below[counts]
-    return float(lost + 1 - not_won)
+        return high
 
 
 def _radius_for(level: float) -> float:

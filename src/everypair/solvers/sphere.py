@@ -1,7 +1,7 @@
 """Climbing a rank statistic over the directions of the coefficients (Herschtal & Raskutti 2004).
 
 AUC sees only the direction of w. With ``w = radius * scale * u``, ``|u| = 1``, the statistic
-R(Xw) is climbed over u at a fixed radius; the radii grow until R is close to AUC itself. Each
+R(Xw) is climbed over u at one radius after the other, until R is close to AUC itself. Each
 feature is measured in units of its own (``scale``), so that rescaling it changes nothing.
 """
 
@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize
 
-from everypair.matrix import DenseMatrix, Matrix
+from everypair.matrix import BLOCK_BYTES, DenseMatrix, Matrix, SparseMatrix
 from everypair.pairs import Pairs
 from everypair.pairs.point import add_weighted_gram
 from everypair.solvers.choose import sample_rows
@@ -35,6 +37,9 @@ PATIENCE = 5
 ends: about what a slope of ``tol`` has left to give."""
 
 MEMORY = 10
+
+LIMIT_REACHED = 1
+"""``status`` of scipy's L-BFGS where the steps or the looks at the statistic ran out."""
 
 NARROW = 300
 """Columns up to which the class covariance of a dense X is worth its price."""
@@ -66,7 +71,10 @@ class ClassMoments(NamedTuple):
 
 
 def class_moments(X: Matrix, pairs: Pairs) -> ClassMoments:
-    """Weighted class means and (biased) variances of the columns, in one or two passes."""
+    """Weighted class means and (biased) variances of the columns, in one pass.
+
+    Around a point amid the values of each column, so that columns far from zero keep theirs.
+    """
     classes = [
         np.where(members, pairs.weight, 0.0) for members in (pairs.positive, ~pairs.positive)
     ]
@@ -83,8 +91,12 @@ def class_moments(X: Matrix, pairs: Pairs) -> ClassMoments:
 
             means, squares = X.centred_sums([(2, n_columns), (2, n_columns)], add)
         else:
-            moments = np.array([X.pull_back_moments(weight) for weight in classes])
-            means, squares = moments[:, 0], moments[:, 1]
+            means, squares = np.zeros((2, 2, n_columns))
+            for rows, columns, block in centred_blocks(X):
+                for k, weight in enumerate(classes):
+                    sums, sums_of_squares = block.pull_back_moments(weight[rows])
+                    means[k, columns] += sums
+                    squares[k, columns] += sums_of_squares
         separation = means[0] - means[1]
         variance = squares - means**2
         size = squares.sum(axis=0)
@@ -97,6 +109,34 @@ def class_moments(X: Matrix, pairs: Pairs) -> ClassMoments:
     variance = np.where(variance > 1e-13 * size, variance, 0.0)
     varies = np.any(variance > 0, axis=0) | (separation**2 > 1e-13 * size)
     return ClassMoments(np.where(varies, separation, 0.0), *variance)
+
+
+def centred_blocks(X: SparseMatrix) -> Iterator[tuple[slice, slice, SparseMatrix]]:
+    """Blocks of ``X - centre`` and the rows and columns that each holds, as sparse as X.
+
+    Only columns without zeros have a centre other than zero, so it is taken from the entries
+    that are stored and from no others.
+    """
+    everything = slice(None)
+    if not np.any(X.centre):
+        yield everything, everything, X
+        return
+    data, indices, indptr = X.arrays
+    kind = sparse.csr_array if X.by_rows else sparse.csc_array
+    # A block of fewer entries than columns would cost more to add up than to read.
+    n_blocks = 1 + data.size // max(BLOCK_BYTES // 8, X.shape[1])
+    ends = np.searchsorted(indptr, np.linspace(0, data.size, n_blocks + 1))
+    for start, stop in pairwise(np.unique(ends).tolist()):
+        lines, held = slice(start, stop), slice(indptr[start], indptr[stop])
+        pointers = indptr[start : stop + 1] - held.start
+        if X.by_rows:
+            rows, columns, shape = lines, everything, (stop - start, X.shape[1])
+            centre = X.centre[indices[held]]
+        else:
+            rows, columns, shape = everything, lines, (X.shape[0], stop - start)
+            centre = np.repeat(X.centre[lines], np.diff(pointers))
+        block = kind((data[held] - centre, indices[held], pointers), shape=shape)
+        yield rows, columns, SparseMatrix(block)
 
 
 def class_covariance(X: Matrix, pairs: Pairs) -> Array | None:
@@ -197,9 +237,8 @@ class Climb:
     scores: Array
     """Of the unit direction."""
     loss: float
-    slope: float
-    """Relative change of the loss per radian in the steepest direction."""
     converged: bool
+    """Within ``tol``, or as far as rounding lets it go; not cut short by ``max_iter``."""
     history: list[float]
     """The loss after each step, the start first: it never grows."""
 
@@ -255,8 +294,7 @@ def climb_by_gradients(
         history.append(now.loss)
         if len(history) > PATIENCE:
             converged = history[-1 - PATIENCE] - now.loss <= tol**2 * now.loss
-    direction = direction / np.linalg.norm(direction)
-    return Climb(direction, scores, now.loss, _slope(uphill, now.loss), converged, history)
+    return Climb(direction / np.linalg.norm(direction), scores, now.loss, converged, history)
 
 
 def climb_by_lbfgs(
@@ -295,7 +333,8 @@ def climb_by_lbfgs(
         if seen.slope <= tol:
             raise StopIteration
 
-    if seen.slope > tol:
+    converged = seen.slope <= tol
+    if not converged:
         result = minimize(
             loss_and_gradient,
             first,
@@ -306,9 +345,9 @@ def climb_by_lbfgs(
         )
         if not np.array_equal(seen.y, result.x):
             loss_and_gradient(result.x)
-    # Fewer steps than allowed: rounding leaves no step that raises the statistic.
-    converged = seen.slope <= tol or len(history) <= max_iter
-    return Climb(seen.direction, seen.scores, seen.loss, seen.slope, converged, history)
+        # Where scipy gives up for another reason, rounding leaves no step that raises R.
+        converged = seen.slope <= tol or result.status != LIMIT_REACHED
+    return Climb(seen.direction, seen.scores, seen.loss, converged, history)
 
 
 class _Seen:
@@ -341,6 +380,8 @@ def climb_path(
 ) -> Iterator[Step]:
     """A climb at each radius of the series, each from where the one before ended (section 3.2).
 
+    The shares ascend. So do the radii as a rule; but a climb that widens the margins may leave
+    more pairs saturated than the next share asks for, and the next radius is then smaller.
     A radius is climbed when its step is asked for.
     """
     direction, scores = start, sphere.scores(start)
