@@ -14,57 +14,22 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
-import warnings
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 from harness import Page, growth_exponent, markdown_table
-from scipy import sparse, stats
-from scipy.linalg import cholesky, solve_triangular
-from scipy.optimize import minimize
-from sklearn.exceptions import ConvergenceWarning
+from rankopt_choices import choices
+from rankopt_splits import PSF_TASKS, climbed, cuts, prepared, timed_fit, verdict
+from scipy import stats
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, StratifiedShuffleSplit
-from sklearn.preprocessing import StandardScaler
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from everypair import AUCClassifier, RankOpt, RankOptCV
-from everypair.comparison.judge import corrected_resampled_t
 from everypair.data.tasks import names, tasks
-from everypair.matrix import as_matrix
-from everypair.pairs import Pairs
-from everypair.solvers import sphere as climbs
-from everypair.solvers.rank_statistic import AllPairsStatistic
-from everypair.solvers.sphere import (
-    Climb,
-    Coordinates,
-    Sphere,
-    class_covariance,
-    class_moments,
-    climb_by_lbfgs,
-    climb_path,
-)
 
 CS = 10.0 ** np.arange(-5, 2)
 ALPHAS = 10.0 ** np.arange(-5, 2)
-TEST_SHARE = 0.5
-"""Test rows, at most, as a share of the training rows, where splits overlap."""
-
-DISJOINT_SHARE, MOST_TEST_ROWS = 0.8, 20_000
-"""Splits share no row where each can have this share of the training rows that are asked for,
-and half as many to test."""
-
-WIDE = 400
-"""Sparse data of more columns stay sparse; they are scaled but not centred."""
-
-PSF_TASKS = ("w8a", "covtype 5", "letter B", "satimage 4")
-
-CHOICE_TASKS, CHOICE_ROWS, CHOICE_SPLITS = (*PSF_TASKS, "spectf"), 3000, 5
-CHOICE_SATURATIONS = (0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98)
-
-
 HONESTY = (
     "\n\nSplits, and tasks with at least one such split. The lowest C, the highest alpha and the "
     "lowest saturation are the smoothest models of their kinds; a search counts as not converged "
@@ -92,33 +57,6 @@ METHODS = {
 }
 
 
-def cuts(y, n_splits, rows):
-    """Train and test rows of each split, and how much the splits overlap (0 or n_test / n_train).
-
-    Where there are rows enough, every split has rows of its own, as in the paper: the splits
-    are independent. Else rows are drawn anew for each.
-    """
-    n_train = min(rows, 2 * y.size // 3)
-    if y.size >= 1.5 * n_splits * DISJOINT_SHARE * rows:
-        shuffled = np.random.default_rng(0).permutation(y.size)
-        blocks = np.array_split(shuffled, n_splits)
-        n_train = min(rows, 2 * blocks[-1].size // 3)
-        most = slice(n_train, n_train + MOST_TEST_ROWS)
-        return [(block[:n_train], block[most]) for block in blocks], 0.0
-    n_test = min(y.size - n_train, int(TEST_SHARE * n_train))
-    cut = StratifiedShuffleSplit(n_splits, train_size=n_train, test_size=n_test, random_state=0)
-    return list(cut.split(np.zeros(y.size), y)), n_test / n_train
-
-
-def prepared(X, train, test):
-    wide = sparse.issparse(X) and X.shape[1] > WIDE
-    parts = [X[part] for part in (train, test)]
-    if sparse.issparse(X) and not wide:
-        parts = [part.toarray() for part in parts]
-    scaler = StandardScaler(with_mean=not wide).fit(parts[0])
-    return [scaler.transform(part) for part in parts]
-
-
 def run(name, X, y, methods, n_splits, rows, cache):
     """``{method: [(auc, seconds, what the fit says of itself), ...]}`` over the splits."""
     key = f"{name}|{rows}|{n_splits}"
@@ -140,16 +78,6 @@ def run(name, X, y, methods, n_splits, rows, cache):
         yield
 
 
-def timed_fit(model, X, y):
-    """The model, processor seconds, and how many of its fits warned that they had not converged."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        began = time.process_time()
-        model.fit(X, y)
-        spent = time.process_time() - began
-    return model, spent, sum(issubclass(w.category, ConvergenceWarning) for w in caught)
-
-
 def edge(model):
     """Which end of its grid a search chose: "low", "high" or neither."""
     if isinstance(model, GridSearchCV):
@@ -160,31 +88,6 @@ def edge(model):
     else:
         return None
     return {min(grid): "low", max(grid): "high"}.get(chosen)
-
-
-def verdict(ours, theirs, overlap):
-    """``overlap`` is n_test / n_train, zero where splits share no row: the plain t test."""
-    mean = np.mean(np.subtract(ours, theirs))
-    p = corrected_resampled_t(np.subtract(ours, theirs), overlap / (1 + overlap))
-    names = ("**win**", "**loss**") if p < 0.05 else ("ahead", "behind")
-    mark = names[0] if mean > 0 else names[1]
-    return f"{mean:+.4f}, {mark} ({p:.2f})", mark
-
-
-def climbed(X, y, saturations, metric=None, climber=climb_by_lbfgs):
-    """Coefficients of climbs over every pair, a column a saturation; `metric` as in `choices`."""
-    matrix, pairs = as_matrix(X), Pairs.of(y)
-    covariance = class_covariance(matrix, pairs)
-    sphere, start = Sphere.around(matrix, pairs, y.mean(), covariance)
-    back = None
-    if metric is not None:
-        sphere, start, back = metric(sphere, start, pairs, covariance)
-    steps = climb_path(
-        sphere, AllPairsStatistic(pairs), start, saturations, climber,
-        RankOpt().max_iter, RankOpt().tol,
-    )  # fmt: skip
-    coefs = np.column_stack([sphere.scale * step.climb.direction for step in steps])
-    return coefs if back is None else back(coefs)
 
 
 class BestRadius:
@@ -449,143 +352,6 @@ def growth(page, args, cache):
         "Processor time. *Power*: of the growth from the size above. The whole fit has the default "
         "settings, with one sub-fold.\n\n" + "\n\n".join(text),
     )
-
-
-def unit_of(of_moments):
-    """Features in another unit; the start is separation over variance in each."""
-
-    def metric(sphere, start, pairs, covariance):
-        moments = class_moments(sphere.X, pairs)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            scale = np.where(sphere.scale > 0, of_moments(moments), 0.0)
-        new_start = np.zeros_like(scale)
-        np.divide(sphere.scale * start, scale, out=new_start, where=scale > 0)
-        other = Sphere(sphere.X, scale, Coordinates(covariance, scale))
-        return other, new_start / np.linalg.norm(new_start), None
-
-    return metric
-
-
-def ellipsoid(weight):
-    """``weight |u|^2 + (1 - weight) u' C u = 1`` in place of the sphere, C the class covariance."""
-
-    def metric(sphere, start, pairs, covariance):
-        C = sphere.scale * covariance * sphere.scale[:, None]
-        factor = cholesky(weight * np.eye(start.size) + (1 - weight) * C, lower=True)
-        rows = solve_triangular(factor, (sphere.X.X * sphere.scale).T, lower=True).T
-        ones, start = np.ones(start.size), factor.T @ start
-        other = Sphere(as_matrix(np.ascontiguousarray(rows)), ones, Coordinates(None, ones))
-
-        def back(coefs):
-            return sphere.scale[:, None] * solve_triangular(factor, coefs, lower=True, trans="T")
-
-        return other, start / np.linalg.norm(start), back
-
-    return metric
-
-
-def with_l1_pull(strength):
-    """Climbs ``R - strength |u|_1 / sqrt(p)``, the corners of ``|.|_1`` rounded."""
-
-    def climber(sphere, statistic, start, radius, max_iter, tol):
-        strength_each = strength / np.sqrt(start.size)
-
-        def loss_and_gradient(v):
-            length = np.linalg.norm(v)
-            u = v / length
-            point = statistic.at(radius * sphere.scores(u))
-            sizes = np.sqrt(u**2 + 1e-6)
-            gradient = radius * sphere.pull_back(point.gradient) + strength_each * u / sizes
-            return (
-                point.loss + strength_each * sizes.sum(),
-                (gradient - (gradient @ u) * u) / length,
-            )
-
-        found = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B",
-                         options={"maxiter": max_iter, "gtol": tol / 100})  # fmt: skip
-        u = found.x / np.linalg.norm(found.x)
-        return Climb(u, sphere.scores(u), float(found.fun), True, [float(found.fun)])
-
-    return climber
-
-
-METRICS = {
-    "standard deviation (ours)": {},
-    "class deviation": {"metric": unit_of(lambda m: m.variance**-0.5)},
-    "separation over variance (section 3.4)": {
-        "metric": unit_of(lambda m: np.abs(m.separation) / m.variance)
-    },
-    "its square root": {"metric": unit_of(lambda m: np.sqrt(np.abs(m.separation) / m.variance))},
-    "ellipsoid, 0.1": {"metric": ellipsoid(0.1)},
-    "L1 pull, 0.01": {"climber": with_l1_pull(0.01)},
-    "L1 pull, 0.1": {"climber": with_l1_pull(0.1)},
-}
-STEPS = ((1.2, 0.5), (1.05, 0.5), (2.0, 0.5), (1.2, 0.25), (1.2, 0.8))
-
-
-def of_metric(settings):
-    return lambda X, y: (climbed(X, y, CHOICE_SATURATIONS, **settings), 0)
-
-
-def of_steps(longer, shorter):
-    def fit(X, y):
-        model = RankOpt(pairs="linear", n_subfolds=1, random_state=0)
-        with patch.multiple(climbs, LONGER=longer, SHORTER=shorter):
-            model, _, unconverged = timed_fit(model, X, y)
-        return model.coef_.T, unconverged
-
-    return fit
-
-
-def tried(ways):
-    """A row a way: test AUC less that of the first, each at its best radius; time, cut short."""
-    scores, spent, cut_short = {}, dict.fromkeys(ways, 0.0), dict.fromkeys(ways, 0)
-    overlaps = {}
-    for name, X, y in tasks(list(CHOICE_TASKS)):
-        all_cuts, overlaps[name] = cuts(y, CHOICE_SPLITS, CHOICE_ROWS)
-        for train, test in all_cuts:
-            X_train, X_test = prepared(X, train, test)
-            for way, fit in ways.items():
-                began = time.process_time()
-                coefs, unconverged = fit(X_train, y[train])
-                spent[way] += time.process_time() - began
-                cut_short[way] += unconverged > 0
-                found = [roc_auc_score(y[test], column) for column in (X_test @ coefs).T]
-                scores.setdefault((way, name), []).append(found)
-    first, rows = next(iter(ways)), []
-    for way in ways:
-        row = [way]
-        for name, overlap in overlaps.items():
-            ours, theirs = (np.array(scores[each, name]).T for each in (way, first))
-            best, its_best = (np.argmax(aucs.mean(axis=1)) for aucs in (ours, theirs))
-            cell = f"{ours[best].mean():.4f}"
-            if way != first:
-                cell = verdict(ours[best], theirs[its_best], overlap)[0]
-            where = f" at {CHOICE_SATURATIONS[best]:g}" if len(ours) > 1 else ""
-            row.append(cell + where)
-        rows.append([*row, f"{spent[way] / spent[first]:.2f}", str(cut_short[way])])
-    return ["", *overlaps, "time"], rows
-
-
-def choices(page, args, cache):
-    """What the paper leaves open, and what could be added to the sphere."""
-    header, rows = tried({f"{a:g}, {b:g}": of_steps(a, b) for a, b in STEPS})
-    text = (
-        f"{CHOICE_SPLITS} splits, at most {CHOICE_ROWS:,} training rows. The first row of a table "
-        "is what the library does, with its test AUC; below it the differences from that, with "
-        "the p value of the corrected resampled t test. *Time*: of the processor, all tasks "
-        "together, times the first row's.\n\n"
-        'Factors of the step (section 3.1), `pairs="linear"`, one sub-fold; *cut short*: fits of '
-        "whose climbs one ran out of steps.\n\n" + markdown_table([*header, "cut short"], rows)
-    )
-    header, rows = tried({way: of_metric(settings) for way, settings in METRICS.items()})
-    text += (
-        "\n\nUnit of a feature (sections 3.4 and 3.5), and a pull besides the sphere, "
-        '`pairs="all"`, each at the saturation of its best mean test AUC, as the radius smooths, '
-        "too. On the sphere an L2 penalty in these units is a constant; an ellipsoid is one in "
-        "other units.\n\n" + markdown_table(header, [row[:-1] for row in rows])
-    )
-    page.add("Choices", text)
 
 
 def save(args, cache):

@@ -121,7 +121,7 @@ class DenseMatrix:
         """``X.T @ weights``: from a gradient in score space to one in the coefficients."""
         if self._narrow:
             return self._add_narrow_rows(weights)
-        return self._sum_over_rows(lambda rows, block: weights[rows] @ block)
+        return self._sum_over_rows(lambda rows, block: weights[rows] @ block, self.shape[1:])
 
     def _add_narrow_rows(self, weights: Array) -> Array:
         """Compiled: single precision is widened as it is read, not block by block."""
@@ -142,16 +142,13 @@ class DenseMatrix:
             sums = weights[rows] @ block
             return np.stack([sums, weights[rows] @ np.multiply(block, block, out=block)])
 
-        return self._sum_over_rows(moments, whole=False, size=(2, self.shape[1]))
+        return self._sum_over_rows(moments, (2, self.shape[1]), whole=False)
 
     def _sum_over_rows(
-        self,
-        of: Callable[[slice, Array], Array],
-        whole: bool = True,
-        size: int | tuple[int, int] | None = None,
+        self, of: Callable[[slice, Array], Array], shape: tuple[int, ...], whole: bool = True
     ) -> Array:
         def part(start: int, stop: int) -> Array:
-            out = np.zeros(self.shape[1] if size is None else size)
+            out = np.zeros(shape)
             for rows, block in self._pieces(start, stop, whole):
                 out += of(rows, block)
             return out

@@ -9,6 +9,7 @@ import pytest
 
 from everypair.matrix import as_matrix
 from everypair.pairs import Pairs, pair_point
+from everypair.solvers.choose import minimise
 from everypair.solvers.line_search import LONGEST_STEP, search_line
 from everypair.solvers.newton import WORN, Newton, NewtonMatrix
 from everypair.solvers.objective import Objective, Progress
@@ -53,9 +54,18 @@ def test_what_is_learnt_is_the_update_of_bfgs(objective):
         np.testing.assert_allclose(matrix.step(after.gradient), expected, rtol=1e-5)
 
 
-def test_one_matrix_leads_to_the_minimum_faster_for_what_it_learns(objective, monkeypatch):
-    monkeypatch.setattr("everypair.solvers.newton.GAIN_TO_KEEP", 1e-9)  # whatever it gains
+@pytest.fixture
+def made(monkeypatch):
+    """The points at which matrices are built."""
+    points = []
+    plain = NewtonMatrix.__init__
+    monkeypatch.setattr(
+        NewtonMatrix, "__init__", lambda self, now: (points.append(now), plain(self, now))[1]
+    )
+    return points
 
+
+def test_learning_spares_steps(objective, monkeypatch):
     def n_steps():
         progress = Progress(200)
         now = Newton()(objective.at(np.zeros(5)), lambda now: now.gap <= 1e-12, progress)
@@ -74,17 +84,14 @@ def test_a_change_without_curvature_is_not_learnt(objective):
     assert matrix.n_learnt == 0
 
 
-def test_only_a_worn_matrix_is_made_again(objective, monkeypatch):
-    made = []
-    plain = NewtonMatrix.__init__
-    monkeypatch.setattr(
-        NewtonMatrix, "__init__", lambda self, now: (made.append(now), plain(self, now))[1]
-    )
-    monkeypatch.setattr("everypair.solvers.newton.GAIN_TO_KEEP", 1e-9)
-    for n_steps, n_made in ((WORN, 1), (WORN + 1, 2)):
+def test_only_a_worn_matrix_is_made_again(objective, made):
+    zero = objective.at(np.zeros(5))
+    for n_learnt, n_made in ((WORN - 1, 1), (WORN, 2)):
         made.clear()
         solver = Newton()
-        now = solver(objective.at(np.zeros(5)), lambda now: False, Progress(n_steps))
+        now = solver(zero, lambda now: now is not zero, Progress(10))
+        while solver._matrix.n_learnt < n_learnt:
+            solver._matrix.learn(zero, now)
         solver.renew(now)
         assert len(made) == n_made
 
@@ -107,3 +114,37 @@ def test_a_step_to_the_level_is_not_lengthened(objective):
     minimum = Newton()(start, lambda now: now.gap <= 1e-14, Progress(100))
     after = search_line(start, minimum.w - start.w)
     np.testing.assert_allclose(after.w, minimum.w)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_step_into_the_flat_finds_back(loss, seed):
+    """One positive, hardly a penalty: a step too long ends where no pair is short, and the way back
+    has all of its curvature at the far end."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((400, 40))
+    positive = np.arange(400) == np.argmax(X[:, 0])
+    fit = minimise(as_matrix(X), Pairs.of(positive), loss, 1e-6, tol=1e-6, max_iter=60)
+    assert fit.distance <= 1e-6
+
+
+def test_a_shortened_step_is_not_shorter_than_it_must_be():
+    """A valley with a flat floor, entered from a wall: the parabola stops far too early."""
+    X = np.array([[1.0], [0.0]])
+    problem = Objective(
+        as_matrix(X), partial(pair_point, "squared_hinge", Pairs.of(np.array([True, False]))), 1e-6
+    )
+    after = search_line(problem.at(np.array([1.5])), np.array([-1e3]))
+    np.testing.assert_allclose(after.w, 1, atol=0.01)
+
+
+def test_a_kept_matrix_may_not_raise_the_gap(objective, made):
+    """The matrix of zero leads astray far away: its step is not taken, a new one is built."""
+    solver = Newton()
+    solver._matrix = NewtonMatrix(objective.at(np.zeros(5)))
+    far = objective.at(3 * np.random.default_rng(4).standard_normal(5))
+    astray = search_line(far, solver._matrix.step(far.gradient))
+    assert astray.gap > far.gap
+    made.clear()
+    solver(far, lambda now: now is not far, Progress(1))
+    assert made == [far]

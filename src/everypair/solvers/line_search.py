@@ -1,6 +1,8 @@
-"""Backtracking along a direction, from scores that are known along it."""
+"""A search along a direction, from scores that are known along it."""
 
 from __future__ import annotations
+
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,57 +15,93 @@ Array = NDArray[np.float64]
 LEAST_DECREASE = 1e-4
 LEAST_SHRINKING = 0.5
 VALUE_ROUNDING = 1e-14
-SHORTENING = 0.1, 0.5
 SHORTEST_STEP = 2.0**-60
+
+SHORTENING = 0.1, 0.5
+"""A step that is too long is shortened by a factor between these."""
+
 STEEP = 0.5
+"""A step at whose end more than this share of the slope is left ..."""
+
 LONGEST_STEP = 4.0
-"""A whole step at whose end this share of the slope is left is lengthened, but not beyond."""
+MOST_HALVINGS = 10
+"""... is lengthened up to so far, or so many times half way to a length that was too long."""
 
 
 def search_line(now: Iterate, direction: Array, score_step: Array | None = None) -> Iterate | None:
-    """Backtrack until the objective falls enough; None when rounding leaves no way down.
+    """A point along ``direction`` where the objective has fallen and the slope is down by half.
 
-    Trial points cost a pair sum each, no product with X. Near the minimum the objective's
-    last digits say nothing more; there a step counts as down when the objective stays within
-    rounding and the gradient shrinks (as in Hager & Zhang 2005).
+    None when rounding leaves no way down. Trial points cost a pair sum each, no product with X.
+    Near the minimum the objective's last digits say nothing more; there a step counts as down
+    when the objective stays within rounding and the gradient shrinks (as in Hager & Zhang 2005).
     """
-    slope = float(now.gradient @ direction)
-    if not slope < 0:
+    line = _Line(now, direction, score_step)
+    if not line.slope < 0:
         return None
-    score_step = now.objective.X.dot(direction) if score_step is None else score_step
     rounding = VALUE_ROUNDING * abs(now.value)
-
-    def at(length: float) -> Iterate | None:
-        scores = now.scores + length * score_step
-        return now.objective.at(now.w + length * direction, scores) if usable(scores) else None
-
-    length = 1.0
+    length, too_long = 1.0, 0.0
     while length >= SHORTEST_STEP:
-        trial = at(length)
+        trial = line.at(length)
         if trial is not None:
-            least = now.value + LEAST_DECREASE * length * slope
+            least = now.value + LEAST_DECREASE * length * line.slope
             if trial.value < now.value and trial.value <= least:
-                break
+                return line.further(trial, length, too_long)
             if abs(trial.value - now.value) <= rounding and trial.gap <= LEAST_SHRINKING * now.gap:
                 return trial
-        length *= _shorter(length, slope, trial.value - now.value if trial else np.inf)
-    else:
-        return None
-    if length < 1:
+        too_long = length
+        length *= line.shortening(trial, length)
+    return None
+
+
+class _Line:
+    """The points ``w + length direction`` and their scores."""
+
+    def __init__(self, start: Iterate, direction: Array, score_step: Array | None):
+        self.start, self.direction = start, direction
+        self.slope = float(start.gradient @ direction)
+        self._score_step = score_step
+
+    @cached_property
+    def score_step(self) -> Array:
+        known = self._score_step
+        return self.start.objective.X.dot(self.direction) if known is None else known
+
+    def at(self, length: float) -> Iterate | None:
+        scores = self.start.scores + length * self.score_step
+        if not usable(scores):
+            return None
+        return self.start.objective.at(self.start.w + length * self.direction, scores)
+
+    def slope_at(self, point: Iterate) -> float:
+        of_penalty = self.start.objective.alpha * float(point.w @ self.direction)
+        return float(point.score_gradient @ self.score_step) + of_penalty
+
+    def shortening(self, trial: Iterate | None, length: float) -> float:
+        """The factor that leads to where the parabola through both values is least."""
+        rise = np.inf if trial is None else trial.value - self.start.value
+        bend = rise - length * self.slope
+        least = -length * self.slope / (2 * bend) if 0 < bend < np.inf else 0.0
+        return float(np.clip(least, *SHORTENING))
+
+    def further(self, trial: Iterate, length: float, too_long: float) -> Iterate:
+        """On from ``trial`` while the slope is steep and the objective falls.
+
+        A length that was too long is not reached again. Where the curvature lies at the far end, as
+        with hinges, a shortened step may have left nearly all of the slope.
+        """
+        left = self.slope_at(trial)
+        for _ in range(MOST_HALVINGS if too_long else 1):
+            if left > STEEP * self.slope:
+                break
+            ahead = (length + too_long) / 2 if too_long else self._level_at(left)
+            longer = self.at(ahead)
+            if longer is not None and longer.value < trial.value:
+                trial, length, left = longer, ahead, self.slope_at(longer)
+            else:
+                too_long = ahead
         return trial
-    left = float(trial.score_gradient @ score_step) + now.objective.alpha * float(
-        trial.w @ direction
-    )
-    if left <= STEEP * slope:
-        # Where the slope would vanish if it went on changing as it did.
-        longer = at(min(LONGEST_STEP, slope / (slope - left)) if left > slope else LONGEST_STEP)
-        if longer is not None and longer.value < trial.value:
-            return longer
-    return trial
 
-
-def _shorter(length: float, slope: float, rise: float) -> float:
-    """The share of a step at which the parabola through both values is least, within bounds."""
-    bend = rise - length * slope
-    least = -length * slope / (2 * bend) if 0 < bend < np.inf else SHORTENING[0]
-    return float(np.clip(least, *SHORTENING))
+    def _level_at(self, left: float) -> float:
+        """Where the slope would vanish if it went on changing as over the first whole step."""
+        falling = left > self.slope
+        return min(LONGEST_STEP, self.slope / (self.slope - left)) if falling else LONGEST_STEP

@@ -17,8 +17,8 @@ Array = NDArray[np.float64]
 GAIN_TO_KEEP = 3.0
 """A step must shrink the gap by this factor for its matrix to serve once more."""
 
-WORN = 5
-"""Steps that a matrix serves before it is worn."""
+WORN = 6
+"""A matrix that has learnt from so many steps is worn."""
 
 HESSIAN_BYTES = 2**25
 """The sums behind a matrix may take this much, or as much as X."""
@@ -29,7 +29,8 @@ class NewtonMatrix:
 
     The scaling makes the factorisation blind to the units of the features. A rough Hessian
     serves; one that is not positive definite is computed again exactly, and what rounding
-    still leaves indefinite is lifted along its diagonal until it factors.
+    still leaves indefinite is lifted along its diagonal until it factors. At later points it
+    is corrected by what steps have shown of the curvature.
     """
 
     def __init__(self, now: Iterate):
@@ -73,10 +74,13 @@ class NewtonMatrix:
         return len(self._learnt)
 
     def learn(self, before: Iterate, after: Iterate) -> None:
-        """The change of the gradient along the step from ``before`` to ``after``."""
+        """The change of the gradient along the step from ``before`` to ``after``.
+
+        The penalty alone has a curvature of alpha: less than that is rounding.
+        """
         step, change = after.w - before.w, after.gradient - before.gradient
         curvature = float(step @ change)
-        if curvature > 0:
+        if curvature > 0 and curvature >= before.objective.alpha / 2 * float(step @ step):
             self._learnt.append((step, change, curvature))
 
     def step(self, gradient: Array) -> Array:
@@ -104,7 +108,7 @@ class Newton:
 
     def renew(self, now: Iterate) -> None:
         """A worn matrix is made again here, before it serves a problem with more rows."""
-        if self._matrix is not None and self._matrix.n_learnt > WORN:
+        if self._matrix is not None and self._matrix.n_learnt >= WORN:
             self._matrix = NewtonMatrix(now)
 
     def __call__(self, now: Iterate, stop: Stop, progress: Progress) -> Iterate:
@@ -116,10 +120,11 @@ class Newton:
                     return newton_cg(now, stop, progress)
                 self._matrix = NewtonMatrix(now)
             after = search_line(now, self._matrix.step(now.gradient))
-            if after is None:
+            if after is None and fresh:
                 self._matrix = None
-                if fresh:
-                    break
+                break
+            if after is None or (after.gap > now.gap and not fresh):
+                self._matrix = None
                 continue
             if after.gap > now.gap / GAIN_TO_KEEP:
                 self._matrix = None

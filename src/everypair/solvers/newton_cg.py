@@ -3,7 +3,8 @@
 Each step minimises the quadratic model inside a trust region by preconditioned conjugate
 gradients (Steihaug 1983), which stop at its edge or where the curvature turns negative. A step
 that does not pay is shortened along itself before the region is asked again (Nocedal & Yuan
-1998): the scores along it are known, so a trial costs one pair sum.
+1998), and one that ends on a slope goes on (`search_line`): the scores along it are known, so a
+trial costs one pair sum.
 """
 
 from __future__ import annotations
