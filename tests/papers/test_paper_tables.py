@@ -25,6 +25,7 @@ SLICES = {
         {"part": "figures34", "trial": 0, "skew": 0.1, "short": True},
         {"part": "tables", "data": "wpbc", "fold": 0, "method": "ROC-SVM, m = 10", "short": True},
         {"part": "tables", "data": "wpbc", "fold": 0, "method": "RankBoost", "short": True},
+        {"part": "spectf", "rounds": [5, 50]},
     ],
     "svm-multi": [{"data": "optdigits", "label": 8, "draw": 0, "step": 6}],
     "overall": [{"task": "pima", "fold": 0}],
@@ -108,3 +109,29 @@ def test_plain_rls_is_ridge_regression():
         for k, lam in enumerate((0.1, 3.0)):
             ridge = Ridge(lam, fit_intercept=constant).fit(X, np.where(y, 1, -1))
             np.testing.assert_allclose(scores[:, k], ridge.predict(new), atol=1e-9)
+
+
+def test_the_third_method_takes_the_largest_difference_of_pair_weights():
+    from everypair.papers.rocsvm_added import third_method
+
+    rng = np.random.default_rng(3)
+    X, positive = rng.normal(size=(12, 2)).round(1), np.arange(12) < 5
+    tried = [
+        (np.mean(X[positive, k] > cut) - np.mean(X[~positive, k] > cut), k, cut)
+        for k in range(2)
+        for cut in (np.unique(X[:, k])[1:] + np.unique(X[:, k])[:-1]) / 2
+    ]
+    r, k, cut = max(tried, key=lambda stump: abs(stump[0]))
+    expected = 0.5 * np.log((1 + r) / (1 - r)) * (X[:, k] > cut)
+    np.testing.assert_allclose(third_method(X, positive, X, [1])[1], expected, atol=1e-5)
+
+
+def test_the_old_test_file_of_spectf_holds_the_training_rows():
+    from everypair.data.fetchers import spectf_part
+
+    try:
+        train, old = spectf_part("train"), spectf_part("incorrect.test")
+    except (DataNotFound, ImportError) as error:
+        pytest.skip(str(error))
+    assert {tuple(row) for row in train.X} <= {tuple(row) for row in old.X}
+    assert old.y.size == 269
