@@ -200,8 +200,11 @@ def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
             axis.set(xlabel="training rows", ylabel="test AUC")
             if row == 1:  # the centroid is far below, as in the paper
                 axis.set_ylim(bottom=_lower_end(by_size, name))
-    axes[0, 0].legend(frameon=False, fontsize=7)
-    axes[1, 0].legend(frameon=False, fontsize=7)
+    for row in (0, 1):  # beside the last panel: inside, it would hide lines
+        lines, labels = axes[row, 0].get_legend_handles_labels()
+        axes[row, -1].legend(
+            lines, labels, frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.02, 0.5)
+        )
     page.figure(figure, "figures12", "Test AUC by training rows")
 
 
