@@ -192,10 +192,11 @@ def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
     for column, name in enumerate(names):
         for row, methods in enumerate((FIGURE1, FIGURE2)):
             axis = axes[row, column]
-            for k, method in enumerate(methods):
+            for method in methods:
                 sizes = [s for s in FOLDS if any(method in f for f in by_size.get((name, s), []))]
                 means = [np.mean([f[method] for f in by_size[name, s]]) for s in sizes]
-                axis.plot(sizes, means, "o-", color=COLOURS[k], label=method, markersize=3)
+                colour = COLOURS[METHODS.index(method)]
+                axis.plot(sizes, means, "o-", color=colour, label=method, markersize=3)
             axis.set_title(f"{name}", fontsize=9)
             axis.set(xlabel="training rows", ylabel="test AUC")
             if row == 1:  # the centroid is far below, as in the paper
