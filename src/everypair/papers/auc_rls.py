@@ -81,7 +81,7 @@ def cells(fast: bool) -> list[Params]:
     return out + [
         {"draw": draw, "words": words, "topics": list(PRINTED), "part": "added"}
         for words in added.WORDS
-        for draw in range(5 if words == "counts" else 3)
+        for draw in range(3 if words == "counts" else 2)
     ]
 
 
