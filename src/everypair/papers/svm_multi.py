@@ -99,7 +99,9 @@ def cells(fast: bool) -> list[Params]:
     out += [{"data": "reuters", "label": t, "draw": 0, "step": 1} for t in topics]
     out += [{**p, "part": "at most"} for p in out if "step" in p and p["data"] != "covtype"]
     return out + [
-        {"data": "reuters", "label": t, "part": "constant"} for t in topics[:: added.EVERY]
+        {"data": "reuters", "label": t, "part": part}
+        for part, step in added.EVERY.items()
+        for t in topics[::step]
     ]
 
 
@@ -148,7 +150,8 @@ def work(params: Params) -> Found:
     if "part" in params:
         if params["part"] == "centring":
             return _centring(label)
-        return added.at_most(params) if params["part"] == "at most" else added.constant(params)
+        parts = {"at most": added.at_most, "constant": added.constant, "words": added.words}
+        return parts[params["part"]](params)
     X, rows, X_test, rows_test = _rows(name, params["draw"])
     y, y_test = _positive(name, label, rows), _positive(name, label, rows_test)
     if not (y.any() and y_test.any()):
@@ -244,7 +247,9 @@ def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
     if cells_at_most := [(p, found) for p, found in done if p.get("part") == "at most"]:
         added.write_at_most(page, cells_at_most, judged)
     if by_constant := [found for p, found in done if p.get("part") == "constant"]:
-        added.write_constant(page, by_constant)
+        added.write_constant(page, by_constant, reuters)
+    if by_words := [found for p, found in done if p.get("part") == "words"]:
+        added.write_words(page, by_words)
 
 
 def _by_draw(judged: list[tuple[Params, Found]]) -> dict[tuple[str, int], list[Found]]:
