@@ -98,10 +98,15 @@ def cells(fast: bool) -> list[Params]:
     topics = stories().shared_topics()
     out += [{"data": "reuters", "label": t, "draw": 0, "step": 1} for t in topics]
     out += [{**p, "part": "at most"} for p in out if "step" in p and p["data"] != "covtype"]
-    return out + [
+    out += [
         {"data": "reuters", "label": t, "part": part}
         for part, step in added.EVERY.items()
         for t in topics[::step]
+    ]
+    return out + [
+        {"data": "reuters", "label": t, "part": "split", "seed": seed}
+        for seed in range(5)
+        for t in topics[:: added.EVERY["words"]]
     ]
 
 
@@ -150,7 +155,10 @@ def work(params: Params) -> Found:
     if "part" in params:
         if params["part"] == "centring":
             return _centring(label)
-        parts = {"at most": added.at_most, "constant": added.constant, "words": added.words}
+        parts = {
+            "at most": added.at_most, "constant": added.constant, "words": added.words,
+            "split": added.split,
+        }  # fmt: skip
         return parts[params["part"]](params)
     X, rows, X_test, rows_test = _rows(name, params["draw"])
     y, y_test = _positive(name, label, rows), _positive(name, label, rows_test)
@@ -215,7 +223,7 @@ def _svm(C: float, j: float) -> LinearSVC:
 def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
     from everypair.papers import svm_multi_added as added
 
-    judged = [(params, found) for params, found in done if "F1" in found]
+    judged = [(params, found) for params, found in done if "F1" in found and "part" not in params]
     rows = []
     for (data, _), found in _by_draw(judged).items():
         for k, title in enumerate(MEASURES):
@@ -246,10 +254,12 @@ def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
         page.add("Recall at 2p and centring: Optdigits, mean of ten digits", table(header, rows))
     if cells_at_most := [(p, found) for p, found in done if p.get("part") == "at most"]:
         added.write_at_most(page, cells_at_most, judged)
-    if by_constant := [found for p, found in done if p.get("part") == "constant"]:
-        added.write_constant(page, by_constant, reuters)
+    if by_constant := [(p, found) for p, found in done if p.get("part") == "constant"]:
+        added.write_constant(page, by_constant, judged)
     if by_words := [found for p, found in done if p.get("part") == "words"]:
         added.write_words(page, by_words)
+    if by_split := [(p, found) for p, found in done if p.get("part") == "split"]:
+        added.write_split(page, by_split)
 
 
 def _by_draw(judged: list[tuple[Params, Found]]) -> dict[tuple[str, int], list[Found]]:
