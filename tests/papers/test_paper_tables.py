@@ -15,7 +15,10 @@ from everypair.papers.reproduce import run
 pytest.importorskip("matplotlib")
 
 SLICES = {
-    "auc-rls": [{"draw": 0, "words": "tf-idf", "topics": ["corn", "reserves"]}],
+    "auc-rls": [
+        {"draw": 0, "words": "tf-idf", "topics": ["corn", "reserves"]},
+        {"draw": 0, "words": "counts", "topics": ["reserves"], "part": "added"},
+    ],
     "cpauc": [
         {"part": "time", "n": 100, "p": 20, "seed": 0},
         {"part": "models", "model": "M1", "n": 100, "p": 20, "seed": 0},
@@ -25,8 +28,12 @@ SLICES = {
         {"part": "figures34", "trial": 0, "skew": 0.1, "short": True},
         {"part": "tables", "data": "wpbc", "fold": 0, "method": "ROC-SVM, m = 10", "short": True},
         {"part": "tables", "data": "wpbc", "fold": 0, "method": "RankBoost", "short": True},
+        {"part": "spectf", "rounds": [5, 50]},
     ],
-    "svm-multi": [{"data": "optdigits", "label": 8, "draw": 0, "step": 6}],
+    "svm-multi": [
+        {"data": "optdigits", "label": 8, "draw": 0, "step": 6},
+        {"data": "optdigits", "label": 8, "draw": 0, "step": 6, "part": "at most"},
+    ],
     "overall": [{"task": "pima", "fold": 0}],
 }
 
@@ -108,3 +115,66 @@ def test_plain_rls_is_ridge_regression():
         for k, lam in enumerate((0.1, 3.0)):
             ridge = Ridge(lam, fit_intercept=constant).fit(X, np.where(y, 1, -1))
             np.testing.assert_allclose(scores[:, k], ridge.predict(new), atol=1e-9)
+
+
+def test_the_third_method_takes_the_largest_difference_of_pair_weights():
+    from everypair.papers.rocsvm_added import third_method
+
+    rng = np.random.default_rng(3)
+    X, positive = rng.normal(size=(12, 2)).round(1), np.arange(12) < 5
+    tried = [
+        (np.mean(X[positive, k] > cut) - np.mean(X[~positive, k] > cut), k, cut)
+        for k in range(2)
+        for cut in (np.unique(X[:, k])[1:] + np.unique(X[:, k])[:-1]) / 2
+    ]
+    r, k, cut = max(tried, key=lambda stump: abs(stump[0]))
+    expected = 0.5 * np.log((1 + r) / (1 - r)) * (X[:, k] > cut)
+    np.testing.assert_allclose(third_method(X, positive, X, [1])[1], expected, atol=1e-5)
+
+
+def test_the_old_test_file_of_spectf_holds_the_training_rows():
+    from everypair.data.fetchers import spectf_part
+
+    try:
+        train, old = spectf_part("train"), spectf_part("incorrect.test")
+    except (DataNotFound, ImportError) as error:
+        pytest.skip(str(error))
+    assert {tuple(row) for row in train.X} <= {tuple(row) for row in old.X}
+    assert old.y.size == 269
+
+
+def test_auc_rls_and_rls_with_a_constant_are_one_rule_but_for_the_weight_of_the_positives():
+    from everypair import AUCRLS
+    from everypair.papers.auc_rls import _rls_scores
+    from everypair.papers.auc_rls_added import weighted_scores
+
+    rng = np.random.default_rng(4)
+    X, new = rng.normal(size=(40, 6)) + 1, rng.normal(size=(9, 6))
+    y = X[:, 0] + 0.5 * rng.normal(size=40) > 1.8
+    K, K_new = X @ X.T, new @ X.T
+    n_positive, n_negative = int(y.sum()), int((~y).sum())
+    equal = weighted_scores(K, K_new, y, float(y.mean()), np.array([0.3]))
+    plain = _rls_scores(K, K_new, y, np.array([0.3 * y.size]), True)
+    np.testing.assert_allclose(equal, plain, atol=1e-9)
+    half = weighted_scores(K, K_new, y, 0.5, np.array([0.3]))[:, 0]
+    model = AUCRLS(lam=2 * 0.3 * n_positive * n_negative, kernel="precomputed").fit(K, y)
+    pairwise = model.decision_function(K_new)
+    assert np.corrcoef(half, pairwise)[0, 1] > 1 - 1e-9
+
+
+def test_the_worst_labelling_of_at_most_k_is_that_of_every_table():
+    from everypair.papers.svm_multi_added import RecallAtMost
+
+    rng = np.random.default_rng(5)
+    for _ in range(50):
+        positive = np.zeros(9, dtype=bool)
+        positive[: rng.integers(1, 5)] = True
+        scores = 30 * rng.normal(size=9)
+        k = int(rng.integers(positive.sum(), 9))
+        found = RecallAtMost(k).most_violated(positive, scores)
+        best = max(
+            100 * (1 - np.mean(top[positive])) + 2 * scores @ (top.astype(float) - positive)
+            for top in (np.array(list(np.binary_repr(code, 9))) == "1" for code in range(512))
+            if top.sum() <= k
+        )
+        np.testing.assert_allclose(found.loss + found.change @ scores, best, atol=1e-9)

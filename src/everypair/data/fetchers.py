@@ -312,10 +312,16 @@ def _ionosphere() -> Dataset:
     return Dataset(X, frame[34].to_numpy(dtype=str), _numbered(34))
 
 
-def _spectf() -> Dataset:
-    parts = (f"spectf/SPECTF.{part}.txt" for part in ("train", "test"))
-    table = np.vstack([np.loadtxt(io.BytesIO(read_file(path)), delimiter=",") for path in parts])
+def spectf_part(part: str) -> Dataset:
+    """``"train"``, ``"test"`` or ``"incorrect.test"``: the test file that UCI had until 2006."""
+    name = f"SPECTF{part}" if part.startswith("incorrect") else f"SPECTF.{part}"
+    table = np.loadtxt(io.BytesIO(read_file(f"spectf/{name}.txt")), delimiter=",")
     return Dataset(table[:, 1:].copy(), table[:, 0].astype(int), _numbered(44, "region "))
+
+
+def _spectf() -> Dataset:
+    train, test = spectf_part("train"), spectf_part("test")
+    return Dataset(np.vstack([train.X, test.X]), np.append(train.y, test.y), train.feature_names)
 
 
 def _wdbc() -> Dataset:

@@ -105,6 +105,10 @@ SOURCES: dict[str, Source] = {
         "467a65c81e14a71c029fa58bf9350ecdf28ff072303b99a832e8606e193a3882",
         UCI + "spect/SPECTF.test",
     ),
+    "spectf/SPECTFincorrect.test.txt": Source(
+        "7578d328624e6e2dbe7fa9ae246913f716d928469e4ba02a6ff69a52b6f3f7b8",
+        UCI + "spect/SPECTFincorrect.test",
+    ),
     "wdbc/wdbc.data": Source(
         "d606af411f3e5be8a317a5a8b652b425aaf0ff38ca683d5327ffff94c3695f4a",
         GITHUB + "Gsaab514/GeorgeSaab397p1/dbf81ee/CancerData/wdbc.data",

@@ -7,7 +7,8 @@ of ten stratified folds; AUC of the other stories. The paper shows one draw, we 
 RLS is `(K + lambda I)^-1 y` with y = +1 and -1, without a constant, as the paper writes it. A
 third column has RLS with a constant, which the paper has not: it takes out what a constant
 label costs a rule through the origin. The paper does not say how words were weighed: we take
-tf-idf, and plain counts on fewer draws to see how much that matters.
+tf-idf, and plain counts on fewer draws to see how much that matters. A part marked added looks
+for the reason of what came out.
 """
 
 from __future__ import annotations
@@ -69,13 +70,19 @@ def settings(fast: bool) -> Params:
 
 
 def cells(fast: bool) -> list[Params]:
+    from everypair.papers import auc_rls_added as added
+
     if fast:
         return [{"draw": 0, "words": "tf-idf", "topics": FEW_TOPICS}]
     draws = [("tf-idf", draw) for draw in range(20)]
     draws[8:8] = [("counts", draw) for draw in range(5)]
     out = [{"draw": draw, "words": words, "topics": list(PRINTED)} for words, draw in draws]
     out[8:8] = [{"draw": draw, "words": "tf-idf", "part": "lambda"} for draw in range(3)]
-    return out
+    return out + [
+        {"draw": draw, "words": words, "topics": list(PRINTED), "part": "added"}
+        for words in added.WORDS
+        for draw in range(3 if words == "counts" else 2)
+    ]
 
 
 def draw_stories(topics: list[frozenset[str]], wanted: list[str], seed: int) -> NDArray[np.intp]:
@@ -117,7 +124,10 @@ def _words(draw: int, weights: str) -> tuple[Any, NDArray[np.intp], NDArray[np.b
 
 def work(params: Params) -> Found:
     from everypair.metrics import auc_confidence_interval
+    from everypair.papers import auc_rls_added as added
 
+    if params.get("part") == "added":
+        return added.counts(params)
     X, train, test = _words(params["draw"], params["words"])
     K = (X[train] @ X[train].T).toarray()
     K_test = (X[test] @ X[train].T).toarray()
@@ -189,6 +199,8 @@ def _rls_scores(K: Array, K_new: Array, y: NDArray[np.bool_], lams: Array, const
 
 
 def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
+    from everypair.papers import auc_rls_added as added
+
     plain = [(params, cell) for params, cell in done if "part" not in params]
     found = [cell for params, cell in plain if params["words"] == "tf-idf"]
     over_lambda = [cell for params, cell in done if params.get("part") == "lambda"]
@@ -235,6 +247,8 @@ def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
         page.add(
             f"How words are weighed: plain counts, {len(counted)} draws", _by_counts(counted, order)
         )
+    if why := [(params, cell) for params, cell in done if params.get("part") == "added"]:
+        added.write(page, why)
     page.figure(_figure(auc, order), "gain", "Gain of AUC-RLS over RLS by topic")
 
 

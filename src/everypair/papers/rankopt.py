@@ -192,16 +192,20 @@ def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
     for column, name in enumerate(names):
         for row, methods in enumerate((FIGURE1, FIGURE2)):
             axis = axes[row, column]
-            for k, method in enumerate(methods):
+            for method in methods:
                 sizes = [s for s in FOLDS if any(method in f for f in by_size.get((name, s), []))]
                 means = [np.mean([f[method] for f in by_size[name, s]]) for s in sizes]
-                axis.plot(sizes, means, "o-", color=COLOURS[k], label=method, markersize=3)
+                colour = COLOURS[METHODS.index(method)]
+                axis.plot(sizes, means, "o-", color=colour, label=method, markersize=3)
             axis.set_title(f"{name}", fontsize=9)
             axis.set(xlabel="training rows", ylabel="test AUC")
             if row == 1:  # the centroid is far below, as in the paper
                 axis.set_ylim(bottom=_lower_end(by_size, name))
-    axes[0, 0].legend(frameon=False, fontsize=7)
-    axes[1, 0].legend(frameon=False, fontsize=7)
+    for row in (0, 1):  # beside the last panel: inside, it would hide lines
+        lines, labels = axes[row, 0].get_legend_handles_labels()
+        axes[row, -1].legend(
+            lines, labels, frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.02, 0.5)
+        )
     page.figure(figure, "figures12", "Test AUC by training rows")
 
 
