@@ -27,6 +27,9 @@ CLOSE = 1e-6
 CERTAIN = 1e-8
 """Where no solver has pinned the minimum yet, one goes on until its own bound does."""
 
+REPEATS, REPEAT_SECONDS = 5, 0.8
+"""A fit is repeated so often, while all of its repetitions together have taken less than this."""
+
 GRACE = 2
 Emit = Callable[[dict], None]
 
@@ -41,11 +44,12 @@ def measure(
     known_bound: float | None,
     emit: Emit,
     limit: float,
-    at_start: Callable[[], object] = lambda: None,
+    allow: Callable[[float], object] = lambda seconds: None,
 ) -> None:
     """``known_bound``: of the minimum, tight; None where nobody has one yet.
 
-    What is not timed comes first; then ``at_start`` is called and the time limit begins.
+    What is not timed comes first; then the time limit begins. It holds for the fits alone:
+    ``allow`` is told how many seconds are left to the next ones (0: no end, while they are judged).
     """
     emit({"shape": list(task.X.shape)})
     command_line.deadline = None
@@ -55,15 +59,17 @@ def measure(
     if peer.program or peer.needs == "liblinear":
         peer.fit(task, peer.tolerances[0])  # writes or builds the data, which is not timed
     deadline = time.perf_counter() + limit
-    command_line.deadline = deadline
-    at_start()
     over, peak, before = peer.problem, 0, 0.0
     own_bound = -np.inf
     for tol in peer.tolerances:
+        command_line.deadline = deadline
+        allow(deadline - time.perf_counter())
         try:
             answer, (wall, cpu), used = timed(peer, task, tol, deadline)
         except command_line.OutOfTimeError:
             return
+        allow(0)
+        began = time.perf_counter()
         peak = max(peak, used)
         emit({"peak": peak})
         rung = {"tol": tol, "wall": wall, "cpu": cpu, "auc": test_auc(task, answer)}
@@ -73,6 +79,7 @@ def measure(
             own_bound = max(own_bound, -np.inf if judged.bound is None else judged.bound)
         emit({"rung": rung})
         if over == "other":
+            deadline += time.perf_counter() - began
             continue
         still = judged.bound is None and abs(before - judged.objective) <= CERTAIN * before
         if known_bound is None:
@@ -81,8 +88,9 @@ def measure(
             reached = relative_gap(judged.objective, known_bound) <= CLOSE
         if reached or still:
             break
-        if time.perf_counter() > deadline:
+        if began > deadline:
             return
+        deadline += time.perf_counter() - began
         before = judged.objective
     emit({"done": True})
 
@@ -91,8 +99,8 @@ def timed(
     peer: Peer, task: Task, tol: float, deadline: float
 ) -> tuple[Answer, tuple[float, float], int]:
     """``(answer, (wall, CPU) seconds, peak bytes beyond the data)``, the best of short fits."""
-    best, used = (np.inf, np.inf), 0
-    for repeat in range(3):
+    best, used, total = (np.inf, np.inf), 0, 0.0
+    for _ in range(REPEATS):
         before = reset_high_water()
         began = time.perf_counter(), time.process_time()
         answer = peer.fit(task, tol)
@@ -103,7 +111,8 @@ def timed(
         used = max(used, peak)
         wall, cpu = spent if answer.seconds is None else answer.seconds
         best = min(best[0], wall), min(best[1], cpu)
-        if spent[0] > 0.5 * 3**-repeat or time.perf_counter() + spent[0] > deadline:
+        total += spent[0]
+        if total > REPEAT_SECONDS or time.perf_counter() + spent[0] > deadline:
             break
     return answer, best, max(0, used)
 
@@ -151,8 +160,12 @@ def main() -> None:
         emit({"refused": why})
         return
     limit = wanted["limit"]
-    # The alarm ends compiled code as well, which looks at no clock.
-    measure(task, peer, wanted["bound"], emit, limit, lambda: signal.alarm(int(limit) + GRACE))
+
+    def allow(seconds: float) -> None:
+        # The alarm ends compiled code as well, which looks at no clock.
+        signal.alarm(int(max(0.0, seconds)) + GRACE if seconds else 0)
+
+    measure(task, peer, wanted["bound"], emit, limit, allow)
 
 
 if __name__ == "__main__":
