@@ -26,12 +26,22 @@ def dense_add_rows(X, weights, start, stop, out):
 
 @compiled
 def csr_dot(data, indices, indptr, vector, start, stop, out):
-    """``out[i] = sum_k data[k] vector[indices[k]]`` over the rows ``start:stop``."""
+    """``out[i] = sum_k data[k] vector[indices[k]]`` over the rows ``start:stop``.
+
+    Unsigned places need no look at whether they count from the end, and two sums do not wait for
+    each other: half of the time.
+    """
+    one, two = np.uint64(1), np.uint64(2)
     for i in range(start, stop):
-        total = 0.0
-        for k in range(indptr[i], indptr[i + 1]):
-            total += data[k] * vector[indices[k]]
-        out[i] = total
+        even = odd = 0.0
+        k, end = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        while k + one < end:
+            even += data[k] * vector[np.uint64(indices[k])]
+            odd += data[k + one] * vector[np.uint64(indices[k + one])]
+            k += two
+        if k < end:
+            even += data[k] * vector[np.uint64(indices[k])]
+        out[i] = even + odd
 
 
 @compiled
@@ -40,8 +50,8 @@ def csr_add_rows(data, indices, indptr, weights, start, stop, out):
     for i in range(start, stop):
         w = weights[i]
         if w != 0.0:
-            for k in range(indptr[i], indptr[i + 1]):
-                out[indices[k]] += w * data[k]
+            for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+                out[np.uint64(indices[k])] += w * data[k]
 
 
 @compiled
@@ -50,10 +60,10 @@ def csr_add_moments(data, indices, indptr, weights, start, stop, out):
     for i in range(start, stop):
         w = weights[i]
         if w != 0.0:
-            for k in range(indptr[i], indptr[i + 1]):
-                value = np.float64(data[k])
-                out[indices[k], 0] += w * value
-                out[indices[k], 1] += w * (value * value)
+            for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+                value, column = np.float64(data[k]), np.uint64(indices[k])
+                out[column, 0] += w * value
+                out[column, 1] += w * (value * value)
 
 
 @compiled
@@ -61,10 +71,10 @@ def csr_dot_moments(data, indices, indptr, vector, start, stop, out):
     """``out[i] = sum_k vector[indices[k]] (data[k], data[k]^2)`` over the rows ``start:stop``."""
     for i in range(start, stop):
         total = squares = 0.0
-        for k in range(indptr[i], indptr[i + 1]):
-            value = np.float64(data[k])
-            total += value * vector[indices[k]]
-            squares += value * value * vector[indices[k]]
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            value, weight = np.float64(data[k]), vector[np.uint64(indices[k])]
+            total += value * weight
+            squares += value * value * weight
         out[i, 0], out[i, 1] = total, squares
 
 

@@ -15,13 +15,13 @@ from everypair.solvers.huber import best_stretch, hinge_by_continuation
 from everypair.solvers.newton import Newton
 from everypair.solvers.newton_cg import newton_cg
 from everypair.solvers.objective import (
+    CloseEnough,
     Iterate,
     Judgement,
     Objective,
     Progress,
     Solver,
     Stop,
-    at_rest,
     better_start,
 )
 
@@ -170,11 +170,7 @@ def _descend(
     if loss == "hinge":
         return hinge_by_continuation(X, pairs, alpha, start, tol, progress, run)
     problem = Objective(X, partial(pair_point, loss, pairs), alpha)
-    return run(better_start(problem, start), partial(close_enough, tol), progress)
-
-
-def close_enough(tol: float, now: Iterate) -> bool:
-    return now.judged.distance <= tol and not at_rest(now)
+    return run(better_start(problem, start), CloseEnough(tol), progress)
 
 
 def _descend_sigmoid(
@@ -194,7 +190,7 @@ def _descend_sigmoid(
     scores = X.dot(start)
     tried = [problem.at(r * start, r * scores) for r in RADII if usable(r * scores)]
     best = min(tried, key=lambda now: now.value) if tried else better_start(problem, start)
-    return settled(newton_cg, best, partial(close_enough, tol), progress)
+    return settled(newton_cg, best, CloseEnough(tol, by_gap=False), progress)
 
 
 def settled(run: Solver, now: Iterate, stop: Stop, progress: Progress) -> Iterate:

@@ -12,6 +12,7 @@ like the square of the width. No quadratic program and no n+ x n- variables.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -110,12 +111,6 @@ def hinge_by_continuation(
     widest, at a solution of almost the same problem a narrow one.
     """
 
-    def stop(now: Iterate) -> bool:
-        value, distance = now.judged
-        rounding = max(distance * value - now.gap, tol * value)
-        close = distance <= tol or now.gap <= INNER_SHARE * rounding
-        return close and not at_rest(now)
-
     def rounded(width: float) -> Objective:
         point: Callable[[Array], PairPoint] = partial(rounded_hinge, pairs, width)
         return Objective(X, point, alpha, judge_as_hinge)
@@ -130,13 +125,28 @@ def hinge_by_continuation(
     now = best
     before: Iterate | None = None
     while True:
-        now = inner(now, stop, progress)
+        now = inner(now, _CloseForItsRounding(tol), progress)
         if now.judged.distance < best.judged.distance:
             best = now
         if best.judged.distance <= tol or progress.exhausted or width <= LAST_WIDTH:
             return best
         width /= NARROWER
         now, before = _continued(rounded(width), now, before), now
+
+
+@dataclass(frozen=True)
+class _CloseForItsRounding:
+    """Solved well enough that the rounding makes most of the hinge's gap."""
+
+    tol: float
+
+    def __call__(self, now: Iterate) -> bool:
+        close = now.judged.distance <= self.tol or now.gap <= self.gap_wanted(now)
+        return close and not at_rest(now)
+
+    def gap_wanted(self, now: Iterate) -> float:
+        value, distance = now.judged
+        return INNER_SHARE * max(distance * value - now.gap, self.tol * value)
 
 
 def _continued(narrower: Objective, now: Iterate, before: Iterate | None) -> Iterate:

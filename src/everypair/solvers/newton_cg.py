@@ -18,6 +18,9 @@ from everypair.solvers.objective import Iterate, Progress, Stop, too_large
 Array = NDArray[np.float64]
 
 FORCING = 0.1
+ENOUGH = 0.5
+"""Conjugate gradients end where they promise this share of the gap that would do."""
+
 MAX_CG_STEPS = 500
 
 
@@ -33,8 +36,9 @@ def newton_cg(now: Iterate, stop: Stop, progress: Progress) -> Iterate:
             break
         # Quadratic convergence near the end, no more work than that needs before it.
         forcing = min(FORCING, np.sqrt(residual_norm / first_norm))
+        enough = np.sqrt(2 * now.objective.alpha * ENOUGH * stop.gap_wanted(now))
         step, score_step, predicted, at_edge = _steihaug(
-            now, preconditioner, radius, forcing * residual_norm
+            now, preconditioner, radius, forcing * residual_norm, enough
         )
         after = search_line(now, step, score_step)
         if after is None:
@@ -72,9 +76,13 @@ def _norm(vector: Array, weights: Array) -> float:
 
 
 def _steihaug(
-    now: Iterate, preconditioner: Array, radius: float, tolerance: float
+    now: Iterate, preconditioner: Array, radius: float, tolerance: float, enough: float
 ) -> tuple[Array, Array, float, bool]:
-    """``(step, X @ step, predicted decrease, at the edge)`` of the quadratic model."""
+    """``(step, X @ step, predicted decrease, at the edge)`` of the quadratic model.
+
+    The residual is the gradient that the model promises: it ends below ``tolerance`` in the
+    preconditioner's norm, or below ``enough`` in the plain one, which makes the gap.
+    """
     X, alpha = now.objective.X, now.objective.alpha
     rough = X.rough  # a direction needs no more
     step, score_step = np.zeros_like(now.w), np.zeros_like(now.scores)
@@ -101,7 +109,7 @@ def _steihaug(
         residual -= length * curved
         conditioned = residual / preconditioner
         before, reduction = reduction, float(residual @ conditioned)
-        if np.sqrt(reduction) <= tolerance:
+        if np.sqrt(reduction) <= tolerance or np.linalg.norm(residual) <= enough:
             break
         direction = conditioned + (reduction / before) * direction
     if rough is not X:

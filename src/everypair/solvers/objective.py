@@ -163,5 +163,28 @@ class Progress:
             )
 
 
-Stop = Callable[[Iterate], bool]
+class Stop(Protocol):
+    """When a point is good enough."""
+
+    def __call__(self, now: Iterate) -> bool: ...
+
+    def gap_wanted(self, now: Iterate) -> float:
+        """The absolute gap of the smooth problem that would do from here; 0 where none is known."""
+        ...
+
+
+@dataclass(frozen=True)
+class CloseEnough:
+    """Within ``tol`` of the minimum, as the objective judges it: by the gap, or otherwise."""
+
+    tol: float
+    by_gap: bool = True
+
+    def __call__(self, now: Iterate) -> bool:
+        return now.judged.distance <= self.tol and not at_rest(now)
+
+    def gap_wanted(self, now: Iterate) -> float:
+        return self.tol * now.value if self.by_gap else 0.0
+
+
 Solver = Callable[[Iterate, Stop, Progress], Iterate]
