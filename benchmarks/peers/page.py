@@ -20,14 +20,16 @@ LOOSE, CLOSE = 1e-3, 1e-6
 
 INTRO = """\
 Made by `python -m benchmarks.peers` from `peers.json`, which it fills. Each solver runs in a
-process of its own on the same data, loose tolerances first; the loosest that reaches a relative
-gap counts. Every solution is judged here, by the exact objective it claims to minimise
+process of its own on the same data, loose tolerances first; the loosest that reaches a relative gap
+counts. Every solution is judged here, by the exact objective it claims to minimise
 (`benchmarks/peers/objectives.py`), and its gap is measured from the best lower bound that any
-solver's solutions gave (from the best solution for the pointwise hinge, which gives no bound).
-A first fit on 1000 rows loads and compiles, untimed; the programs' time for reading their files is
-taken off. All solvers may use every core. `alpha = 1e-3` throughout; up to a quarter of the rows
-of public data is kept for the test AUC. Ratios are times of everypair on every pair: above 1
-the peer is slower. Memory is the peak beyond the data, and for programs beyond one copy of them."""
+solver's solutions gave (from the best solution for the pointwise hinge, which gives no bound). A
+first fit on 1000 rows loads and compiles, untimed; the programs' time for reading their files is
+taken off. A short fit is repeated, five times at most, and the best time counts; the time limit is
+for fits, not for judging them. All solvers may use every core. `alpha = 1e-3` throughout; up to a
+quarter of the rows of public data is kept for the test AUC. Ratios are times of everypair on every
+pair: above 1 the peer is slower. Memory is the peak beyond the data, and for programs beyond one
+copy of them."""
 
 
 def intro(results: Results) -> str:

@@ -112,12 +112,12 @@ def cells(fast: bool) -> list[Params]:
         if n <= 100 or not fast
     ]
     out += [{"part": "pima, why", "seed": seed} for seed in range(1 if fast else 40)]
+    drawn_from = [(model, n, p) for model in MEANS for n, p in SIZES]
     return out + [
-        {"part": "models", "model": model, "n": n, "p": p, "seed": seed}
-        for seed in range(repetitions)
-        for model in MEANS
-        for n, p in SIZES
-        if not fast or (model, n, p) == ("M1", 100, 20)
+        {"part": part, "model": model, "n": n, "p": p, "seed": seed}
+        for part, times in (("lambdas", 1 if fast else 10), ("models", repetitions))
+        for seed in range(times)
+        for model, n, p in (drawn_from[:1] if fast else drawn_from)
     ]
 
 
@@ -167,24 +167,30 @@ def work(params: Params) -> Found:
     parts: dict[str, Callable[[Params], Found]] = {
         "models": _model_cell, "pima": _pima_cell, "time": _time_cell,
         "steps": cpauc_added.steps, "pima, why": cpauc_added.pima,
+        "lambdas": cpauc_added.lambdas,
     }  # fmt: skip
     return parts[params["part"]](params)
+
+
+def drawn(params: Params) -> tuple[Array, NDArray[np.bool_], Array, NDArray[np.bool_]]:
+    """Training and test rows of a simulated model, standardised, and which are positive."""
+    model, p, seed = params["model"], params["p"], params["seed"]
+    X, y = simulate(model, params["n"], p, random_state=seed)
+    X_test, y_test = simulate(model, 500, p, random_state=100_000 + seed)
+    scaler = StandardScaler().fit(X)
+    return scaler.transform(X), y > 0, scaler.transform(X_test), y_test > 0
 
 
 def _model_cell(params: Params) -> Found:
     from everypair.metrics import auc_score
 
-    seed = params["seed"]
-    X, y = simulate(params["model"], params["n"], params["p"], random_state=seed)
-    X_test, y_test = simulate(params["model"], 500, params["p"], random_state=100_000 + seed)
-    scaler = StandardScaler().fit(X)
-    X, X_test = scaler.transform(X), scaler.transform(X_test)
+    X, positive, X_test, positive_test = drawn(params)
     informative = len(MEANS[params["model"]])
     out: Found = {}
     for method in METHODS:
-        w = chosen(method, X, y > 0, seed)
+        w = chosen(method, X, positive, params["seed"])
         used = w != 0
-        auc = auc_score(y_test > 0, X_test @ w)
+        auc = auc_score(positive_test, X_test @ w)
         out[method] = [
             round(auc, 5), int(used[:informative].sum()), int(used[informative:].sum())
         ]  # fmt: skip
@@ -248,6 +254,8 @@ def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
         cpauc_added.write_steps(page, steps)
     if why := of_part(done, "pima, why"):
         cpauc_added.write_pima(page, why)
+    if lambdas := of_part(done, "lambdas"):
+        cpauc_added.write_lambdas(page, lambdas, PRINTED_AUC)
 
 
 def _write_models(page: Page, by_size: dict[tuple[str, int, int], list[Found]]) -> None:
