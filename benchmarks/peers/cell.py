@@ -44,12 +44,12 @@ def measure(
     known_bound: float | None,
     emit: Emit,
     limit: float,
-    allow: Callable[[float], object] = lambda seconds: None,
+    allow: Callable[[float | None], object] = lambda seconds: None,
 ) -> None:
     """``known_bound``: of the minimum, tight; None where nobody has one yet.
 
     What is not timed comes first; then the time limit begins. It holds for the fits alone:
-    ``allow`` is told how many seconds are left to the next ones (0: no end, while they are judged).
+    ``allow`` is told how many seconds are left to the next ones (None while they are judged).
     """
     emit({"shape": list(task.X.shape)})
     command_line.deadline = None
@@ -68,7 +68,7 @@ def measure(
             answer, (wall, cpu), used = timed(peer, task, tol, deadline)
         except command_line.OutOfTimeError:
             return
-        allow(0)
+        allow(None)
         began = time.perf_counter()
         peak = max(peak, used)
         emit({"peak": peak})
@@ -78,8 +78,11 @@ def measure(
             rung |= {"objective": judged.objective, "bound": judged.bound}
             own_bound = max(own_bound, -np.inf if judged.bound is None else judged.bound)
         emit({"rung": rung})
+        late = began > deadline
+        deadline += time.perf_counter() - began
         if over == "other":
-            deadline += time.perf_counter() - began
+            if late:
+                return
             continue
         still = judged.bound is None and abs(before - judged.objective) <= CERTAIN * before
         if known_bound is None:
@@ -88,9 +91,8 @@ def measure(
             reached = relative_gap(judged.objective, known_bound) <= CLOSE
         if reached or still:
             break
-        if began > deadline:
+        if late:
             return
-        deadline += time.perf_counter() - began
         before = judged.objective
     emit({"done": True})
 
@@ -161,9 +163,9 @@ def main() -> None:
         return
     limit = wanted["limit"]
 
-    def allow(seconds: float) -> None:
+    def allow(seconds: float | None) -> None:
         # The alarm ends compiled code as well, which looks at no clock.
-        signal.alarm(int(max(0.0, seconds)) + GRACE if seconds else 0)
+        signal.alarm(0 if seconds is None else int(max(0.0, seconds)) + GRACE)
 
     measure(task, peer, wanted["bound"], emit, limit, allow)
 

@@ -23,6 +23,9 @@ PREPARATION = 300.0
 def run_all(cells: list[Cell], results: Results, limit: float) -> None:
     todo = [cell for cell in cells if cell.key not in results.cells]
     print(f"{len(cells) - len(todo)} cells known, {len(todo)} to run", flush=True)
+    if not todo:
+        print("nothing to measure; --again forgets what is known", flush=True)
+        return
     results.limit = limit
     began = time.perf_counter()
     for count, cell in enumerate(todo, 1):

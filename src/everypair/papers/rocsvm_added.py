@@ -108,7 +108,7 @@ def write_spectf(page: Page, found: Found, quoted: tuple[Any, ...]) -> None:
     }
     page.add(
         "Added: RankBoost on SPECTF, one split as UCI had it",
-        table(["judged on", "training rows in it", *(f"{k} rounds" for k in tried)], rows),
+        table(["judged on", "rows of the 80 in it", *(f"{k} rounds" for k in tried)], rows),
         f"AUC, accuracy; trained on the 80 training rows. Quoted: {wanted}, {quoted[1][0]}, "
         f"without a spread. Numbers of rounds whose AUC is within {NEAR:g} of the quoted one: "
         + "; ".join(f"{count} of {len(tried)} ({name})" for name, count in near.items())

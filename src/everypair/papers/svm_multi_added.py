@@ -234,7 +234,8 @@ def write_split(page: Page, cells: list[tuple[Params, Found]]) -> None:
 def write_words(page: Page, found: list[Found]) -> None:
     rows = []
     for name in WEIGHTS:
-        for choice, rule in {**CHOICES, "wide": "first, C from 2^-12, j up to 2^12"}.items():
+        wider = "first; C to 2^-12, j to 2^12 where better"
+        for choice, rule in {**CHOICES, "wide": wider}.items():
             means = [np.mean([f[name][title][choice] for f in found]) for title in main.MEASURES]
             features = f"{found[0]['features'][name]:,}"
             rows.append([name, features, rule, *(f"{mean:.1f}" for mean in means)])
