@@ -87,6 +87,8 @@ def run(
     if not render_only:
         run_cells(experiment.work, wanted, store, what=name, quiet=quiet)
     done = store.done(wanted)
+    if render_only and not done:
+        raise ValueError(f"{store.path} has no finished cell of this table: run it first.")
     page = Page(folder, name, TABLES.get(name, name), (experiment.__doc__ or "").strip())
     if done:
         experiment.write(page, store, done)
