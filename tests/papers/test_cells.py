@@ -82,9 +82,11 @@ def test_a_page_says_how_much_of_the_run_is_finished(tmp_path):
     assert "[0, 1]" in text
     assert "2 of 2 cells done" in text
     assert "not finished" not in text
-    with pytest.raises(ValueError, match="squares.json has no finished cell of this table"):
+    with pytest.raises(ValueError, match="has no finished cell of this table"):
         run(experiment, "squares", False, tmp_path, render_only=True)
-    Store(tmp_path / "squares.json", {"power": 2}).add({"k": 1}, {"square": 1})
+    Store(tmp_path / "squares.json", {"power": 2}).add(
+        {"k": 1}, {"square": 1, "seconds": 0.0, "processor": 0.0}
+    )
     text = run(experiment, "squares", False, tmp_path, render_only=True).read_text()
     assert "1 of 4 cells done" in text
     assert "not finished" in text
