@@ -69,7 +69,7 @@ def run_here(cell: Cell, results: Results, limit: float) -> None:
     events: list[dict] = []
     bound = None if peer.problem == "other" else results.tight_bound(cell.task, peer.problem)
     measure(task, peer, bound, events.append, limit)
-    results.add(cell.key, gathered(events, ""))
+    results.add(cell.key, gathered(events, "") | {"limit": limit})
 
 
 def gathered(events: list[dict], error: str) -> dict:
