@@ -7,9 +7,9 @@ import pstats
 import sys
 
 from harness import markdown_table
+from threadpoolctl import threadpool_limits
 
 from everypair import AUCClassifier
-from everypair.threads import thread_limit
 
 from .tasks import load
 
@@ -20,7 +20,7 @@ def main(task_name: str, loss: str = "logistic") -> None:
     """One thread, after a first fit that compiles; the profiler's own share is in all rows."""
     task = load(task_name)
     model = AUCClassifier(loss=loss, alpha=task.alpha, tol=1e-6)
-    with thread_limit(1):
+    with threadpool_limits(1):
         model.fit(task.X, task.y)
         profile = cProfile.Profile()
         profile.runcall(model.fit, task.X, task.y)
