@@ -36,6 +36,7 @@ def gaps(results: Results, plt):
     )
     for ax, loss in zip(axes, LOSSES, strict=True):
         shown = [key for key in results.of_task(task) if _loss_of(key) == loss]
+        shown.sort(key=lambda key: key != name(loss))  # ours first, in one colour
         for key in shown:
             curve = [(s, max(gap, LEAST_GAP)) for s, gap in results.curve(task, key)]
             if curve:
@@ -44,7 +45,7 @@ def gaps(results: Results, plt):
         ax.set(xscale="log", yscale="log", xlabel="seconds", title=loss.replace("_", " "))
         _plain_ticks(ax, plt)
         if ax.lines[:-1]:  # the last is the dotted line of the gap asked for
-            ax.legend(fontsize=7, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16))
+            ax.legend(fontsize=7, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.2))
     axes[0].set_ylabel("relative gap of its own problem")
     figure.suptitle(f"Each point is one fit to another tolerance ({task})")
     return figure
