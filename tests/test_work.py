@@ -69,12 +69,12 @@ def one_thread():
 CASES = {
     "logistic": (
         partial(linear, "logistic"),
-        {"steps": 3, "passes": 12, "pair_sums": 12, "hessians": 0.21, "copies": 0.21,
+        {"steps": 2, "passes": 10, "pair_sums": 10, "hessians": 0.41, "copies": 0.21,
          "bytes": 125},
     ),
     "squared hinge": (
         partial(linear, "squared_hinge"),
-        {"steps": 3, "passes": 12, "pair_sums": 12, "hessians": 0.21, "copies": 0.21, "bytes": 370},
+        {"steps": 2, "passes": 10, "pair_sums": 10, "hessians": 0.41, "copies": 0.21, "bytes": 370},
     ),
     "hinge": (
         partial(linear, "hinge"),
@@ -87,7 +87,7 @@ CASES = {
     ),
     "sigmoid": (
         partial(linear, "sigmoid"),
-        {"steps": 5, "passes": 44, "pair_sums": 33, "hessians": 0.21, "products": 10,
+        {"steps": 4, "passes": 42, "pair_sums": 32, "hessians": 0.41, "products": 10,
          "copies": 0.21, "bytes": 310},
     ),
     "logistic, CSR": (

@@ -11,7 +11,7 @@ from everypair.matrix import as_matrix
 from everypair.pairs import Pairs, pair_point
 from everypair.solvers.choose import minimise
 from everypair.solvers.line_search import LONGEST_STEP, search_line
-from everypair.solvers.newton import WORN, Newton, NewtonMatrix
+from everypair.solvers.newton import CHEAP_COLUMNS, WORN, Newton, NewtonMatrix
 from everypair.solvers.objective import Objective, Progress
 
 ALPHA = 1e-3
@@ -84,16 +84,18 @@ def test_a_change_without_curvature_is_not_learnt(objective):
     assert matrix.n_learnt == 0
 
 
-def test_only_a_worn_matrix_is_made_again(objective, made):
+@pytest.mark.parametrize(
+    ("share", "n_learnt", "n_made"), [(0.9, 1, 1), (0.9, WORN - 1, 1), (0.9, WORN, 2), (1.0, 1, 2)]
+)
+def test_a_matrix_is_made_again_when_worn_or_cheap(objective, made, share, n_learnt, n_made):
     zero = objective.at(np.zeros(5))
-    for n_learnt, n_made in ((WORN - 1, 1), (WORN, 2)):
-        made.clear()
-        solver = Newton()
-        now = solver(zero, lambda now: now is not zero, Progress(10))
-        while solver._matrix.n_learnt < n_learnt:
-            solver._matrix.learn(zero, now)
-        solver.renew(now)
-        assert len(made) == n_made
+    solver = Newton()
+    now = solver(zero, lambda now: now is not zero, Progress(10))
+    while solver._matrix.n_learnt < n_learnt:
+        solver._matrix.learn(zero, now)
+    cheap_from = 5 / CHEAP_COLUMNS * objective.X.shape[0]
+    solver.renew(now, int(np.ceil(share * cheap_from)))
+    assert len(made) == n_made
 
 
 @pytest.mark.parametrize("share", [0.1, 0.4])

@@ -25,9 +25,14 @@ from everypair._kernels.labellings import (
 from everypair._kernels.left_out import (
     left_out_pairs_won,
 )
+from everypair._kernels.ordering import (
+    mend_order,
+    order_keys,
+)
 from everypair._kernels.rankings import (
     doubled_wins,
     mass_below,
+    merge_levels,
 )
 from everypair._kernels.rows import (
     csr_add_gram,
@@ -47,9 +52,9 @@ from everypair._kernels.stumps import (
 from everypair._kernels.walks import (
     auc_pairs,
     count_short,
-    growing_sums,
+    growing_sum,
     window_rows,
-    window_sums,
+    window_sum,
 )
 
 __all__ = [
@@ -75,10 +80,13 @@ __all__ = [
     "dense_add_rows",
     "descend_coordinates",
     "doubled_wins",
-    "growing_sums",
+    "growing_sum",
     "left_out_pairs_won",
     "mass_below",
+    "mend_order",
+    "merge_levels",
+    "order_keys",
     "simplex_ascent",
     "window_rows",
-    "window_sums",
+    "window_sum",
 ]

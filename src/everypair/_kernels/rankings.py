@@ -36,3 +36,28 @@ def mass_below(targets, sources, cumulative, out):
         while not_above < sources.size and sources[not_above] <= x:
             not_above += 1
         out[i] = 0.5 * (cumulative[below] + cumulative[not_above])
+
+
+@compiled
+def merge_levels(positives, negatives, levels, tp, fp):
+    """Distinct scores from the highest on, and how many of either class are not below each.
+
+    Both lists ascend. ``tp`` and ``fp`` begin with 0. Returns the number of levels.
+    """
+    i, j = positives.size, negatives.size
+    tp[0] = fp[0] = 0.0
+    n_levels = 0
+    while i > 0 or j > 0:
+        if i > 0 and (j == 0 or positives[i - 1] >= negatives[j - 1]):
+            level = positives[i - 1]
+        else:
+            level = negatives[j - 1]
+        while i > 0 and positives[i - 1] == level:
+            i -= 1
+        while j > 0 and negatives[j - 1] == level:
+            j -= 1
+        levels[n_levels] = level
+        n_levels += 1
+        tp[n_levels] = positives.size - i
+        fp[n_levels] = negatives.size - j
+    return n_levels

@@ -22,10 +22,10 @@ def count_short(targets, sources, least, counts):
 
 
 @compiled
-def growing_sums(targets, sources, weights, high, sums):
-    """For each target x: ``sum w_j u_j^m``, m = 0, 1, 2, over ``sources[:high]``, ``u > 0``.
+def growing_sum(targets, sources, weights, high, moment, sums):
+    """For each target x: ``sum w_j u_j^moment``, moment 0, 1 or 2, over ``sources[:high]``.
 
-    Here ``u = 1 - (x - y)``. Moving to the next lower target adds ``step`` to every u, and
+    Here ``u = 1 - (x - y) > 0``. Moving to the next lower target adds ``step`` to every u, and
     new sources bring positive u, so the sums only grow by positive terms: no prefix sums of
     large scores are ever subtracted.
     """
@@ -43,14 +43,12 @@ def growing_sums(targets, sources, weights, high, sums):
             first += weights[j] * u
             second += weights[j] * (u * u)
             j += 1
-        sums[i, 0] = mass
-        sums[i, 1] = first
-        sums[i, 2] = second
+        sums[i] = mass if moment == 0 else (first if moment == 1 else second)
 
 
 @compiled
-def window_sums(targets, sources, weights, low, high, sums):
-    """For each target x: ``sum w_j u_j^m``, m = 0, 1, 2, over ``sources[low:high]``.
+def window_sum(targets, sources, weights, low, high, moment, sums):
+    """For each target x: ``sum w_j u_j^moment``, moment 0, 1 or 2, over ``sources[low:high]``.
 
     Here ``u = 1 - (x - y)``; weights may have any sign. Windows move one way (``low`` and
     ``high`` never fall). Each sum is split at an anchor
@@ -59,14 +57,14 @@ def window_sums(targets, sources, weights, low, high, sums):
     next anchor is its end. Every source is added at most twice and none is ever subtracted,
     so a sparse window after a dense one keeps all its digits.
     """
-    head = np.zeros((sources.size + 1, 3))
+    head = np.zeros((sources.size + 1, moment + 1))
     anchor, at = 0, 0.0
     tail0, tail1, tail2 = 0.0, 0.0, 0.0
     seen = 0
     for i in range(targets.size):
         lo, hi = low[i], high[i]
         if hi <= lo:
-            sums[i, 0] = sums[i, 1] = sums[i, 2] = 0.0
+            sums[i] = 0.0
             continue
         if lo >= anchor:
             anchor = hi
@@ -75,8 +73,10 @@ def window_sums(targets, sources, weights, low, high, sums):
             for j in range(hi - 1, lo - 1, -1):
                 u = sources[j] - at
                 head[j, 0] = head[j + 1, 0] + weights[j]
-                head[j, 1] = head[j + 1, 1] + weights[j] * u
-                head[j, 2] = head[j + 1, 2] + weights[j] * (u * u)
+                if moment > 0:
+                    head[j, 1] = head[j + 1, 1] + weights[j] * u
+                if moment > 1:
+                    head[j, 2] = head[j + 1, 2] + weights[j] * (u * u)
             tail0, tail1, tail2 = 0.0, 0.0, 0.0
             seen = hi
         while seen < hi:
@@ -86,11 +86,15 @@ def window_sums(targets, sources, weights, low, high, sums):
             tail2 += weights[seen] * (u * u)
             seen += 1
         m0 = head[lo, 0] + tail0
+        if moment == 0:
+            sums[i] = m0
+            continue
         m1 = head[lo, 1] + tail1
         shift = 1.0 - (targets[i] - at)
-        sums[i, 0] = m0
-        sums[i, 1] = m1 + shift * m0
-        sums[i, 2] = head[lo, 2] + tail2 + shift * (2.0 * m1 + shift * m0)
+        if moment == 1:
+            sums[i] = m1 + shift * m0
+        else:
+            sums[i] = head[lo, 2] + tail2 + shift * (2.0 * m1 + shift * m0)
 
 
 @compiled

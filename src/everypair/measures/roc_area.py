@@ -40,9 +40,11 @@ class ROCArea(Measure):
         positive, scores, _, _ = Sample.of(positive, scores)
         change = np.empty(scores.size)
         swapped = 0.0
-        for side, sign in SortedScores(Pairs.of(positive), 2 * scores).sides:
+        order = SortedScores(Pairs.of(positive), 2 * scores)
+        for number in (0, 1):
+            side, sign = order.side(number)
             counts = side.count_short(POSITIVE_SHORTFALL)
-            change[side.target_rows] = -2 * sign * counts
+            change[side.targets.rows] = -2 * sign * counts
             swapped = float(counts.sum())
         return Violation(swapped, change)
 

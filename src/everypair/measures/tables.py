@@ -25,13 +25,13 @@ class Ranked:
     """
 
     def __init__(self, positive: ArrayLike, scores: ArrayLike):
+        from everypair.order import descending
+
         positive, scores, self.n_positive, self.n_negative = Sample.of(positive, scores)
-        positives, negatives = np.flatnonzero(positive), np.flatnonzero(~positive)
-        self.positives = positives[np.argsort(scores[positives])[::-1]]
-        self.negatives = negatives[np.argsort(scores[negatives])[::-1]]
-        self.negative_scores = scores[self.negatives]
+        self.positives, positive_scores = descending(scores, np.flatnonzero(positive))
+        self.negatives, self.negative_scores = descending(scores, np.flatnonzero(~positive))
         # Summed up from the rows that are labelled wrongly, so that a right labelling is 0.
-        missed = np.cumsum(scores[self.positives[::-1]])[::-1]
+        missed = np.cumsum(positive_scores[::-1])[::-1]
         self.positive_gain = np.append(-2 * missed, 0.0)
         self.negative_gain = np.concatenate([[0.0], 2 * np.cumsum(self.negative_scores)])
 

@@ -28,18 +28,26 @@ class Curve:
 
     @classmethod
     def of(cls, rows: Rows, scores: Array) -> Curve:
+        if rows.weight is None:
+            return cls._of_counts(rows, scores)
         order = np.argsort(scores)[::-1]
         ranked = scores[order]
         ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
-        of_positives = rows.positive[order].astype(np.float64)
-        of_negatives = 1 - of_positives
-        if rows.weight is not None:
-            weight = rows.weight[order]
-            of_positives *= weight
-            of_negatives *= weight
+        positive, weight = rows.positive[order], rows.weight[order]
+        of_positives, of_negatives = np.where(positive, weight, 0), np.where(positive, 0, weight)
         tp = np.concatenate([[0.0], np.cumsum(of_positives)[ends]])
         fp = np.concatenate([[0.0], np.cumsum(of_negatives)[ends]])
         return cls(ranked[ends], tp, fp, rows.skew)
+
+    @classmethod
+    def _of_counts(cls, rows: Rows, scores: Array) -> Curve:
+        """Without weights the scores of each class are sorted, which takes less than an order."""
+        from everypair._kernels import merge_levels
+
+        levels, tp, fp = (np.empty(scores.size + more) for more in (0, 1, 1))
+        positives, negatives = np.sort(scores[rows.positive]), np.sort(scores[~rows.positive])
+        n_levels = merge_levels(positives, negatives, levels, tp, fp)
+        return cls(levels[:n_levels], tp[: n_levels + 1], fp[: n_levels + 1], rows.skew)
 
     @property
     def tpr(self) -> Array:
@@ -56,17 +64,27 @@ class Curve:
         it compares float32 scores with it. The outermost lie a little outside the scores, so that
         a score computed again, and rounded otherwise, falls on the same side.
         """
-        levels = self.levels.astype(dtype)
-        between = levels[1:] / 2 + levels[:-1] / 2
-        # Halfway may round up to the higher score, which would then fall below the cut.
-        between = np.where(between < levels[:-1], between, levels[1:])
-        top, bottom = self.levels[0], self.levels[-1]
-        margin = 1e-9 * top - 1e-9 * bottom + 1e-9 * max(abs(top), abs(bottom))
-        with np.errstate(over="ignore"):
-            outside = np.array([top + margin, bottom - margin]).astype(dtype)
-            highest = max(outside[0], np.nextafter(levels[0], levels.dtype.type(np.inf)))
-            lowest = min(outside[1], np.nextafter(levels[-1], levels.dtype.type(-np.inf)))
-        return np.concatenate([[highest], between, [lowest]]).astype(np.float64)
+        return _cuts(self.levels, dtype)
+
+    def cut(self, number: int, dtype: Any = np.float64) -> float:
+        """One of the `cuts`."""
+        if 0 < number < self.levels.size:
+            return float(_cuts(self.levels[number - 1 : number + 1], dtype)[1])
+        return float(_cuts(self.levels[[0, -1]], dtype)[-1 if number else 0])
+
+
+def _cuts(exact: Array, dtype: Any) -> Array:
+    levels = exact.astype(dtype)
+    between = levels[1:] / 2 + levels[:-1] / 2
+    # Halfway may round up to the higher score, which would then fall below the cut.
+    between = np.where(between < levels[:-1], between, levels[1:])
+    top, bottom = exact[0], exact[-1]
+    margin = 1e-9 * top - 1e-9 * bottom + 1e-9 * max(abs(top), abs(bottom))
+    with np.errstate(over="ignore"):
+        outside = np.array([top + margin, bottom - margin]).astype(dtype)
+        highest = max(outside[0], np.nextafter(levels[0], levels.dtype.type(np.inf)))
+        lowest = min(outside[1], np.nextafter(levels[-1], levels.dtype.type(-np.inf)))
+    return np.concatenate([[highest], between, [lowest]]).astype(np.float64)
 
 
 def precision_of(s: ArrayLike) -> Any:

@@ -100,7 +100,7 @@ def cut_by(
             chosen = np.flatnonzero(curve.tpr >= wanted - SLACK)[0]
         else:
             chosen = np.argmax(wanted[1] * curve.tp - wanted[0] * curve.skew * curve.fp)
-    return float(curve.cuts(dtype)[chosen])
+    return curve.cut(int(chosen), dtype)
 
 
 def check_rule(rule: Any) -> None:
@@ -182,4 +182,4 @@ def fbeta_max(
     below = square * curve.tp[-1] + curve.tp + curve.skew * curve.fp
     values = (1 + square) * curve.tp / below
     best = int(np.argmax(values))
-    return FBetaMax(float(values[best]), float(curve.cuts(precision_of(s))[best]))
+    return FBetaMax(float(values[best]), curve.cut(best, precision_of(s)))

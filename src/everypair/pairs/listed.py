@@ -76,6 +76,10 @@ class ListedHuberHingePoint:
         self._loss = huber_hinge(width)
         self._margins = pairs.margins(scores)
 
+    def rounded(self, width: float) -> ListedHuberHingePoint:
+        """Another rounding at the same scores."""
+        return ListedHuberHingePoint(self.pairs, self.scores, width)
+
     @cached_property
     def _curvatures(self) -> Array:
         return self.pairs.pair_weight * self._loss.curvature(self._margins)

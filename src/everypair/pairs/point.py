@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.matrix import Matrix, SparseMatrix
+from everypair.threads import over_rows
 
 Array = NDArray[np.float64]
 
@@ -43,14 +44,27 @@ class PairPoint(Protocol):
 LARGEST_SCORE = 1e300
 
 
+def extent(values: Array) -> tuple[float, float]:
+    """The least and the largest."""
+    ends = over_rows(
+        lambda start, stop: (values[start:stop].min(), values[start:stop].max()),
+        values.size,
+        values.size,
+    )
+    lows, highs = zip(*ends, strict=True)
+    # Of NumPy, which lets NaN through where Python's own may lose it.
+    return float(np.min(lows)), float(np.max(highs))
+
+
 def usable(scores: Array) -> bool:
     """Scores whose differences stay finite; the walks and boxes need no less."""
-    return bool(scores.min() > -LARGEST_SCORE and scores.max() < LARGEST_SCORE)
+    low, high = extent(scores)
+    return low > -LARGEST_SCORE and high < LARGEST_SCORE
 
 
 def refuse_unusable(scores: Array) -> None:
     if not usable(scores):
-        low, high = scores.min(), scores.max()
+        low, high = extent(scores)
         raise ValueError(
             f"The scores reach from {low:g} to {high:g}: they must be finite and lie within "
             f"+-{LARGEST_SCORE:g}."

@@ -24,7 +24,7 @@ from everypair._kernels import (
 )
 from everypair.matrix import DenseMatrix, Matrix, SparseMatrix
 from everypair.pairs.boxes import PER_UNIT, TERMS, BoxKernel
-from everypair.pairs.point import EXACT, add_weighted_gram, fenchel_dual, weighted_gram
+from everypair.pairs.point import EXACT, add_weighted_gram, extent, fenchel_dual, weighted_gram
 from everypair.pairs.structure import Pairs
 from everypair.threads import over_rows, used_threads
 
@@ -100,8 +100,7 @@ class BoxedScores:
 
     def __init__(self, pairs: Pairs, scores: Array):
         self.pairs, self.scores = pairs, scores
-        first = np.floor(scores.min() * PER_UNIT)
-        last = np.floor(scores.max() * PER_UNIT)
+        first, last = (np.floor(end * PER_UNIT) for end in extent(scores))
         most = max(min(GRID_BOXES, scores.size), scores.size * GRID_BOXES_PER_ROW)
         if last - first < most and max(-first, last) < LAST_WHOLE_NUMBER:
             self.ids = np.arange(first, last + 1)

@@ -1,7 +1,7 @@
 """Piecewise polynomial losses: sort each class, then walk both lists once, O(n log n).
 
 Hinge by sorting: Joachims 2006, Airola et al. 2011; squared hinge: Lee & Lin 2014. The walks
-here never subtract prefix sums (`_kernels.growing_sums`, `_kernels.window_sums`), so scores
+here never subtract prefix sums (`_kernels.growing_sum`, `_kernels.window_sum`), so scores
 of any size and offset keep their digits. Only the Hessian's window of rows adds and subtracts.
 
 Everything is written for targets of one class against sources of the other, both descending,
@@ -11,8 +11,10 @@ with shortfall ``u = 1 - (x - y)``. Seen from the negatives the same pairs have 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +23,13 @@ from everypair._kernels import (
     auc_pairs,
     count_short,
     csr_window_cross,
-    growing_sums,
+    doubled_wins,
+    growing_sum,
     window_rows,
-    window_sums,
+    window_sum,
 )
 from everypair.matrix import DenseMatrix, Matrix, SparseMatrix
+from everypair.order import descending
 from everypair.pairs.point import (
     EXACT,
     fenchel_dual,
@@ -33,7 +37,7 @@ from everypair.pairs.point import (
     weighted_gram,
 )
 from everypair.pairs.structure import Pairs
-from everypair.threads import one_blas_thread
+from everypair.threads import one_blas_thread, over_rows
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -42,30 +46,54 @@ POSITIVE_SHORTFALL = np.nextafter(0.0, 1.0)
 """The least u that counts as u > 0."""
 
 
-class Side:
-    """The rows of one class as targets, those of the other as sources, scores descending."""
+class RankedClass(NamedTuple):
+    """The rows of one class, scores descending."""
 
-    def __init__(self, targets: Index, sources: Index, scores: Array, weight: Array):
-        self.target_rows, self.source_rows = targets, sources
-        self.target_scores, self.source_scores = scores[targets], scores[sources]
-        self.target_weights, self.source_weights = weight[targets], weight[sources]
+    rows: Index
+    scores: Array
+    weights: Array
+    even: bool
+    """Whether all weigh the same."""
+
+    def reflected(self) -> RankedClass:
+        """With the scores negated, so in the opposite order."""
+        weights = self.weights if self.even else np.ascontiguousarray(self.weights[::-1])
+        scores = np.negative(self.scores[::-1], order="C")
+        return self._replace(rows=self.rows[::-1], scores=scores, weights=weights)
+
+    def stretched(self, by: float) -> RankedClass:
+        return self._replace(scores=by * self.scores)
+
+
+class Side(NamedTuple):
+    """The rows of one class as targets, those of the other as sources."""
+
+    targets: RankedClass
+    sources: RankedClass
 
     def count_short(self, least: float) -> Index:
         """For each target, how many sources have ``u >= least``: they come first."""
-        counts = np.empty(self.target_rows.size, dtype=np.intp)
-        count_short(self.target_scores, self.source_scores, least, counts)
+        counts = np.empty(self.targets.rows.size, dtype=np.intp)
+        count_short(self.targets.scores, self.sources.scores, least, counts)
         return counts
 
-    def growing_sums(self, high: Index) -> Array:
-        sums = np.empty((self.target_rows.size, 3))
-        growing_sums(self.target_scores, self.source_scores, self.source_weights, high, sums)
+    def growing_sum(self, high: Index, moment: int) -> Array:
+        sums = np.empty(self.targets.rows.size)
+        sources = self.sources
+        growing_sum(self.targets.scores, sources.scores, sources.weights, high, moment, sums)
         return sums
 
-    def window_sums(self, low: Index, high: Index, weights: Array | None = None) -> Array:
-        sums = np.empty((self.target_rows.size, 3))
-        weights = self.source_weights if weights is None else weights
-        window_sums(self.target_scores, self.source_scores, weights, low, high, sums)
+    def window_sum(
+        self, low: Index, high: Index, moment: int, weights: Array | None = None
+    ) -> Array:
+        sums = np.empty(self.targets.rows.size)
+        weights = self.sources.weights if weights is None else weights
+        window_sum(self.targets.scores, self.sources.scores, weights, low, high, moment, sums)
         return sums
+
+
+OPERATIONS_A_ROW = 20
+"""About as many as a row's part in a sort or a walk."""
 
 
 class SortedScores:
@@ -73,9 +101,28 @@ class SortedScores:
 
     def __init__(self, pairs: Pairs, scores: Array):
         self.pairs, self.scores = pairs, scores
-        positives, negatives = pairs.positives, pairs.negatives
-        self.positives = positives[np.argsort(scores[positives])[::-1]]
-        self.negatives = negatives[np.argsort(scores[negatives])[::-1]]
+        ranked: dict[int, RankedClass] = {}
+        self.over_classes(lambda number: ranked.update({number: self._rank(number)}))
+        self.positives, self.negatives = ranked[0], ranked[1]
+
+    def _rank(self, number: int) -> RankedClass:
+        rows, scores = descending(self.scores, self.pairs.classes[number])
+        weight, even = self.pairs.weight, self.pairs.even
+        weights = np.full(rows.size, weight[rows[0]]) if even else weight[rows]
+        return RankedClass(rows, scores, weights, even)
+
+    def over_classes(self, work: Callable[[int], None]) -> None:
+        """``work(0)`` for the positives and ``work(1)``, on two threads where that pays.
+
+        The larger class stays on this thread, whose memory is warm.
+        """
+        numbers = (0, 1) if self.pairs.positives.size >= self.pairs.negatives.size else (1, 0)
+
+        def part(start: int, stop: int) -> None:
+            for number in numbers[start:stop]:
+                work(number)
+
+        over_rows(part, 2, OPERATIONS_A_ROW * self.pairs.n_rows)
 
     def stretched(self, by: float) -> SortedScores:
         """At ``by`` times the scores, which have the same order."""
@@ -83,23 +130,23 @@ class SortedScores:
             return self
         other = copy(self)
         other.scores = by * self.scores
-        for side in ("from_positives", "from_negatives"):
-            other.__dict__.pop(side, None)
+        other.positives, other.negatives = (
+            ranked.stretched(by) for ranked in (self.positives, self.negatives)
+        )
+        other.__dict__.pop("from_negatives", None)
         return other
 
-    @cached_property
+    @property
     def from_positives(self) -> Side:
-        return Side(self.positives, self.negatives, self.scores, self.pairs.weight)
+        return Side(self.positives, self.negatives)
 
     @cached_property
     def from_negatives(self) -> Side:
-        targets, sources = (rows[::-1].copy() for rows in (self.negatives, self.positives))
-        return Side(targets, sources, -self.scores, self.pairs.weight)
+        return Side(self.negatives.reflected(), self.positives.reflected())
 
-    @property
-    def sides(self) -> tuple[tuple[Side, float], tuple[Side, float]]:
-        """Each side with the sign of its own score in the margin."""
-        return (self.from_positives, 1.0), (self.from_negatives, -1.0)
+    def side(self, number: int) -> tuple[Side, float]:
+        """Either side, of the positives first, with the sign of its own score in the margin."""
+        return (self.from_negatives, -1.0) if number else (self.from_positives, 1.0)
 
 
 class _SortedPoint:
@@ -116,26 +163,45 @@ class _SortedPoint:
         self.order, self.pairs = order, order.pairs
         self._windows: dict[int, tuple[Index, Index]] = {}
 
-    def window(self, side: Side) -> tuple[Index, Index]:
-        """First and last source inside the window of each target."""
-        if id(side) not in self._windows:
+    def window(self, number: int) -> tuple[Index, Index]:
+        """First and last source inside the window of each target of a side."""
+        if number not in self._windows:
+            side, _ = self.order.side(number)
             high = side.count_short(POSITIVE_SHORTFALL)
             past = side.count_short(self._corner) if self._corner < np.inf else np.zeros_like(high)
-            self._windows[id(side)] = past, high
-        return self._windows[id(side)]
+            self._windows[number] = past, high
+        return self._windows[number]
 
     def value(self) -> float:
         raise NotImplementedError
 
-    def gradient(self) -> Array:
+    def _multipliers(self, number: int) -> Array:
+        """``sum_j b_j phi'(u)`` of each target, b the weights of its sources."""
         raise NotImplementedError
+
+    def gradient(self) -> Array:
+        out = np.empty(self.pairs.n_rows)
+
+        def part(number: int) -> None:
+            side, sign = self.order.side(number)
+            slopes = self._multipliers(number)
+            slopes *= side.targets.weights
+            slopes *= -sign
+            out[side.targets.rows] = slopes
+
+        self.order.over_classes(part)
+        return out
 
     @cached_property
     def _curvature(self) -> Array:
         out = np.empty(self.pairs.n_rows)
-        for side, _ in self.order.sides:
-            mass = side.window_sums(*self.window(side))[:, 0]
-            out[side.target_rows] = self._height * side.target_weights * mass
+
+        def part(number: int) -> None:
+            side, _ = self.order.side(number)
+            mass = side.window_sum(*self.window(number), moment=0)
+            out[side.targets.rows] = self._height * side.targets.weights * mass
+
+        self.order.over_classes(part)
         return out
 
     def curvature(self) -> Array:
@@ -144,10 +210,14 @@ class _SortedPoint:
     def product(self, vector: Array) -> Array:
         vector = vector - vector.mean()
         out = self._curvature * vector
-        for side, _ in self.order.sides:
-            weights = side.source_weights * vector[side.source_rows]
-            others = side.window_sums(*self.window(side), weights)[:, 0]
-            out[side.target_rows] -= self._height * side.target_weights * others
+
+        def part(number: int) -> None:
+            side, _ = self.order.side(number)
+            weights = side.sources.weights * vector[side.sources.rows]
+            others = side.window_sum(*self.window(number), 0, weights)
+            out[side.targets.rows] -= self._height * side.targets.weights * others
+
+        self.order.over_classes(part)
         return out
 
     def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
@@ -155,45 +225,50 @@ class _SortedPoint:
 
         The gathering takes rows of X in the order of their scores.
         """
-        side = min((side for side, _ in self.order.sides), key=lambda s: s.target_rows.size)
+        number = int(self.pairs.negatives.size < self.pairs.positives.size)
         if isinstance(X, SparseMatrix):
             X = X.rows_first
-            cross = self._sparse_cross(X, side)
+            cross = self._sparse_cross(X, number)
         else:
-            cross = self._dense_cross(X, side)
+            cross = self._dense_cross(X, number)
         return weighted_gram(X, self._curvature) - self._height * (cross + cross.T)
 
     def hessian_bytes(self, n_columns: int) -> int:
         return 16 * n_columns**2
 
-    def _dense_cross(self, X: DenseMatrix, side: Side) -> Array:
-        low, high = self.window(side)
+    def _dense_cross(self, X: DenseMatrix, number: int) -> Array:
+        (targets, sources), _ = self.order.side(number)
+        low, high = self.window(number)
         n_columns = X.shape[1]
         cross = np.zeros((n_columns, n_columns))
         running, state = np.zeros(n_columns), np.zeros(2, dtype=np.intp)
-        for begin in range(0, side.target_rows.size, X.block_rows):
-            rows = side.target_rows[begin : begin + X.block_rows]
+        for begin in range(0, targets.rows.size, X.block_rows):
+            rows = targets.rows[begin : begin + X.block_rows]
             sums = np.empty((rows.size, n_columns))
             window_rows(
-                X.X, X.centre, side.source_rows, side.source_weights,
+                X.X, X.centre, sources.rows, sources.weights,
                 low, high, begin, running, state, sums,
             )  # fmt: skip
-            targets = np.subtract(X.X[rows], X.centre, dtype=np.float64)
-            targets *= self.pairs.weight[rows, None]
+            block = np.subtract(X.X[rows], X.centre, dtype=np.float64)
+            block *= self.pairs.weight[rows, None]
             with one_blas_thread():  # blocks this small are not worth waking another
-                cross += targets.T @ sums
+                cross += block.T @ sums
         return cross
 
-    def _sparse_cross(self, X: SparseMatrix, side: Side) -> Array:
+    def _sparse_cross(self, X: SparseMatrix, number: int) -> Array:
+        (targets, sources), _ = self.order.side(number)
         cross = np.zeros((X.shape[1], X.shape[1]))
         csr_window_cross(
-            *X.arrays, X.centre, side.target_rows, side.target_weights, side.source_rows,
-            side.source_weights, *self.window(side), cross,
+            *X.arrays, X.centre, targets.rows, targets.weights, sources.rows,
+            sources.weights, *self.window(number), cross,
         )  # fmt: skip
         return cross
 
     def dual_value(self) -> float:
         return fenchel_dual(self.value(), self.order.scores, self.gradient())
+
+    def _over_positives(self, per_target: Array) -> float:
+        return float(self.order.positives.weights @ per_target)
 
 
 class SquaredHingePoint(_SortedPoint):
@@ -202,15 +277,12 @@ class SquaredHingePoint(_SortedPoint):
     _height, _corner = 2.0, np.inf
 
     def value(self) -> float:
-        side = self.order.from_positives
-        return float(side.target_weights @ side.growing_sums(self.window(side)[1])[:, 2])
+        high = self.window(0)[1]
+        return self._over_positives(self.order.from_positives.growing_sum(high, 2))
 
-    def gradient(self) -> Array:
-        out = np.empty(self.pairs.n_rows)
-        for side, sign in self.order.sides:
-            shortfalls = side.growing_sums(self.window(side)[1])[:, 1]
-            out[side.target_rows] = -2 * sign * side.target_weights * shortfalls
-        return out
+    def _multipliers(self, number: int) -> Array:
+        side, _ = self.order.side(number)
+        return 2 * side.growing_sum(self.window(number)[1], 1)
 
 
 class HingePoint(_SortedPoint):
@@ -219,20 +291,16 @@ class HingePoint(_SortedPoint):
     _height, _corner = 0.0, np.inf
 
     def value(self) -> float:
-        side = self.order.from_positives
-        return float(side.target_weights @ side.growing_sums(self.window(side)[1])[:, 1])
+        high = self.window(0)[1]
+        return self._over_positives(self.order.from_positives.growing_sum(high, 1))
 
-    def gradient(self) -> Array:
-        out = np.empty(self.pairs.n_rows)
-        for side, sign in self.order.sides:
-            mass = side.growing_sums(self.window(side)[1])[:, 0]
-            out[side.target_rows] = -sign * side.target_weights * mass
-        return out
+    def _multipliers(self, number: int) -> Array:
+        side, _ = self.order.side(number)
+        return side.growing_sum(self.window(number)[1], 0)
 
     def dual_value(self) -> float:
         """The dual term is the multiplier itself: the pairs' mass in violation."""
-        side = self.order.from_positives
-        return float(side.target_weights @ side.growing_sums(self.window(side)[1])[:, 0])
+        return self._over_positives(self._multipliers(0))
 
 
 class HuberHingePoint(_SortedPoint):
@@ -243,27 +311,27 @@ class HuberHingePoint(_SortedPoint):
         self.width = width
         self._height, self._corner = 1 / width, width
 
+    def rounded(self, width: float) -> HuberHingePoint:
+        """Another rounding at the same scores."""
+        return HuberHingePoint(self.order, width)
+
     def value(self) -> float:
         side = self.order.from_positives
-        low, high = self.window(side)
-        on_line = side.growing_sums(low)
-        on_curve = side.window_sums(low, high)
-        per_target = on_line[:, 1] - on_line[:, 0] * (self.width / 2)
-        per_target += on_curve[:, 2] / (2 * self.width)
-        return float(side.target_weights @ per_target)
+        low, high = self.window(0)
+        per_target = side.growing_sum(low, 1)
+        per_target -= side.growing_sum(low, 0) * (self.width / 2)
+        per_target += side.window_sum(low, high, 2) / (2 * self.width)
+        return self._over_positives(per_target)
 
-    def gradient(self) -> Array:
-        out = np.empty(self.pairs.n_rows)
-        for side, sign in self.order.sides:
-            low, high = self.window(side)
-            multipliers = side.growing_sums(low)[:, 0]
-            multipliers += side.window_sums(low, high)[:, 1] / self.width
-            out[side.target_rows] = -sign * side.target_weights * multipliers
-        return out
+    def _multipliers(self, number: int) -> Array:
+        side, _ = self.order.side(number)
+        low, high = self.window(number)
+        multipliers = side.growing_sum(low, 0)
+        multipliers += side.window_sum(low, high, 1) / self.width
+        return multipliers
 
     def largest_shortfall(self) -> float:
-        side = self.order.from_positives
-        return 1.0 - float(side.target_scores[-1] - side.source_scores[0])
+        return 1.0 - float(self.order.positives.scores[-1] - self.order.negatives.scores[0])
 
     def hinge_value(self, stretch: float = 1.0) -> float:
         """The hinge itself at ``stretch`` times these scores."""
@@ -273,7 +341,10 @@ class HuberHingePoint(_SortedPoint):
 def auc(pairs: Pairs, scores: Array) -> float:
     """Exact area under the ROC curve: weighted share of pairs won, ties counted half."""
     refuse_unusable(scores)
-    side = SortedScores(pairs, scores).from_positives
-    return float(
-        auc_pairs(side.target_scores, side.source_scores, side.target_weights, side.source_weights)
-    )
+    if pairs.even:
+        # Whole numbers of pairs; Python's division of integers rounds once.
+        positives, negatives = (np.sort(scores[rows]) for rows in pairs.classes)
+        return int(doubled_wins(positives, negatives)) / (2 * pairs.n_pairs)
+    order = SortedScores(pairs, scores)
+    x, y = order.positives, order.negatives
+    return float(auc_pairs(x.scores, y.scores, x.weights, y.weights))

@@ -77,3 +77,12 @@ class Pairs:
     def negatives(self) -> NDArray[np.intp]:
         """Numbers of the negative rows."""
         return np.flatnonzero(~self.positive)
+
+    @property
+    def classes(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        return self.positives, self.negatives
+
+    @cached_property
+    def even(self) -> bool:
+        """Whether all rows of a class weigh the same."""
+        return all(bool(np.all(self.weight[rows] == self.weight[rows[0]])) for rows in self.classes)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from everypair.matrix import DenseMatrix, Matrix
 from everypair.pairs import Pairs, pair_point
-from everypair.pairs.point import usable
+from everypair.pairs.point import extent, usable
 from everypair.solvers.huber import best_stretch, hinge_by_continuation
 from everypair.solvers.newton import Newton
 from everypair.solvers.newton_cg import newton_cg
@@ -152,7 +152,7 @@ def _solution_of_sample(
     part = Pairs.of(pairs.positive[rows], pairs.weight[rows])
     rough = _descend(X.take(rows), part, loss, alpha, start, SAMPLE_TOL, Progress(max_iter), run)
     if isinstance(run, Newton) and loss != "hinge":  # whose matrices wear out with the rounding
-        run.renew(rough)
+        run.renew(rough, pairs.n_rows)
     return rough.w
 
 
@@ -202,8 +202,9 @@ def settled(run: Solver, now: Iterate, stop: Stop, progress: Progress) -> Iterat
     while True:
         now = run(now, stop, progress)
         scores = now.objective.X.dot(now.w)
-        drift = np.max(np.abs(scores - now.scores))
-        if drift <= LARGEST_DRIFT * (1 + scores.max() - scores.min()):
+        low, high = extent(scores)
+        drift = max(map(abs, extent(scores - now.scores)))
+        if drift <= LARGEST_DRIFT * (1 + high - low):
             return now
         now = now.objective.at(now.w, scores)
         if stop(now) or progress.exhausted:
@@ -229,7 +230,7 @@ def sample_rows(pairs: Pairs, n_rows: int) -> NDArray[np.intp]:
     """
     rng = np.random.default_rng(0)
     positives, negatives = (
-        rows[pairs.weight[rows] > 0] for rows in (pairs.positives, pairs.negatives)
+        rows if pairs.even else rows[pairs.weight[rows] > 0] for rows in pairs.classes
     )
     n_positive = min(positives.size, max(n_rows // 2, n_rows - negatives.size))
     n_negative = min(negatives.size, n_rows - n_positive)

@@ -118,7 +118,8 @@ def hinge_by_continuation(
     width = FIRST_WIDTH
     best = better_start(rounded(width), start)
     while best.w.any() and width > LAST_WIDTH:
-        narrower = rounded(width / NARROWER).at(best.w, best.scores)
+        loss = _rounded(best).rounded(width / NARROWER)
+        narrower = rounded(width / NARROWER).at(best.w, best.scores, loss)
         if narrower.judged.distance > WORTH_NARROWING * best.judged.distance:
             break
         best, width = narrower, width / NARROWER

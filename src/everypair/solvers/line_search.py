@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from everypair.pairs.point import usable
 from everypair.solvers.objective import Iterate
+from everypair.threads import over_rows
 
 Array = NDArray[np.float64]
 
@@ -67,7 +68,7 @@ class _Line:
         return self.start.objective.X.dot(self.direction) if known is None else known
 
     def at(self, length: float) -> Iterate | None:
-        scores = self.start.scores + length * self.score_step
+        scores = _moved(self.start.scores, length, self.score_step)
         if not usable(scores):
             return None
         return self.start.objective.at(self.start.w + length * self.direction, scores)
@@ -105,3 +106,15 @@ class _Line:
         """Where the slope would vanish if it went on changing as over the first whole step."""
         falling = left > self.slope
         return min(LONGEST_STEP, self.slope / (self.slope - left)) if falling else LONGEST_STEP
+
+
+def _moved(scores: Array, length: float, step: Array) -> Array:
+    """``scores + length * step`` in one array, on all threads."""
+    out = np.empty_like(scores)
+
+    def part(start: int, stop: int) -> None:
+        np.multiply(step[start:stop], length, out=out[start:stop])
+        out[start:stop] += scores[start:stop]
+
+    over_rows(part, scores.size, scores.size)
+    return out

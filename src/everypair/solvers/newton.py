@@ -20,6 +20,9 @@ GAIN_TO_KEEP = 3.0
 WORN = 6
 """A matrix that has learnt from so many steps is worn."""
 
+CHEAP_COLUMNS = 3
+"""A Hessian's passes over a sample, one a column, cost little beside so many over all rows."""
+
 HESSIAN_BYTES = 2**25
 """The sums behind a matrix may take this much, or as much as X."""
 
@@ -106,9 +109,13 @@ class Newton:
     def __init__(self) -> None:
         self._matrix: NewtonMatrix | None = None
 
-    def renew(self, now: Iterate) -> None:
-        """A worn matrix is made again here, before it serves a problem with more rows."""
-        if self._matrix is not None and self._matrix.n_learnt >= WORN:
+    def renew(self, now: Iterate, n_rows: int) -> None:
+        """Before it serves a problem with ``n_rows``, the matrix is made again here if it is worn,
+        or if that costs little beside the steps it saves there."""
+        if self._matrix is None:
+            return
+        cheap = now.objective.X.shape[0] * now.w.size <= CHEAP_COLUMNS * n_rows
+        if self._matrix.n_learnt >= (1 if cheap else WORN):
             self._matrix = NewtonMatrix(now)
 
     def __call__(self, now: Iterate, stop: Stop, progress: Progress) -> Iterate:

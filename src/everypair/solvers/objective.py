@@ -52,9 +52,10 @@ class Objective:
     alpha: float
     judge: Callable[[Iterate], Judgement] = lambda now: Judgement.of_gap(now.value, now.gap)
 
-    def at(self, w: Array, scores: Array | None = None) -> Iterate:
-        """The iterate at w; ``scores`` where ``X @ w`` is known already."""
-        return Iterate(self, w, self.X.dot(w) if scores is None else scores)
+    def at(self, w: Array, scores: Array | None = None, loss: PairPoint | None = None) -> Iterate:
+        """The iterate at w; ``scores``, and the loss there, where they are known already."""
+        scores = self.X.dot(w) if scores is None else scores
+        return Iterate(self, w, scores, self.loss_at(scores) if loss is None else loss)
 
 
 def too_large(what: str) -> ValueError:
@@ -67,9 +68,8 @@ def too_large(what: str) -> ValueError:
 class Iterate:
     """The objective at one w; what is asked for is computed once."""
 
-    def __init__(self, objective: Objective, w: Array, scores: Array):
-        self.objective, self.w, self.scores = objective, w, scores
-        self.loss = objective.loss_at(scores)
+    def __init__(self, objective: Objective, w: Array, scores: Array, loss: PairPoint):
+        self.objective, self.w, self.scores, self.loss = objective, w, scores, loss
 
     @cached_property
     def value(self) -> float:

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
+from everypair.order import descending
 from everypair.pairs import Pairs, pair_point
-from everypair.pairs.sorted import Side
+from everypair.pairs.sorted import RankedClass, Side
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -159,15 +160,17 @@ class _EveryMargin:
 
     def __init__(self, pairs: Pairs, scores: Array):
         classes = [rows[pairs.weight[rows] > 0] for rows in (pairs.positives, pairs.negatives)]
-        positives, negatives = (rows[np.argsort(scores[rows])[::-1]] for rows in classes)
-        side = Side(positives, negatives, scores - scores.mean(), pairs.weight)
-        x, y = side.target_scores, side.source_scores
+        ranked = [descending(scores - scores.mean(), rows) for rows in classes]
+        side = Side(
+            *(RankedClass(rows, own, pairs.weight[rows], even=False) for rows, own in ranked)
+        )
+        x, y = side.targets.scores, side.sources.scores
         self.widest = float(max(x[0] - y[-1], y[0] - x[-1]))
         if 0 < self.widest < np.inf:
             x /= self.widest
             y /= self.widest
         self._side = side
-        self._below = np.concatenate([[0.0], np.cumsum(side.source_weights)])
+        self._below = np.concatenate([[0.0], np.cumsum(side.sources.weights)])
 
     def _counts(self, level: float) -> tuple[Index, Index]:
         """For each positive: the negatives with ``z < -level``, and those with ``z <= level``.
@@ -182,13 +185,13 @@ class _EveryMargin:
     def share_beyond(self, level: float) -> float:
         """Weight of the pairs whose margin, of either sign, is larger than ``level``."""
         lost, not_won = self._counts(level)
-        weight = self._side.target_weights
+        weight = self._side.targets.weights
         return float(weight @ self._below[lost] + 1 - weight @ self._below[not_won])
 
     def next_beyond(self, level: float) -> float:
         """The smallest size of a margin that is larger than ``level``; one where none is."""
         lost, not_won = self._counts(level)
-        x, y = self._side.target_scores, self._side.source_scores
+        x, y = self._side.targets.scores, self._side.sources.scores
         losing, winning = lost > 0, not_won < y.size
         sizes = [y[lost[losing] - 1] - x[losing], x[winning] - y[not_won[winning]]]
         return float(np.min(np.concatenate(sizes), initial=1.0))

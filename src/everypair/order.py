@@ -1,0 +1,42 @@
+"""The order of many scores, faster than by `numpy.argsort`.
+
+NumPy sorts integers faster than places by the numbers there. So the leading bits of each score and
+its row go into one integer; these are sorted, and where the bits left out matter, which is rare,
+neighbours are put right afterwards.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everypair._kernels import mend_order, order_keys
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+LEAST = 10_000
+"""Fewer are sorted directly."""
+
+MOST_MOVES = 1
+"""Putting right may move each number so often on average; beyond that it is no gain."""
+
+SEEN = 1000
+"""Values whose median is the centre of all."""
+
+
+def descending(values: Array, rows: Index) -> tuple[Index, Array]:
+    """These rows, given ascending, by their values, the largest first and equal ones as they came;
+    and the values in that order. They must be finite."""
+    n = rows.size
+    if n >= LEAST:
+        # Distances from amid the values lose fewer bits than these; rounding keeps their order.
+        centre = float(np.median(values[rows[:: n // SEEN]]))
+        n_low = int(rows[-1]).bit_length()
+        keys, order, ranked = np.empty(n, np.uint64), np.empty(n, np.intp), np.empty(n)
+        order_keys(values, rows, centre, n_low, keys)
+        keys.sort()
+        if mend_order(values, keys, n_low, MOST_MOVES * n, order, ranked):
+            return order, ranked
+    order = rows[np.argsort(-values[rows], kind="stable")]
+    return order, values[order]
