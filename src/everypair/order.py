@@ -26,8 +26,10 @@ SEEN = 1000
 
 
 def descending(values: Array, rows: Index) -> tuple[Index, Array]:
-    """These rows, given ascending, by their values, the largest first and equal ones as they came;
-    and the values in that order. They must be finite."""
+    """These rows by their values, the largest first, and the values in that order.
+
+    The rows are given ascending, their values must be finite; equal ones come in any order.
+    """
     n = rows.size
     if n >= LEAST:
         # Distances from amid the values lose fewer bits than these; rounding keeps their order.
@@ -38,5 +40,5 @@ def descending(values: Array, rows: Index) -> tuple[Index, Array]:
         keys.sort()
         if mend_order(values, keys, n_low, MOST_MOVES * n, order, ranked):
             return order, ranked
-    order = rows[np.argsort(-values[rows], kind="stable")]
+    order = rows[np.argsort(values[rows])[::-1]]
     return order, values[order]

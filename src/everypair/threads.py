@@ -107,7 +107,9 @@ def over_rows(work: Callable[[int, int], Result], n_rows: int, operations: int) 
 
     ``operations``: a rough count of the work in all rows together.
     """
-    n_blocks = max(1, min(used_threads(), n_rows, operations // OPERATIONS_PER_THREAD))
+    most = min(n_rows, operations // OPERATIONS_PER_THREAD)
+    # To ask how many threads there are takes longer than little work.
+    n_blocks = min(used_threads(), most) if most > 1 else 1
     if n_blocks == 1:
         return [work(0, n_rows)]
     edges = [n_rows * k // n_blocks for k in range(n_blocks + 1)]

@@ -51,9 +51,10 @@ def extent(values: Array) -> tuple[float, float]:
         values.size,
         values.size,
     )
-    lows, highs = zip(*ends, strict=True)
-    # Of NumPy, which lets NaN through where Python's own may lose it.
-    return float(np.min(lows)), float(np.max(highs))
+    low, high = ends[0]
+    for others in ends[1:]:  # by NumPy, which keeps NaN where Python's own may lose it
+        low, high = np.minimum(low, others[0]), np.maximum(high, others[1])
+    return float(low), float(high)
 
 
 def usable(scores: Array) -> bool:
