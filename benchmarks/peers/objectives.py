@@ -12,7 +12,6 @@ is the highest that any solver's points gave, and the relative gap of a solution
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +30,7 @@ def judge(problem: str, task: Task, answer: Answer) -> Worth:
     """``problem``: a loss over pairs or points, such as ``"pairs hinge"``."""
     over, loss = problem.split()[:2]
     if over == "pairs":
-        return _over_pairs(loss, task, answer.coef)
+        return _over_pairs(loss, task, answer)
     return _over_points(loss, task, answer)
 
 
@@ -39,27 +38,36 @@ WIDTHS = 2.0 ** np.arange(1, -30, -2)
 SHRUNK = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-def _over_pairs(loss: str, task: Task, w: np.ndarray) -> Worth:
+def _over_pairs(loss: str, task: Task, answer: Answer) -> Worth:
     from everypair.matrix import as_matrix
     from everypair.pairs import Pairs, pair_point
-    from everypair.solvers.huber import dual_of_hinge, judge_as_hinge, rounded_hinge
+
+    X, pairs, alpha, w = as_matrix(task.X), Pairs.of(task.y), task.alpha, answer.coef
+    scores = X.dot(w)
+    point = pair_point(loss, pairs, scores)
+    value = point.value() + alpha / 2 * w @ w
+    if loss == "hinge":
+        return Worth(float(value), _bound_of_hinge(X, pairs, alpha, answer, scores))
+    gradient = X.pull_back(point.gradient()) + alpha * w
+    return Worth(float(value), float(value - gradient @ gradient / (2 * alpha)))
+
+
+def _bound_of_hinge(X, pairs, alpha: float, answer: Answer, scores: np.ndarray) -> float:
+    """The best bound of rounded hinges, at w or shrunk, by a share of the width unless the solver
+    says by how much it has stretched a rounded problem's solution. Any of them is a bound."""
+    from everypair.pairs.sorted import HuberHingePoint, SortedScores
+    from everypair.solvers.huber import dual_of_hinge
     from everypair.solvers.objective import Objective
 
-    X, pairs, alpha = as_matrix(task.X), Pairs.of(task.y), task.alpha
-    scores = X.dot(w)
-    if loss != "hinge":
-        point = pair_point(loss, pairs, scores)
-        value = point.value() + alpha / 2 * w @ w
-        gradient = X.pull_back(point.gradient()) + alpha * w
-        return Worth(float(value), float(value - gradient @ gradient / (2 * alpha)))
-    value = pair_point("hinge", pairs, scores).value() + alpha / 2 * w @ w
+    order = SortedScores(pairs, scores)
     bounds = []
     for width in WIDTHS:
-        rounded = Objective(X, partial(rounded_hinge, pairs, width), alpha, judge_as_hinge)
-        for share in SHRUNK:  # a solver may have stretched the rounded problem's solution
-            by = 1 - share * min(width, 0.5)
-            bounds.append(dual_of_hinge(rounded.at(by * w, by * scores)))
-    return Worth(float(value), float(max(bounds)))
+        factors = {1 - share * min(width, 0.5) for share in SHRUNK}
+        for by in factors if answer.stretched_by is None else {1.0, 1 / answer.stretched_by}:
+            rounded = HuberHingePoint(order.stretched(by), width)
+            problem = Objective(X, lambda scores, point=rounded: point, alpha)
+            bounds.append(dual_of_hinge(problem.at(by * answer.coef, rounded.order.scores)))
+    return float(max(bounds))
 
 
 def _loss_and_slope(loss: str, margins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ import pytest
 
 from everypair.matrix import as_matrix
 from everypair.pairs import Pairs, pair_point
-from everypair.solvers.choose import minimise
+from everypair.solvers.choose import NARROW, minimise
 from everypair.solvers.line_search import LONGEST_STEP, search_line
 from everypair.solvers.newton import CHEAP_COLUMNS, WORN, Newton, NewtonMatrix
 from everypair.solvers.objective import Objective, Progress
@@ -150,3 +150,17 @@ def test_a_kept_matrix_may_not_raise_the_gap(objective, made):
     made.clear()
     solver(far, lambda now: now is not far, Progress(1))
     assert made == [far]
+
+
+@pytest.mark.parametrize(("loss", "n_made"), [("logistic", False), ("hinge", True)])
+def test_many_products_a_step_give_way_to_a_hessian(made, loss, n_made):
+    """A narrowly rounded hinge of separable rows; the logistic loss needs few products."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((1000, NARROW + 20))
+    positive = X[:, 0] + X[:, 1] > 1
+    fit = minimise(as_matrix(X), Pairs.of(positive), loss, ALPHA)
+    assert fit.distance <= 1e-6
+    assert bool(made) == n_made
+    by_products = minimise(as_matrix(X), Pairs.of(positive), loss, ALPHA, solver="newton-cg")
+    assert by_products.n_iter >= fit.n_iter
+    assert fit.objective <= by_products.objective * (1 + 1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from ..peer import Answer, Peer, linear
@@ -11,7 +12,9 @@ from ..tasks import Task
 def fit(loss: str, task: Task, tol: float) -> Answer:
     from everypair import AUCClassifier
 
-    return linear(AUCClassifier(loss, alpha=task.alpha, tol=tol).fit(task.X, task.y), "none")
+    model = AUCClassifier(loss, alpha=task.alpha, tol=tol).fit(task.X, task.y)
+    answer = linear(model, "none")
+    return replace(answer, stretched_by=model._stretch) if loss == "hinge" else answer
 
 
 LOSSES = ("logistic", "squared_hinge", "hinge")

@@ -59,7 +59,8 @@ class AUCClassifier(LinearRanker):
     solver : {"auto", "newton", "newton-cg"}
         For ``l2``; the other penalties have one solver, proximal Newton. ``newton`` builds the
         whole p x p Hessian (dense X, or sparse by rows); ``newton-cg`` uses its products only
-        (any X). ``auto`` takes ``newton`` for dense X and CSR matrices of up to 300 columns.
+        (any X). ``auto`` takes ``newton`` for dense X and CSR matrices of up to 300 columns, and
+        for more columns once a step takes more products than a Hessian costs.
     threshold : {"balanced", "accuracy", "f1"}, {"fpr": x}, {"tpr": x}, {"cost": (fp, fn)} or float
         Where `predict` cuts the training scores; sets ``intercept_``. See
         `everypair.metrics.threshold_for`.

@@ -12,7 +12,7 @@ from everypair.matrix import DenseMatrix, Matrix
 from everypair.pairs import Pairs, pair_point
 from everypair.pairs.point import extent, usable
 from everypair.solvers.huber import best_stretch, hinge_by_continuation
-from everypair.solvers.newton import Newton
+from everypair.solvers.newton import Newton, ProductsFirst
 from everypair.solvers.newton_cg import newton_cg
 from everypair.solvers.objective import (
     CloseEnough,
@@ -72,24 +72,23 @@ class Fit:
         )  # fmt: skip
 
 
-def choose_solver(X: Matrix, loss: str, solver: str) -> str:
-    """The solver that "auto" means; a request for one that cannot run is refused."""
+def choose_solver(X: Matrix, loss: str, solver: str) -> Solver:
+    """A solver by its name, with nothing kept of earlier problems; refused where it cannot run."""
     by_rows = isinstance(X, DenseMatrix) or X.by_rows
     whole_hessian = by_rows and loss != "sigmoid"
-    if solver == "auto":
-        return "newton" if whole_hessian and X.shape[1] <= NARROW else "newton-cg"
-    if solver == "newton" and not whole_hessian:
-        why = "the sigmoid loss is not convex" if loss == "sigmoid" else "X is stored by columns"
-        raise ValueError(
-            f"solver='newton' cannot be used because {why}: use 'newton-cg' or 'auto'"
-            + ("." if loss == "sigmoid" else ", or X.tocsr().")
-        )
-    return solver
-
-
-def begun(solver: str) -> Solver:
-    """A solver by its name, with nothing kept of earlier problems."""
-    return Newton() if solver == "newton" else newton_cg
+    if solver == "auto" and whole_hessian:
+        return Newton() if X.shape[1] <= NARROW else ProductsFirst()
+    if solver == "newton":
+        if not whole_hessian:
+            why = (
+                "the sigmoid loss is not convex" if loss == "sigmoid" else "X is stored by columns"
+            )
+            raise ValueError(
+                f"solver='newton' cannot be used because {why}: use 'newton-cg' or 'auto'"
+                + ("." if loss == "sigmoid" else ", or X.tocsr().")
+            )
+        return Newton()
+    return newton_cg
 
 
 def minimise(
@@ -130,7 +129,7 @@ def _minimise(
             ).coef
         now = _descend_sigmoid(X, pairs, alpha, start, tol, progress)
     else:
-        run = begun(choose_solver(X, loss, solver))
+        run = choose_solver(X, loss, solver)
         if start is None:
             start = _solution_of_sample(X, pairs, loss, alpha, max_iter, run)
         now = _descend(X, pairs, loss, alpha, start, tol, progress, run)

@@ -19,7 +19,7 @@ from everypair.low_rank import GrowingFactor, LowRank
 from everypair.matrix import DenseMatrix, Matrix
 from everypair.pairs.listed import PairList
 from everypair.pairs.structure import Pairs
-from everypair.solvers.choose import Fit, begun, choose_solver, settled
+from everypair.solvers.choose import Fit, choose_solver, settled
 from everypair.solvers.huber import hinge_by_continuation, rounded_hinge
 from everypair.solvers.newton import Newton
 from everypair.solvers.newton_cg import newton_cg
@@ -128,7 +128,7 @@ def minimise_over_list(
     progress = Progress(max_iter, verbose)
     # The whole Hessian of a list comes column by column: of sparse X that never pays.
     solver = choose_solver(X, "hinge", "auto" if isinstance(X, DenseMatrix) else "newton-cg")
-    inner = partial(settled, begun(solver))
+    inner = partial(settled, solver)
     with np.errstate(over="ignore", invalid="ignore"):
         start = np.zeros(X.shape[1])
         now = hinge_by_continuation(X, pairs, alpha, start, tol, progress, inner)

@@ -1,4 +1,4 @@
-"""Newton's method with the whole Hessian X'HX: for X with few columns."""
+"""Newton's method with the whole Hessian X'HX: for X with few columns, or hard problems."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ WORN = 6
 
 CHEAP_COLUMNS = 3
 """A Hessian's passes over a sample, one a column, cost little beside so many over all rows."""
+
+COLUMNS_A_PRODUCT = 20
+"""A Hessian costs about a product for so many columns: BLAS makes more of a matrix."""
 
 HESSIAN_BYTES = 2**25
 """The sums behind a matrix may take this much, or as much as X."""
@@ -122,8 +125,7 @@ class Newton:
         while not stop(now) and not progress.exhausted:
             fresh = self._matrix is None
             if self._matrix is None:
-                X = now.objective.X
-                if now.loss.hessian_bytes(X.shape[1]) > max(HESSIAN_BYTES, X.nbytes):
+                if not _fits(now):
                     return newton_cg(now, stop, progress)
                 self._matrix = NewtonMatrix(now)
             after = search_line(now, self._matrix.step(now.gradient))
@@ -140,3 +142,29 @@ class Newton:
             now = after
             progress.step(now)
         return now
+
+
+class ProductsFirst:
+    """Newton-CG while its steps take fewer products than a whole Hessian costs, then `Newton`.
+
+    A hinge that is rounded narrowly curves along few pairs: conjugate gradients need hundreds of
+    products there, and a Hessian of a thousand columns is worth fifty.
+    """
+
+    def __init__(self) -> None:
+        self._newton: Newton | None = None
+
+    def __call__(self, now: Iterate, stop: Stop, progress: Progress) -> Iterate:
+        if self._newton is None:
+            patience = now.w.size / COLUMNS_A_PRODUCT if _fits(now) else np.inf
+            now = newton_cg(now, stop, progress, patience)
+            if stop(now) or progress.exhausted or patience == np.inf:
+                return now
+            self._newton = Newton()
+        return self._newton(now, stop, progress)
+
+
+def _fits(now: Iterate) -> bool:
+    """Whether the sums behind a matrix do not outgrow X."""
+    X = now.objective.X
+    return now.loss.hessian_bytes(X.shape[1]) <= max(HESSIAN_BYTES, X.nbytes)

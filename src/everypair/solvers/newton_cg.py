@@ -24,8 +24,9 @@ ENOUGH = 0.5
 MAX_CG_STEPS = 500
 
 
-def newton_cg(now: Iterate, stop: Stop, progress: Progress) -> Iterate:
-    """Trust-region steps from ``now`` until ``stop`` or no way down."""
+def newton_cg(now: Iterate, stop: Stop, progress: Progress, patience: float = np.inf) -> Iterate:
+    """Trust-region steps from ``now`` until ``stop``, no way down, or a step that took more than
+    ``patience`` products."""
     radius = np.inf
     first_norm: float | None = None
     while not stop(now) and not progress.exhausted:
@@ -37,7 +38,7 @@ def newton_cg(now: Iterate, stop: Stop, progress: Progress) -> Iterate:
         # Quadratic convergence near the end, no more work than that needs before it.
         forcing = min(FORCING, np.sqrt(residual_norm / first_norm))
         enough = np.sqrt(2 * now.objective.alpha * ENOUGH * stop.gap_wanted(now))
-        step, score_step, predicted, at_edge = _steihaug(
+        step, score_step, predicted, at_edge, n_products = _steihaug(
             now, preconditioner, radius, forcing * residual_norm, enough
         )
         after = search_line(now, step, score_step)
@@ -51,6 +52,8 @@ def newton_cg(now: Iterate, stop: Stop, progress: Progress) -> Iterate:
             radius = length / 4
         now = after
         progress.step(now)
+        if n_products > patience:
+            break
     return now
 
 
@@ -77,8 +80,8 @@ def _norm(vector: Array, weights: Array) -> float:
 
 def _steihaug(
     now: Iterate, preconditioner: Array, radius: float, tolerance: float, enough: float
-) -> tuple[Array, Array, float, bool]:
-    """``(step, X @ step, predicted decrease, at the edge)`` of the quadratic model.
+) -> tuple[Array, Array, float, bool, int]:
+    """``(step, X @ step, predicted decrease, at the edge, products)`` of the quadratic model.
 
     The residual is the gradient that the model promises: it ends below ``tolerance`` in the
     preconditioner's norm, or below ``enough`` in the plain one, which makes the gap.
@@ -90,8 +93,9 @@ def _steihaug(
     conditioned = residual / preconditioner
     direction = conditioned.copy()
     reduction = float(residual @ conditioned)
-    decrease, outside = 0.0, False
-    for _ in range(MAX_CG_STEPS):
+    decrease, outside, n_products = 0.0, False, 0
+    while n_products < MAX_CG_STEPS:
+        n_products += 1
         along = rough.dot(direction)
         curved = rough.pull_back(now.loss.product(along)) + alpha * direction
         curvature = float(direction @ curved)
@@ -114,7 +118,7 @@ def _steihaug(
         direction = conditioned + (reduction / before) * direction
     if rough is not X:
         score_step = X.dot(step)
-    return step, score_step, decrease, outside
+    return step, score_step, decrease, outside, n_products
 
 
 def _distance_to_edge(step: Array, direction: Array, weights: Array, radius: float) -> float:
