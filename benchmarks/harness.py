@@ -50,9 +50,10 @@ def cpu_count() -> int:
 class Page:
     """Sections are printed as they come and written to the docs together."""
 
-    def __init__(self, name: str, title: str, intro: str):
+    def __init__(self, name: str, title: str, intro: str, measured_with: str | None = None):
+        """``measured_with``: where that was not here and now."""
         self.path = DOCS / f"{name}.md"
-        self.parts = [f"# {title}", intro, f"Measured with {environment()}"]
+        self.parts = [f"# {title}", intro, f"Measured with {measured_with or environment()}"]
 
     def add(self, heading: str, text: str) -> None:
         print(f"\n## {heading}\n\n{text}", flush=True)

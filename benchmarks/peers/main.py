@@ -35,12 +35,13 @@ def main(arguments: list[str] | None = None) -> None:
     else:
         results = Results(options.to / "peers.json", options.clock)
         if options.again:
-            results.cells = {}
+            results.cells, results.measured_with = {}, []
         cells = plan.cells()
         if options.only:
             cells = [cell for cell in cells if any(part in cell.key for part in options.only)]
         run_all(cells, results, options.limit)
-    whole = Page("peers", "Side by side with everyone", page.intro(results))
+    measured_with = " And: ".join(results.measured_with)
+    whole = Page("peers", "Side by side with everyone", page.intro(results), measured_with)
     whole.path = options.to / "peers.md"
     page.write(results, whole)
     if not options.fast:

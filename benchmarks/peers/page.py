@@ -47,19 +47,22 @@ def intro(results: Results) -> str:
 
 
 def write(results: Results, page: Page) -> None:
-    page.add("Targets", targets(results))
-    page.add("Over every pair: peers that solve the same problem", _table(results, _same_problem))
-    page.add(
-        "Logistic over pairs beside logistic over points", _table(results, _points("logistic"))
-    )
     hinges = _table(results, lambda p: _points("squared_hinge")(p) or _points("hinge")(p))
-    page.add("Hinges over pairs beside hinges over points", hinges)
-    page.add("Other objectives", _table(results, lambda p: p.problem == "other", other=True))
-    page.add("L1 path of 100 alphas", path_table(results))
-    page.add("AUC-RLS beside its BLAS limit", rls_table(results))
-    page.add("Kernel ROC-SVM beside SVC, 5,000 rows", kernel_table(results))
-    page.add("Growth", growth(results))
-    page.add("What each solves, and its warm-up", solvers_table(results))
+    sections = {
+        "Targets": targets(results),
+        "Over every pair: peers that solve the same problem": _table(results, _same_problem),
+        "Logistic over pairs beside logistic over points": _table(results, _points("logistic")),
+        "Hinges over pairs beside hinges over points": hinges,
+        "Other objectives": _table(results, lambda p: p.problem == "other", other=True),
+        "L1 path of 100 alphas": path_table(results),
+        "AUC-RLS beside its BLAS limit": rls_table(results),
+        "Kernel ROC-SVM beside SVC, 5,000 rows": kernel_table(results),
+        "Growth": growth(results),
+        "What each solves, and its warm-up": solvers_table(results),
+    }
+    for heading, text in sections.items():
+        if text:
+            page.add(heading, text)
 
 
 def _same_problem(peer: Peer) -> bool:
@@ -126,7 +129,7 @@ def _table(results: Results, wanted, other: bool = False) -> str:
                          f"{results.auc(task, ours):.4f}"])  # fmt: skip
             theirs = [p for p in peers if ours_beside(p) == ours and p.name != ours]
             rows += [["", *_row(results, task, peer, cells[peer.name], other)] for peer in theirs]
-    return markdown_table(header, rows) if rows else "No peer of this kind is installed."
+    return markdown_table(header, rows) if rows else ""
 
 
 def _tasks(results: Results) -> list[str]:
@@ -272,10 +275,8 @@ def path_table(results: Results) -> str:
             entry = found[key]
             rows.append([label, key, f"{entry['seconds'] / ours:.2f}", f"{entry['gap']:.0e}",
                          str(entry["nonzeros"])])  # fmt: skip
-    if not rows:
-        return "celer and skglm are not installed."
     header = ["data", "path", "times everypair", "largest gap", "non-zeros at the end"]
-    return markdown_table(header, rows)
+    return markdown_table(header, rows) if rows else ""
 
 
 def rls_table(results: Results) -> str:
@@ -284,7 +285,7 @@ def rls_table(results: Results) -> str:
         for found in _entries(results, "rls").values()
         for what, value in found.items()
     ]
-    return markdown_table(["fit / linear algebra", "ratio"], rows)
+    return markdown_table(["fit / linear algebra", "ratio"], rows) if rows else ""
 
 
 def kernel_table(results: Results) -> str:
@@ -293,7 +294,8 @@ def kernel_table(results: Results) -> str:
          f"{f['SVC AUC']:.4f}"]
         for key, f in _entries(results, "kernel").items()
     ]  # fmt: skip
-    return markdown_table(["data", "ROCSVM / SVC, time", "ROCSVM AUC", "SVC AUC"], rows)
+    header = ["data", "ROCSVM / SVC, time", "ROCSVM AUC", "SVC AUC"]
+    return markdown_table(header, rows) if rows else ""
 
 
 # --- growth -------------------------------------------------------------------------------
@@ -316,12 +318,16 @@ def growth(results: Results) -> str:
             )
             shown = [_grown(results, task, peer, s) for task, s in zip(tasks, seconds, strict=True)]
             rows.append([peer, *shown, slope])
+        if not rows:
+            continue
         fixed = tasks[0].split()[1].split("x")[1 - axis]
         other = f"{fixed} columns" if axis == 0 else f"{int(fixed):,} rows"
         header = ["solver", *(f"{n:,} {what}" for n in sizes), "exponent"]
         parts.append(
             f"Seconds to gap {CLOSE:.0e}, {other}, dense.\n\n{markdown_table(header, rows)}"
         )
+    if not parts:
+        return ""
     parts.append("![Objective gap against time](figures/peers-gap.svg)")
     parts.append("![Time against rows and columns](figures/peers-growth.svg)")
     return "\n\n".join(parts)

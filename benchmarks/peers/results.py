@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+from harness import environment
 
 from .cell import CERTAIN, relative_gap
 from .solvers import every_peer
@@ -14,23 +15,30 @@ from .solvers import every_peer
 class Results:
     """``cells[key]``: rungs (tolerance, seconds, objective, bound, AUC), warm-up, peak, status.
 
-    ``clock``: "wall", or "cpu" where neighbours make wall clocks useless.
+    ``clock``: "wall", or "cpu" where neighbours make wall clocks useless. ``measured_with``: the
+    versions and machines that cells were measured with.
     """
 
     def __init__(self, path: Path | None, clock: str = "wall"):
         self.path, self.clock = path, clock
         self.cells: dict[str, dict] = {}
         self.limit: float | None = None
+        self.measured_with: list[str] = []
         if path is not None and path.exists():
             held = json.loads(path.read_text())
             self.cells, self.limit = held["cells"], held["limit"]
+            self.measured_with = held["measured_with"]
 
     def add(self, key: str, found: dict) -> None:
         self.cells[key] = found
+        if environment() not in self.measured_with:
+            self.measured_with.append(environment())
         if self.path is not None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             partial = self.path.with_suffix(".part")
-            held = {"limit": self.limit, "cells": self.cells}
+            held = {
+                "limit": self.limit, "measured_with": self.measured_with, "cells": self.cells,
+            }  # fmt: skip
             partial.write_text(json.dumps(held, indent=1) + "\n")
             partial.replace(self.path)
 

@@ -37,7 +37,9 @@ PEERS = tuple(
         name=f"LogisticRegression {solver}",
         needs="sklearn",
         problem=f"points logistic {intercept_of(solver)}",
-        solves="C sum of log losses + w·w/2; C = 1/(alpha n)",
+        solves="C sum of log losses + w·w/2"
+        + (" + b²/2" if solver == "liblinear" else "")
+        + "; C = 1/(alpha n)",
         fit=partial(fit, solver),
         refuses=partial(refuses, solver),
     )

@@ -103,6 +103,7 @@ def cells(fast: bool) -> list[Params]:
         for part, step in added.EVERY.items()
         for t in topics[::step]
     ]
+    out += [{"data": "reuters", "label": t, "part": "widened"} for t in topics]
     return out + [
         {"data": "reuters", "label": t, "part": "split", "seed": seed}
         for seed in range(5)
@@ -157,7 +158,7 @@ def work(params: Params) -> Found:
             return _centring(label)
         parts = {
             "at most": added.at_most, "constant": added.constant, "words": added.words,
-            "split": added.split,
+            "split": added.split, "widened": added.widened,
         }  # fmt: skip
         return parts[params["part"]](params)
     X, rows, X_test, rows_test = _rows(name, params["draw"])
@@ -258,6 +259,8 @@ def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
         added.write_constant(page, by_constant, judged)
     if by_words := [found for p, found in done if p.get("part") == "words"]:
         added.write_words(page, by_words)
+    if by_grid := [(p, found) for p, found in done if p.get("part") == "widened"]:
+        added.write_widened(page, by_grid, judged)
     if by_split := [(p, found) for p, found in done if p.get("part") == "split"]:
         added.write_split(page, by_split)
 
