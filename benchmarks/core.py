@@ -27,6 +27,7 @@ from sklearn.svm import LinearSVC
 
 from everypair import AUCClassifier
 from everypair.matrix import as_matrix
+from everypair.order import descending
 from everypair.pairs import Pairs, pair_point
 from everypair.threads import thread_limit
 
@@ -125,6 +126,12 @@ def sums(page, scale):
         for loss in ("logistic", "sigmoid", "square", "exponential", "squared_hinge", "hinge"):
             seconds = best_time(partial(value_and_gradient, loss, pairs, scores), 15)
             rows.append([loss, f"{1000 * seconds:.1f}", f"{seconds / product:.2f}"])
+        for what, order in (
+            ("order of both classes, in the hinges", lambda rows: descending(scores, rows)),
+            ("the same by `numpy.argsort`", lambda rows: rows[np.argsort(scores[rows])[::-1]]),
+        ):
+            seconds = best_time(lambda order=order: [order(rows) for rows in pairs.classes], 15)
+            rows.append([what, f"{1000 * seconds:.1f}", f"{seconds / product:.2f}"])
     rows.append(["`X @ w`, 50 columns", f"{1000 * product:.1f}", "1.00"])
     n_pairs = int(y.sum()) * int((~y).sum())
     page.add(

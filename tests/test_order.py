@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import everypair.order
 from everypair.order import LEAST, descending
 
 rng = np.random.default_rng(0)
@@ -18,7 +19,7 @@ NUMBERS = {
     "huge": rng.normal(size=N) * 1e299,
     "subnormal": rng.normal(size=N) * 5e-320,
     # Their leading bits say little, so that neighbours are put right, or all sorted anew.
-    "two far clusters": np.where(rng.random(N) < 0.5, 1e8, 0.0) + rng.normal(size=N),
+    "two far clusters": np.where(rng.random(N) < 0.5, 1e12, 0.0) + rng.normal(size=N),
     "a few bits apart": 1
     + rng.integers(0, 3000, N) * 2.0**-52
     + np.where(np.arange(N) < 9, 1e3, 0),
@@ -36,3 +37,22 @@ def test_rows_come_by_their_values(name, share):
     np.testing.assert_array_equal(np.sort(order), rows)
     np.testing.assert_array_equal(ranked, values[order])
     np.testing.assert_array_equal(ranked, np.sort(values[rows])[::-1])
+
+
+@pytest.mark.parametrize(
+    ("name", "by_keys"), [("normal", True), ("ties", True), ("two far clusters", False)]
+)
+def test_most_numbers_are_sorted_by_their_leading_bits(name, by_keys, monkeypatch):
+    mended = []
+    mend = everypair.order.mend_order
+    monkeypatch.setattr(
+        everypair.order, "mend_order", lambda *given: mended.append(mend(*given)) or mended[-1]
+    )
+    descending(NUMBERS[name], np.arange(N))
+    assert mended == [by_keys]
+
+
+def test_too_many_rows_leave_no_bits_for_the_scores(monkeypatch):
+    monkeypatch.setattr(everypair.order, "MOST_BITS", 10)
+    monkeypatch.setattr(everypair.order, "order_keys", lambda *given: pytest.fail("packed"))
+    descending(NUMBERS["normal"], np.arange(N))

@@ -12,6 +12,7 @@ is the highest that any solver's points gave, and the relative gap of a solution
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -56,7 +57,7 @@ def _bound_of_hinge(X, pairs, alpha: float, answer: Answer, scores: np.ndarray) 
     """The best bound of rounded hinges, at w or shrunk, by a share of the width unless the solver
     says by how much it has stretched a rounded problem's solution. Any of them is a bound."""
     from everypair.pairs.sorted import HuberHingePoint, SortedScores
-    from everypair.solvers.huber import dual_of_hinge
+    from everypair.solvers.huber import dual_of_hinge, rounded_hinge
     from everypair.solvers.objective import Objective
 
     order = SortedScores(pairs, scores)
@@ -65,8 +66,9 @@ def _bound_of_hinge(X, pairs, alpha: float, answer: Answer, scores: np.ndarray) 
         factors = {1 - share * min(width, 0.5) for share in SHRUNK}
         for by in factors if answer.stretched_by is None else {1.0, 1 / answer.stretched_by}:
             rounded = HuberHingePoint(order.stretched(by), width)
-            problem = Objective(X, lambda scores, point=rounded: point, alpha)
-            bounds.append(dual_of_hinge(problem.at(by * answer.coef, rounded.order.scores)))
+            problem = Objective(X, partial(rounded_hinge, pairs, width), alpha)
+            at = problem.at(by * answer.coef, rounded.order.scores, rounded)
+            bounds.append(dual_of_hinge(at))
     return float(max(bounds))
 
 

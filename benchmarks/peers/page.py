@@ -352,7 +352,8 @@ def solvers_table(results: Results) -> str:
     for peer in every_peer().values():
         warm = [c["warm_up"] for key, c in results.cells.items()
                 if key.endswith(f"| {peer.name}") and "warm_up" in c]  # fmt: skip
-        shown = f"{np.median(warm):.2f}" if warm else f"skipped: {peer.missing or 'not run'}"
+        why_not = f"skipped: {peer.missing}" if peer.missing else "not run"
+        shown = f"{np.median(warm):.2f}" if warm else why_not
         rows.append([peer.name, peer.problem, peer.solves, shown])
     header = ["solver", "judged on", "it minimises", "warm-up, s (median)"]
     return markdown_table(header, rows)

@@ -18,11 +18,15 @@ Index = NDArray[np.intp]
 LEAST = 10_000
 """Fewer are sorted directly."""
 
+MOST_BITS = 28
+"""Of a row's number. More would leave the scores too few, and most neighbours to be put right."""
+
 MOST_MOVES = 1
-"""Putting right may move each number so often on average; beyond that it is no gain."""
+"""Putting right may move each number so often on average; beyond that all are sorted directly,
+which takes about half as long again as that alone."""
 
 SEEN = 1000
-"""Values whose median is the centre of all."""
+"""Values amid which the centre of all is looked for."""
 
 
 def descending(values: Array, rows: Index) -> tuple[Index, Array]:
@@ -31,12 +35,11 @@ def descending(values: Array, rows: Index) -> tuple[Index, Array]:
     The rows are given ascending, their values must be finite; equal ones come in any order.
     """
     n = rows.size
-    if n >= LEAST:
+    if n >= LEAST and (n_low := int(rows[-1]).bit_length()) <= MOST_BITS:
         # Distances from amid the values lose fewer bits than these; rounding keeps their order.
-        centre = float(np.median(values[rows[:: n // SEEN]]))
-        n_low = int(rows[-1]).bit_length()
+        seen = np.sort(values[rows[:: n // SEEN]])
         keys, order, ranked = np.empty(n, np.uint64), np.empty(n, np.intp), np.empty(n)
-        order_keys(values, rows, centre, n_low, keys)
+        order_keys(values, rows, seen[seen.size // 2], n_low, keys)
         keys.sort()
         if mend_order(values, keys, n_low, MOST_MOVES * n, order, ranked):
             return order, ranked

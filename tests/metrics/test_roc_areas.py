@@ -132,6 +132,7 @@ def test_importing_metrics_loads_neither_numba_nor_matplotlib():
         "m.auc_confidence_interval, m.compare_auc, m.roc_band, m.threshold_for, m.get_scorer\n"
         "import everypair.plots\n"
         "everypair.plots.ROCDisplay\n"
+        "m.threshold_for([0, 1, 1], [1, 2, 3], 'f1')\n"
         "print(sorted({'numba', 'matplotlib'} & sys.modules.keys()))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -147,3 +148,20 @@ def test_the_scale_of_a_classs_weights_does_not_matter(weights):
     assert auc_score(y, s, weight, 0.5) == pytest.approx(auc_score(y, s, plain, 0.5))
     assert swapped_pairs(y, np.arange(4), weight) == 0.0
     assert not np.isnan(swapped_pairs(y, s, weight))
+
+
+@pytest.mark.parametrize("spread", [1, 30, 10**9])
+def test_the_curve_of_many_rows_is_that_of_few(spread, monkeypatch):
+    from everypair.metrics import curve
+    from everypair.metrics._rows import Rows
+
+    rng = np.random.default_rng(spread)
+    y = rng.random(500) < 0.3
+    s = rng.integers(-spread, spread, 500).astype(float)
+    of_few = curve.Curve.of(Rows.of(y), s)
+    monkeypatch.setattr(curve, "MANY", 1)
+    of_many = curve.Curve.of(Rows.of(y), s)
+    for name in ("levels", "tp", "fp"):
+        np.testing.assert_array_equal(getattr(of_many, name), getattr(of_few, name))
+    cuts = of_few.cuts(np.float32)
+    assert [of_many.cut(k, np.float32) for k in range(cuts.size)] == cuts.tolist()

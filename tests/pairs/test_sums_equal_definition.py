@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from strategies import ranked_data
 
+from everypair import order
 from everypair.matrix import DenseMatrix, as_matrix
 from everypair.pairs import LOSSES, Pairs, auc, pair_point
 from everypair.pairs import brute as definition
@@ -19,6 +20,14 @@ from everypair.pairs.sorted import HuberHingePoint, SortedScores
 from everypair.threads import thread_limit
 
 CASES = [*LOSSES, "huber_hinge 1", "huber_hinge 1e-3"]
+
+
+@pytest.fixture(autouse=True, params=[False, True], ids=["", "sorted by keys"])
+def however_sorted(request, monkeypatch):
+    """Small classes are sorted directly unless told otherwise."""
+    if request.param:
+        monkeypatch.setattr(order, "LEAST", 1)
+        monkeypatch.setattr(order, "SEEN", 1)
 
 
 def both(case, pairs, scores):

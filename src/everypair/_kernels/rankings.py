@@ -49,9 +49,11 @@ def merge_levels(positives, negatives, levels, tp, fp):
     n_levels = 0
     while i > 0 or j > 0:
         if i > 0 and (j == 0 or positives[i - 1] >= negatives[j - 1]):
-            level = positives[i - 1]
+            i -= 1
+            level = positives[i]
         else:
-            level = negatives[j - 1]
+            j -= 1
+            level = negatives[j]
         while i > 0 and positives[i - 1] == level:
             i -= 1
         while j > 0 and negatives[j - 1] == level:

@@ -11,6 +11,9 @@ from numpy.typing import ArrayLike
 
 from everypair.metrics._rows import Array, Rows
 
+MANY = 20_000
+"""Rows from which on compiled code is worth its loading."""
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -28,20 +31,24 @@ class Curve:
 
     @classmethod
     def of(cls, rows: Rows, scores: Array) -> Curve:
-        if rows.weight is None:
-            return cls._of_counts(rows, scores)
+        if rows.weight is None and scores.size >= MANY:
+            return cls._of_many(rows, scores)
         order = np.argsort(scores)[::-1]
         ranked = scores[order]
         ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
-        positive, weight = rows.positive[order], rows.weight[order]
-        of_positives, of_negatives = np.where(positive, weight, 0), np.where(positive, 0, weight)
+        of_positives = rows.positive[order].astype(np.float64)
+        of_negatives = 1 - of_positives
+        if rows.weight is not None:
+            weight = rows.weight[order]
+            of_positives *= weight
+            of_negatives *= weight
         tp = np.concatenate([[0.0], np.cumsum(of_positives)[ends]])
         fp = np.concatenate([[0.0], np.cumsum(of_negatives)[ends]])
         return cls(ranked[ends], tp, fp, rows.skew)
 
     @classmethod
-    def _of_counts(cls, rows: Rows, scores: Array) -> Curve:
-        """Without weights the scores of each class are sorted, which takes less than an order."""
+    def _of_many(cls, rows: Rows, scores: Array) -> Curve:
+        """Without weights, from the sorted scores of each class, which take less than an order."""
         from everypair._kernels import merge_levels
 
         levels, tp, fp = (np.empty(scores.size + more) for more in (0, 1, 1))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.matrix import Matrix, SparseMatrix
-from everypair.threads import over_rows
+from everypair.threads import over_rows, used_threads
 
 Array = NDArray[np.float64]
 
@@ -104,6 +104,11 @@ def weighted_gram(X: Matrix, weights: Array) -> Array:
         lambda rows, block, gram: add_weighted_gram(gram, block, weights[rows]),
     )
     return gram
+
+
+def gram_bytes(n_columns: int) -> int:
+    """Of such a matrix, of another beside it, and of each thread's part."""
+    return 8 * n_columns**2 * (2 + used_threads())
 
 
 class TakesColumns(Protocol):

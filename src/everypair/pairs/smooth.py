@@ -24,7 +24,14 @@ from everypair._kernels import (
 )
 from everypair.matrix import DenseMatrix, Matrix, SparseMatrix
 from everypair.pairs.boxes import PER_UNIT, TERMS, BoxKernel
-from everypair.pairs.point import EXACT, add_weighted_gram, extent, fenchel_dual, weighted_gram
+from everypair.pairs.point import (
+    EXACT,
+    add_weighted_gram,
+    extent,
+    fenchel_dual,
+    gram_bytes,
+    weighted_gram,
+)
 from everypair.pairs.structure import Pairs
 from everypair.threads import over_rows, used_threads
 
@@ -206,8 +213,9 @@ class SmoothPoint:
         return gram - cross - cross.T
 
     def hessian_bytes(self, n_columns: int) -> int:
-        """The moments of rows, of each thread: they grow with the range of the scores."""
-        return 8 * 2 * self.boxes.ids.size * ROUGH_COEFFICIENTS * n_columns * used_threads()
+        """With the moments of rows, of each thread, which grow with the range of the scores."""
+        moments = 8 * 2 * self.boxes.ids.size * ROUGH_COEFFICIENTS * n_columns * used_threads()
+        return moments + gram_bytes(n_columns)
 
     def _dense_moments(self, X: DenseMatrix, shape: tuple[int, ...], rough: bool) -> list[Array]:
         """``X' diag(d) X`` and the rows' moments in one pass over X."""

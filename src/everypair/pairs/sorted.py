@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ from everypair.order import descending
 from everypair.pairs.point import (
     EXACT,
     fenchel_dual,
+    gram_bytes,
     refuse_unusable,
     weighted_gram,
 )
@@ -41,6 +42,7 @@ from everypair.threads import one_blas_thread, over_rows
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+Result = TypeVar("Result")
 
 POSITIVE_SHORTFALL = np.nextafter(0.0, 1.0)
 """The least u that counts as u > 0."""
@@ -59,7 +61,8 @@ class RankedClass(NamedTuple):
         """With the scores negated, so in the opposite order."""
         weights = self.weights if self.even else np.ascontiguousarray(self.weights[::-1])
         scores = np.negative(self.scores[::-1], order="C")
-        return self._replace(rows=self.rows[::-1], scores=scores, weights=weights)
+        rows = np.ascontiguousarray(self.rows[::-1])
+        return RankedClass(rows, scores, weights, self.even)
 
     def stretched(self, by: float) -> RankedClass:
         return self._replace(scores=by * self.scores)
@@ -101,9 +104,7 @@ class SortedScores:
 
     def __init__(self, pairs: Pairs, scores: Array):
         self.pairs, self.scores = pairs, scores
-        ranked: dict[int, RankedClass] = {}
-        self.over_classes(lambda number: ranked.update({number: self._rank(number)}))
-        self.positives, self.negatives = ranked[0], ranked[1]
+        self.positives, self.negatives = self.over_classes(self._rank)
 
     def _rank(self, number: int) -> RankedClass:
         rows, scores = descending(self.scores, self.pairs.classes[number])
@@ -111,18 +112,19 @@ class SortedScores:
         weights = np.full(rows.size, weight[rows[0]]) if even else weight[rows]
         return RankedClass(rows, scores, weights, even)
 
-    def over_classes(self, work: Callable[[int], None]) -> None:
-        """``work(0)`` for the positives and ``work(1)``, on two threads where that pays.
+    def over_classes(self, work: Callable[[int], Result]) -> list[Result]:
+        """``[work(0), work(1)]``, of the positives first, on two threads where that pays.
 
         The larger class stays on this thread, whose memory is warm.
         """
         numbers = (0, 1) if self.pairs.positives.size >= self.pairs.negatives.size else (1, 0)
-
-        def part(start: int, stop: int) -> None:
-            for number in numbers[start:stop]:
-                work(number)
-
-        over_rows(part, 2, OPERATIONS_A_ROW * self.pairs.n_rows)
+        blocks = over_rows(
+            lambda start, stop: [work(number) for number in numbers[start:stop]],
+            2,
+            OPERATIONS_A_ROW * self.pairs.n_rows,
+        )
+        results = [result for block in blocks for result in block]
+        return results if numbers == (0, 1) else results[::-1]
 
     def stretched(self, by: float) -> SortedScores:
         """At ``by`` times the scores, which have the same order."""
@@ -231,10 +233,14 @@ class _SortedPoint:
             cross = self._sparse_cross(X, number)
         else:
             cross = self._dense_cross(X, number)
-        return weighted_gram(X, self._curvature) - self._height * (cross + cross.T)
+        out = weighted_gram(X, self._curvature)
+        cross *= self._height
+        out -= cross
+        out -= cross.T
+        return out
 
     def hessian_bytes(self, n_columns: int) -> int:
-        return 16 * n_columns**2
+        return gram_bytes(n_columns)
 
     def _dense_cross(self, X: DenseMatrix, number: int) -> Array:
         (targets, sources), _ = self.order.side(number)

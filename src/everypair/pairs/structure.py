@@ -80,6 +80,7 @@ class Pairs:
 
     @property
     def classes(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Numbers of the positive rows and of the negative ones."""
         return self.positives, self.negatives
 
     @cached_property

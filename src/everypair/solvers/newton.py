@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from everypair.matrix import SparseMatrix
 from everypair.pairs.point import EXACT
 from everypair.pairs.smooth import ROUGH_ACCURACY
 from everypair.solvers.line_search import search_line
-from everypair.solvers.newton_cg import newton_cg
+from everypair.solvers.newton_cg import Patience, newton_cg
 from everypair.solvers.objective import Iterate, Progress, Stop, too_large
 
 Array = NDArray[np.float64]
@@ -23,8 +24,11 @@ WORN = 6
 CHEAP_COLUMNS = 3
 """A Hessian's passes over a sample, one a column, cost little beside so many over all rows."""
 
-COLUMNS_A_PRODUCT = 20
-"""A Hessian costs about a product for so many columns: BLAS makes more of a matrix."""
+DENSE_COLUMNS, SPARSE_COLUMNS = 15, 8
+"""A whole Hessian costs about a product for so many columns."""
+
+HESSIANS = 8
+"""Newton's method is taken to need so many, where products have not been enough."""
 
 HESSIAN_BYTES = 2**25
 """The sums behind a matrix may take this much, or as much as X."""
@@ -145,23 +149,33 @@ class Newton:
 
 
 class ProductsFirst:
-    """Newton-CG while its steps take fewer products than a whole Hessian costs, then `Newton`.
+    """Newton-CG while a problem takes fewer products than a few whole Hessians cost, then `Newton`.
 
-    A hinge that is rounded narrowly curves along few pairs: conjugate gradients need hundreds of
-    products there, and a Hessian of a thousand columns is worth fifty.
+    A hinge that is rounded narrowly curves along few pairs: conjugate gradients may need hundreds
+    of products there, step after step.
     """
 
     def __init__(self) -> None:
         self._newton: Newton | None = None
 
+    def renew(self, now: Iterate, n_rows: int) -> None:
+        if self._newton is not None:
+            self._newton.renew(now, n_rows)
+
     def __call__(self, now: Iterate, stop: Stop, progress: Progress) -> Iterate:
         if self._newton is None:
-            patience = now.w.size / COLUMNS_A_PRODUCT if _fits(now) else np.inf
+            patience = Patience(HESSIANS * _products_a_hessian(now)) if _fits(now) else None
             now = newton_cg(now, stop, progress, patience)
-            if stop(now) or progress.exhausted or patience == np.inf:
+            if patience is None or not patience.is_over or stop(now) or progress.exhausted:
                 return now
             self._newton = Newton()
         return self._newton(now, stop, progress)
+
+
+def _products_a_hessian(now: Iterate) -> float:
+    """About as many cost as much: BLAS makes more of a dense matrix."""
+    X = now.objective.X
+    return X.shape[1] / (SPARSE_COLUMNS if isinstance(X, SparseMatrix) else DENSE_COLUMNS)
 
 
 def _fits(now: Iterate) -> bool:

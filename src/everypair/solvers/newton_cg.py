@@ -9,6 +9,8 @@ trial costs one pair sum.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,9 +26,21 @@ ENOUGH = 0.5
 MAX_CG_STEPS = 500
 
 
-def newton_cg(now: Iterate, stop: Stop, progress: Progress, patience: float = np.inf) -> Iterate:
-    """Trust-region steps from ``now`` until ``stop``, no way down, or a step that took more than
-    ``patience`` products."""
+@dataclass
+class Patience:
+    """Products left before another way may be cheaper."""
+
+    products: float
+
+    @property
+    def is_over(self) -> bool:
+        return self.products < 0
+
+
+def newton_cg(
+    now: Iterate, stop: Stop, progress: Progress, patience: Patience | None = None
+) -> Iterate:
+    """Trust-region steps from ``now`` until ``stop``, no way down, or the end of patience."""
     radius = np.inf
     first_norm: float | None = None
     while not stop(now) and not progress.exhausted:
@@ -52,8 +66,10 @@ def newton_cg(now: Iterate, stop: Stop, progress: Progress, patience: float = np
             radius = length / 4
         now = after
         progress.step(now)
-        if n_products > patience:
-            break
+        if patience is not None:
+            patience.products -= n_products
+            if patience.is_over:
+                break
     return now
 
 

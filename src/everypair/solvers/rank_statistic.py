@@ -160,7 +160,8 @@ class _EveryMargin:
 
     def __init__(self, pairs: Pairs, scores: Array):
         classes = [rows[pairs.weight[rows] > 0] for rows in (pairs.positives, pairs.negatives)]
-        ranked = [descending(scores - scores.mean(), rows) for rows in classes]
+        scores = scores - scores.mean()
+        ranked = [descending(scores, rows) for rows in classes]
         side = Side(
             *(RankedClass(rows, own, pairs.weight[rows], even=False) for rows, own in ranked)
         )
