@@ -178,3 +178,32 @@ def test_the_worst_labelling_of_at_most_k_is_that_of_every_table():
             if top.sum() <= k
         )
         np.testing.assert_allclose(found.loss + found.change @ scores, best, atol=1e-9)
+
+
+def test_all_columns_but_words_are_standardised():
+    from scipy import sparse
+
+    from everypair.papers import overall
+
+    rng = np.random.default_rng(4)
+    X = rng.normal(3, [1.0, 10.0], size=(50, 2))
+    A, B = overall._scaled(X, np.arange(30), np.arange(30, 50))
+    np.testing.assert_allclose([A.mean(axis=0), A.std(axis=0)], [[0, 0], [1, 1]], atol=1e-12)
+    np.testing.assert_allclose(B[0] - B[1], (X[30] - X[31]) / X[:30].std(axis=0))
+
+    words = sparse.random(40, overall.MOST_WORDS + 20, 0.2, format="csr", random_state=0)
+    A, B = overall._scaled(words, np.arange(30), np.arange(30, 40))
+    assert sparse.issparse(A) and A.shape[1] == B.shape[1] == overall.MOST_WORDS
+    assert np.mean(np.var(A.toarray(), axis=0)) == pytest.approx(1)
+    left_out = np.sort(words[:30].getnnz(axis=0))[:20]
+    assert A.getnnz(axis=0).min() >= left_out.max()
+
+
+def test_fewer_rows_have_the_shares_of_all():
+    from everypair.papers.overall import _fewer
+
+    y = np.arange(1000) < 40
+    rows = _fewer(y, np.arange(1000), 300, np.random.default_rng(0))
+    assert np.unique(rows).size == rows.size == 300
+    assert y[rows].sum() == 12
+    assert y[_fewer(y, np.arange(1000), 50, np.random.default_rng(0))].sum() == 4
