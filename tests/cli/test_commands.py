@@ -396,3 +396,10 @@ def test_equal_names_are_explained_apart(run, tmp_path):
     said = json.loads(run("explain", model, "--json").out)
     assert set(said["weights"]) == {"'job=a'", "'job'='a'", "job=b"}
     assert len(said["weights"]) == said["n_features"]
+
+
+def test_an_unknown_table_of_the_papers_lists_the_known_ones(run):
+    result = run("reproduce", "iris")
+    assert result.code != 0
+    assert "no table 'iris': use one of auc-rls" in result.err
+    assert "or all" in result.err

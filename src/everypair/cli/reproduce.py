@@ -34,6 +34,8 @@ def reproduce(
     from everypair.papers.reproduce import TABLES
     from everypair.papers.reproduce import reproduce as run
 
+    if table not in {*TABLES, "all"}:
+        raise ValueError(f"There is no table {table!r}: use one of {', '.join(TABLES)}, or all.")
     pages = []
     for name in TABLES if table == "all" else [table]:
         page = run(name, fast, results, render_only=render_only, quiet=show.silent)
