@@ -193,7 +193,8 @@ def test_all_columns_but_words_are_standardised():
 
     words = sparse.random(40, overall.MOST_WORDS + 20, 0.2, format="csr", random_state=0)
     A, B = overall._scaled(words, np.arange(30), np.arange(30, 40))
-    assert sparse.issparse(A) and A.shape[1] == B.shape[1] == overall.MOST_WORDS
+    assert sparse.issparse(A)
+    assert A.shape[1] == B.shape[1] == overall.MOST_WORDS
     assert np.mean(np.var(A.toarray(), axis=0)) == pytest.approx(1)
     left_out = np.sort(words[:30].getnnz(axis=0))[:20]
     assert A.getnnz(axis=0).min() >= left_out.max()
