@@ -1,7 +1,8 @@
 """Peers that are programs: data in their text format, their peak of memory, the time of reading.
 
 A program reads its file before it works. How long that takes is measured by a run that may stop at
-once, and is taken off; so what is left is a little less than the peer's work, never more.
+once, and is taken off; what is left is about the peer's work, and `POLL` seconds at least: shorter
+work is not measured.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ import numpy as np
 from harness import Page, growth_exponent, markdown_table
 
 from . import plan, races
+from .command_line import POLL
 from .peer import Peer
 from .results import Results
 from .solvers import every_peer
@@ -19,30 +20,37 @@ LARGE = 20_000
 LOOSE, CLOSE = 1e-3, 1e-6
 
 INTRO = """\
-Made by `python -m benchmarks.peers` from `peers.json`, which it fills. Each solver runs in a
-process of its own on the same data, loose tolerances first; the loosest that reaches a relative gap
-counts. Every solution is judged here, by the exact objective it claims to minimise
-(`benchmarks/peers/objectives.py`), and its gap is measured from the best lower bound that any
-solver's solutions gave (from the best solution for the pointwise hinge, which gives no bound). A
-first fit on 1000 rows loads and compiles, untimed; the programs' time for reading their files is
-taken off. A short fit is repeated, five times at most, and the best time counts; the time limit is
-for fits, not for judging them. All solvers may use every core. `alpha = 1e-3` throughout; up to a
-quarter of the rows of public data is kept for the test AUC. Ratios are times of everypair on every
-pair: above 1 the peer is slower. Memory is the peak beyond the data, and for programs beyond one
-copy of them."""
+Made by `python -m benchmarks.peers` from `peers.json`, which it fills; a cell that is known is not
+measured again, so cells may come from several runs. Each solver runs in a process of its own on
+the same data, loose tolerances first; the loosest that reaches a relative gap counts. Every
+solution is judged by the exact objective it claims to minimise (`benchmarks/peers/objectives.py`,
+with this library's pair sums, which its tests hold against the definition), and its gap is measured
+from the best lower bound that any solver's solutions gave (from the best solution for the pointwise
+hinge, which gives no bound). A first fit on 1000 rows loads and compiles, untimed; so are the
+programs' reading of their files and the building of liblinear's data. A short fit is repeated, five
+times at most, and the best time counts. The time limit is shared by the fits of a cell, of all its
+tolerances: "not in 15 s" says that the cell's 15 s were used up. All solvers may use every core.
+`alpha = 1e-3` in the tables of solvers; up to a quarter of the rows of public data is kept for the
+test AUC (Reuters: its own split; simulated data: other rows). Ratios are times of everypair on
+every pair: above 1 the peer is slower. Memory is the peak beyond the data, and for programs beyond
+one copy of them."""
 
 
 def intro(results: Results) -> str:
     clock = {"wall": "Wall clock", "cpu": "CPU seconds of all threads (the machine was busy)"}
     wanted = [cell.key for cell in plan.cells()]
-    done = sum(key in results.cells for key in wanted)
-    unfinished = "" if done == len(wanted) else " **The run is not finished.**"
+    done = [results.cells[key] for key in wanted if key in results.cells]
+    unfinished = "" if len(done) == len(wanted) else " **The run is not finished.**"
+    failed = sum(cell["status"].startswith("failed") for cell in done)
+    refused = sum(not cell.get("rungs") and "race" not in cell for cell in done) - failed
+    absent = [peer.name for peer in every_peer().values() if peer.missing]
     limits = sorted({cell["limit"] for cell in results.cells.values() if "limit" in cell})
     most = " or ".join(f"{limit:g}" for limit in limits)
     return (
         f"{INTRO}\n\n{clock[results.clock]}; at most {most} s for the fits of a cell (races: five "
-        "times that). "
-        f"{done} of {len(wanted)} cells are measured.{unfinished}"
+        f"times that). {len(done)} of {len(wanted)} cells were run, of which {failed} failed and "
+        f"{refused} have no solution (too large for the peer, or its limit was over first)."
+        f"{unfinished}" + (f" Not installed: {', '.join(absent)}." if absent else "")
     )
 
 
@@ -124,7 +132,7 @@ def _table(results: Results, wanted, other: bool = False) -> str:
         for ours in beside:
             times = [_seconds(results.seconds_to(task, ours, gap)) for gap in (LOOSE, CLOSE)]
             if other:
-                times = [times[1], "1.00 of the least"]
+                times = [times[1], _above(results, task, cells[ours])]
             rows.append([label, f"**{ours}**", *times, _memory(cells[ours]),
                          f"{results.auc(task, ours):.4f}"])  # fmt: skip
             theirs = [p for p in peers if ours_beside(p) == ours and p.name != ours]
@@ -146,10 +154,16 @@ def _row(results: Results, task: str, peer: Peer, cell: dict, other: bool) -> li
         return [peer.name, *(_shown(results, task, peer, gap) for gap in (LOOSE, CLOSE)), *tail]
     last = cell["rungs"][-1]
     ours = results.seconds_to(task, ours_beside(peer), CLOSE)
-    best = results.bound(task, "pairs logistic")
     times = f"{last[results.clock] / ours:.2f}" if ours else ""
-    above = f"{last['objective'] / best:.2f} of the least" if "objective" in last and best else ""
-    return [peer.name, times, above, *tail]
+    return [peer.name, times, _above(results, task, cell), *tail]
+
+
+def _above(results: Results, task: str, cell: dict) -> str:
+    """The objective of the last solution beside the lower bound."""
+    last, bound = cell["rungs"][-1], results.bound(task, "pairs logistic")
+    return (
+        f"{last['objective'] / bound:.2f} times the least" if "objective" in last and bound else ""
+    )
 
 
 # --- targets ------------------------------------------------------------------------------
@@ -168,10 +182,10 @@ def targets(results: Results) -> str:
         *_race_targets(results),
     ]
     return (
-        f"Over the data sets of at least {LARGE:,} rows, the growing ones included (not Reuters, "
-        "whose 9,603 are below); "
-        "times vary by a tenth or so from run to run. A peer that did not get there in its time "
-        "limit counts as slower where everypair did."
+        f"To a gap of {CLOSE:.0e}, over the data sets of at least {LARGE:,} rows, the growing ones "
+        "included; smaller ones, Reuters among them, are in the tables below. Short fits vary much "
+        "from run to run, so a ratio close to what is asked is not told apart from it. A peer that "
+        "did not get there in its time limit counts as slower where everypair did."
         "\n\n"
         + markdown_table(["target", "asked", "measured", "holds", "where"], [r for r in rows if r])
     )
@@ -276,7 +290,11 @@ def path_table(results: Results) -> str:
             rows.append([label, key, f"{entry['seconds'] / ours:.2f}", f"{entry['gap']:.0e}",
                          str(entry["nonzeros"])])  # fmt: skip
     header = ["data", "path", "times everypair", "largest gap", "non-zeros at the end"]
-    return markdown_table(header, rows) if rows else ""
+    about = (
+        "On one thread, to a gap of 1e-4 at every alpha, with the loosest tolerance that gives it. "
+        "celer and skglm solve the problem over points, everypair that over pairs."
+    )
+    return f"{about}\n\n{markdown_table(header, rows)}" if rows else ""
 
 
 def rls_table(results: Results) -> str:
@@ -310,12 +328,12 @@ def growth(results: Results) -> str:
             if not any(f"{task} | {peer}" in results.cells for task in tasks):
                 continue
             seconds = [results.seconds_to(task, peer, CLOSE) for task in tasks]
-            known = [(n, s) for n, s in zip(sizes, seconds, strict=True) if s is not None]
-            slope = (
-                f"{growth_exponent(*map(list, zip(*known, strict=True))):.2f}"
-                if len(known) > 2
-                else "too few sizes"
-            )
+            known = [(n, s) for n, s in zip(sizes, seconds, strict=True) if s and s > POLL]
+            slope = "too few sizes"
+            if len(known) > 2:
+                slope = f"{growth_exponent(*map(list, zip(*known, strict=True))):.2f}"
+                if len(known) < len(sizes):
+                    slope += f" ({known[0][0]:,} to {known[-1][0]:,})"
             shown = [_grown(results, task, peer, s) for task, s in zip(tasks, seconds, strict=True)]
             rows.append([peer, *shown, slope])
         if not rows:
@@ -335,7 +353,7 @@ def growth(results: Results) -> str:
 
 def _grown(results: Results, task: str, peer: str, seconds: float | None) -> str:
     if seconds is not None:
-        return f"{seconds:.3g}"
+        return f"{seconds:.3g}" if seconds > POLL else f"<= {POLL}"
     cell = results.cells.get(f"{task} | {peer}", {"status": "not run"})
     return _why_not(cell) if cell["status"] != "done" else "not reached"
 

@@ -1,8 +1,8 @@
 """The order of many scores, faster than by `numpy.argsort`.
 
-NumPy sorts integers faster than places by the numbers there. So the leading bits of each score and
-its row go into one integer; these are sorted, and where the bits left out matter, which is rare,
-neighbours are put right afterwards.
+NumPy sorts integers faster than it finds the order of floating-point numbers. So the leading bits
+of each score and its row go into one integer; these are sorted, and where the bits left out matter,
+which is rare, neighbours are put right afterwards.
 """
 
 from __future__ import annotations
