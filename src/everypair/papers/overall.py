@@ -329,4 +329,11 @@ def _where(
         f"A linear method is the best of all on {n_linear} of {len(tasks)} tasks; on the others a "
         "non-linear one (trees, RankBoost or an rbf SVM) is."
     )
+    at_zero = [t for t in tasks if any(found[ON_LABELLINGS[0]][0] == 0.5 for found in by_task[t])]
+    if at_zero:
+        parts.append(
+            f"`{ON_LABELLINGS[0]}` ends at w = 0, whose area is 0.5, on some folds of "
+            f"{len(at_zero)} tasks ({', '.join(at_zero)}): there the bound on F1 is no better "
+            "anywhere, as the classifier warns."
+        )
     return " ".join(parts)
