@@ -22,8 +22,8 @@ MOST_BITS = 28
 """Of a row's number. More would leave the scores too few, and most neighbours to be put right."""
 
 MOST_MOVES = 1
-"""Putting right may move each number so often on average; beyond that all are sorted directly,
-which takes about half as long again as that alone."""
+"""Putting right may move each number so often on average; beyond that all are sorted directly, and
+the packing was for nothing."""
 
 SEEN = 1000
 """Values amid which the centre of all is looked for."""

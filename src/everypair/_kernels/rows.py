@@ -29,7 +29,7 @@ def csr_dot(data, indices, indptr, vector, start, stop, out):
     """``out[i] = sum_k data[k] vector[indices[k]]`` over the rows ``start:stop``.
 
     Unsigned places need no look at whether they count from the end, and two sums do not wait for
-    each other: half of the time.
+    each other.
     """
     one, two = np.uint64(1), np.uint64(2)
     for i in range(start, stop):

@@ -150,9 +150,8 @@ def _solution_of_sample(
     rows = sample_rows(pairs, size)
     part = Pairs.of(pairs.positive[rows], pairs.weight[rows])
     rough = _descend(X.take(rows), part, loss, alpha, start, SAMPLE_TOL, Progress(max_iter), run)
-    if (
-        isinstance(run, Newton | ProductsFirst) and loss != "hinge"
-    ):  # whose matrices wear out with the rounding
+    # The hinge's matrices wear out with the rounding.
+    if isinstance(run, Newton | ProductsFirst) and loss != "hinge":
         run.renew(rough, pairs.n_rows)
     return rough.w
 
