@@ -98,7 +98,7 @@ def guarded(command: Command) -> Command:
             )
         except OSError as trouble:
             where = f"{trouble.filename}: " if trouble.filename else ""
-            _leave(f"{where}{trouble.strerror or trouble}.", BAD_INPUT, options)
+            _leave(f"{where}{trouble.strerror or trouble}".rstrip(".") + ".", BAD_INPUT, options)
         except MemoryError as trouble:
             _leave(
                 f"the memory is not enough for this table ({trouble}): give fewer rows or columns.",

@@ -144,7 +144,8 @@ def _downloaded(path: str) -> Path:
     try:
         pooch.retrieve(url, pin, fname=place.name, path=place.parent)
     except Exception as error:  # pooch passes on what requests, sockets and checksums raise
-        raise DataNotFound(_what_to_do(path, f"the download failed ({error})")) from error
+        why = f"the download failed ({type(error).__name__})"
+        raise DataNotFound(_what_to_do(path, why)) from error
     return place
 
 
@@ -236,7 +237,7 @@ def _covtype() -> Dataset:
         try:
             bunch = fetch_covtype(data_home=cache_folder())
         except OSError as error:
-            why = f"the download failed ({error})"
+            why = f"the download failed ({type(error).__name__})"
             raise DataNotFound(_what_to_do("covtype/covtype.csv", why)) from error
         X, y, columns = bunch.data.astype(np.float32), bunch.target, bunch.feature_names
     return Dataset(np.ascontiguousarray(X), y.astype(int), [str(name) for name in columns])
