@@ -143,6 +143,19 @@ def test_the_old_test_file_of_spectf_holds_the_training_rows():
     assert old.y.size == 269
 
 
+def test_the_best_cuts_part_new_rows_in_every_way_that_best_cuts_can():
+    from everypair.papers.rocsvm_added import best_cuts
+
+    rng = np.random.default_rng(6)
+    for _ in range(50):
+        scores, new = rng.integers(0, 8, 10) * 1.0, rng.integers(0, 16, 7) / 2
+        positive = scores + 3 * rng.normal(size=10) > 4
+        every = np.arange(-1, 9, 0.25)
+        right = np.array([np.mean((scores > cut) == positive) for cut in every])
+        wanted = {tuple(new > cut) for cut in every[right == right.max()]}
+        assert {tuple(new > cut) for cut in best_cuts(scores, positive, new)} == wanted
+
+
 def test_auc_rls_and_rls_with_a_constant_are_one_rule_but_for_the_weight_of_the_positives():
     from everypair import AUCRLS
     from everypair.papers.auc_rls import _rls_scores

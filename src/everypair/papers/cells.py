@@ -77,7 +77,7 @@ def results_of(found: Found) -> Found:
 
 def of_part(done: Sequence[tuple[Params, Found]], part: str) -> list[tuple[Params, Found]]:
     """The cells of one part of an experiment."""
-    return [(params, found) for params, found in done if params["part"] == part]
+    return [(params, found) for params, found in done if params.get("part") == part]
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -174,7 +174,7 @@ def _figures34_cell(params: Params) -> Found:
 
 
 @cache
-def _complete(name: str) -> tuple[Array, NDArray[np.bool_]]:
+def complete_rows(name: str) -> tuple[Array, NDArray[np.bool_]]:
     """Rows without gaps, words one-hot, the positive class that the table of tasks has."""
     import pandas as pd
 
@@ -190,7 +190,7 @@ def _complete(name: str) -> tuple[Array, NDArray[np.bool_]]:
 
 
 def _fold(name: str, fold: int) -> tuple[Array, Any, Array, Any]:
-    X, y = _complete(name)
+    X, y = complete_rows(name)
     folds = StratifiedKFold(10, shuffle=True, random_state=0).split(X, y)
     train, test = list(folds)[fold]
     scaler = StandardScaler().fit(X[train])
