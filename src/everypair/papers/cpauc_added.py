@@ -1,4 +1,4 @@
-"""Three experiments beside Kim & Shin (2024) that look for the reason of a difference.
+"""Four experiments beside Kim & Shin (2024) that look for the reason of a difference.
 
 `steps`: when does clustering save time? The paper's algorithm takes plain proximal gradient
 steps of one length until they hardly move; k-means is paid once, each step is cheaper after it.
@@ -7,6 +7,9 @@ steps of one length until they hardly move; k-means is paid once, each step is c
 five of its columns stand for values that were not measured.
 
 `lambdas`: can the choice of lambda account for the printed AUCs of the simulated models?
+
+`exact`: the paper gives the probability of a positive, 0.9, so our samples of 100 rows have 1 to 16
+negatives. With as many as expected in every sample, 10 of 100, the AUC should vary less.
 """
 
 from __future__ import annotations
@@ -31,6 +34,26 @@ ALPHA = 1.8**-4
 MOST_STEPS = 20_000
 HARDLY = 1e-6
 """Plain steps end when none of the coefficients moves by more."""
+
+PRINTED_SPREAD = {
+    ("M1", 100, 20): (0.05, 0.05, 0.05, 0.06, 0.04, 0.04, 0.04),
+    ("M1", 100, 40): (0.05, 0.05, 0.06, 0.07, 0.05, 0.05, 0.04),
+    ("M1", 200, 20): (0.04, 0.04, 0.05, 0.05, 0.04, 0.04, 0.04),
+    ("M1", 200, 40): (0.03, 0.03, 0.05, 0.04, 0.03, 0.04, 0.04),
+    ("M2", 100, 20): (0.04, 0.04, 0.05, 0.05, 0.04, 0.04, 0.04),
+    ("M2", 100, 40): (0.05, 0.05, 0.05, 0.06, 0.04, 0.05, 0.06),
+    ("M2", 200, 20): (0.03, 0.03, 0.03, 0.02, 0.02, 0.02, 0.02),
+    ("M2", 200, 40): (0.03, 0.03, 0.04, 0.03, 0.04, 0.03, 0.03),
+    ("M3", 100, 20): (0.04, 0.04, 0.05, 0.05, 0.04, 0.04, 0.04),
+    ("M3", 100, 40): (0.03, 0.03, 0.05, 0.04, 0.03, 0.04, 0.04),
+    ("M3", 200, 20): (0.03, 0.03, 0.03, 0.03, 0.03, 0.03, 0.03),
+    ("M3", 200, 40): (0.03, 0.03, 0.04, 0.04, 0.03, 0.03, 0.03),
+    ("M4", 100, 20): (0.02, 0.02, 0.02, 0.03, 0.03, 0.03, 0.04),
+    ("M4", 100, 40): (0.03, 0.03, 0.03, 0.04, 0.03, 0.03, 0.04),
+    ("M4", 200, 20): (0.02, 0.02, 0.03, 0.02, 0.02, 0.02, 0.02),
+    ("M4", 200, 40): (0.03, 0.03, 0.04, 0.02, 0.03, 0.02, 0.02),
+}
+"""Table 1, in brackets there."""
 
 UNMEASURED = ("glucose", "blood_pressure", "skin_thickness", "insulin", "bmi")
 PIMA_METHODS = ("L2-ROCLOG", "L1-ROCLOG-1")
@@ -108,6 +131,18 @@ def lambdas(params: Params) -> Found:
     return out
 
 
+def exact(
+    model: str, n_rows: int, n_features: int, *, random_state: int
+) -> tuple[Array, NDArray[np.int64]]:
+    """As `simulate`, with nine positives to a negative in every sample."""
+    X, y = simulate(model, 4 * n_rows, n_features, random_state=random_state)
+    negatives = round(0.1 * n_rows)
+    kept = np.concatenate(
+        [np.flatnonzero(y > 0)[: n_rows - negatives], np.flatnonzero(y < 0)[:negatives]]
+    )
+    return X[kept], y[kept]
+
+
 def write_steps(page: Page, cells: list[tuple[Params, Found]]) -> None:
     rows = []
     for (n, p), found in sorted(grouped(cells, "n", "p").items()):
@@ -155,9 +190,12 @@ def write_pima(page: Page, cells: list[tuple[Params, Found]]) -> None:
 
 
 def write_lambdas(
-    page: Page, cells: list[tuple[Params, Found]], printed: Mapping[Any, tuple[float, ...]]
+    page: Page,
+    cells: list[tuple[Params, Found]],
+    printed: Mapping[Any, tuple[float, ...]],
+    drawn: str = "",
 ) -> None:
-    """``printed``: of each line, the AUC of each method."""
+    """``printed``: of each line, the AUC of each method; ``drawn``: how, for the heading."""
     from everypair.papers.cpauc import METHODS
 
     by_line = grouped(cells, "model", "n", "p")
@@ -173,8 +211,47 @@ def write_lambdas(
                      f"{best:.3f}"])  # fmt: skip
     exponents = [f"1.8^{i}" for i in (-8, -6, -4, -2, 0, 2)]
     page.add(
-        f"Added: the simulated models at each lambda, {len(next(iter(by_line.values())))} runs",
+        f"Added: the simulated models at each lambda{drawn}, "
+        f"{len(next(iter(by_line.values())))} runs",
         table(["method", "paper", *exponents, "best on the test rows"], rows),
         f"Mean test AUC over the {len(by_line)} lines of Table 1. A lambda at which L1 drops every "
         "feature ranks nothing: 0.5.",
+    )
+
+
+def write_exact(
+    page: Page,
+    cells: list[tuple[Params, Found]],
+    of_table: list[tuple[Params, Found]],
+    printed: Mapping[Any, tuple[float, ...]],
+) -> None:
+    """Beside the table's draws: level and spread by the number of rows."""
+    from everypair.papers.cpauc import METHODS
+
+    by_draw = {
+        "by chance (table)": grouped(of_table, "model", "n", "p"),
+        "exactly 0.9": grouped(cells, "model", "n", "p"),
+    }
+    rows = []
+    for n in dict.fromkeys(params["n"] for params, _ in cells):
+        lines = [
+            line for line in printed if line[1] == n and all(line in b for b in by_draw.values())
+        ]
+        spreads = np.mean([PRINTED_SPREAD[line] for line in lines], axis=0)
+        levels = np.mean([printed[line] for line in lines], axis=0)
+        both = zip(levels, spreads, strict=True)
+        rows.append([str(n), "paper", *(f"{level:.3f} ({spread:.3f})" for level, spread in both)])
+        for name, found in by_draw.items():
+            row = [str(n), name]
+            for method in METHODS:
+                aucs = [[f[method][0] for f in found[line]] for line in lines]
+                spread = np.mean([np.std(of_line) for of_line in aucs])
+                row.append(f"{np.mean([np.mean(a) for a in aucs]):.3f} ({spread:.3f})")
+            rows.append(row)
+    page.add(
+        "Added: the simulated models with exactly nine positives to a negative",
+        table(["n", "share of the positives", *METHODS], rows),
+        "Mean test AUC over the lines of Table 1 with so many rows, in brackets the mean spread of "
+        f"a line; {len(cells) // max(1, len(by_draw['exactly 0.9']))} runs a line with the exact "
+        "share.",
     )

@@ -33,7 +33,7 @@ from sklearn.svm import LinearSVC
 
 from everypair.data.fetchers import fetch
 from everypair.data.reuters import stories, word_matrix
-from everypair.papers.cells import Found, Params, Store, grouped
+from everypair.papers.cells import Found, Params, Store, grouped, of_part
 from everypair.papers.page import COLOURS, Page, panels, table
 
 MEASURES: dict[str, dict[str, Any]] = {
@@ -103,16 +103,11 @@ def cells(fast: bool) -> list[Params]:
         for part, step in added.EVERY.items()
         for t in topics[::step]
     ]
-    out += [{"data": "reuters", "label": t, "part": "widened"} for t in topics]
-    return out + [
-        {"data": "reuters", "label": t, "part": "split", "seed": seed}
-        for seed in range(5)
-        for t in topics[:: added.EVERY["words"]]
-    ]
+    return out + [{"data": "reuters", "label": t, "part": "choice"} for t in topics]
 
 
 @cache
-def _rows(name: str, draw: int, centred: bool = True) -> tuple[Any, Any, Any, Any]:
+def rows_of(name: str, draw: int, centred: bool = True) -> tuple[Any, Any, Any, Any]:
     """Training rows and labels, test rows and labels."""
     if name == "reuters":
         found = stories()
@@ -131,11 +126,11 @@ def _rows(name: str, draw: int, centred: bool = True) -> tuple[Any, Any, Any, An
     return parts[0] - middle, y[train], parts[1] - middle, y[test]
 
 
-def _positive(name: str, label: Any, of_rows: NDArray[Any]) -> NDArray[np.bool_]:
+def positives_of(name: str, label: Any, of_rows: NDArray[Any]) -> NDArray[np.bool_]:
     return stories().about(label)[of_rows] if name == "reuters" else of_rows == label
 
 
-def _split(y: NDArray[np.bool_], seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def hold_out(y: NDArray[np.bool_], seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Two thirds and one third; with a single positive both have it."""
     rows = np.arange(y.size)
     if y.sum() < 2:
@@ -149,8 +144,8 @@ def _split(y: NDArray[np.bool_], seed: int) -> tuple[NDArray[np.intp], NDArray[n
 
 
 def work(params: Params) -> Found:
-    from everypair import MeasureSVM
     from everypair.papers import svm_multi_added as added
+    from everypair.papers import svm_multi_choice as choosing
 
     name, label = params["data"], params["label"]
     if "part" in params:
@@ -158,33 +153,30 @@ def work(params: Params) -> Found:
             return _centring(label)
         parts = {
             "at most": added.at_most, "constant": added.constant, "words": added.words,
-            "split": added.split, "widened": added.widened,
+            "choice": choosing.choice,
         }  # fmt: skip
         return parts[params["part"]](params)
-    X, rows, X_test, rows_test = _rows(name, params["draw"])
-    y, y_test = _positive(name, label, rows), _positive(name, label, rows_test)
+    X, rows, X_test, rows_test = rows_of(name, params["draw"])
+    y, y_test = positives_of(name, label, rows), positives_of(name, label, rows_test)
     if not (y.any() and y_test.any()):
         return {"positives": int(y.sum())}
-    fit, held = _split(y, params["draw"])
+    fit, held = hold_out(y, params["draw"])
 
     def value(title: str, model: Any, X: Any, y: NDArray[np.bool_]) -> float:
-        return 100 * float(_measure(title, y).value(y, model.decision_function(X)))
-
-    def ours(title: str, C: float, X: Any, y: NDArray[np.bool_]) -> Any:
-        return MeasureSVM(_measure(title, y), C=C, tol=1e-2, max_iter=300).fit(X, y)
+        return 100 * float(measure_for(title, y).value(y, model.decision_function(X)))
 
     out: Found = {"positives": int(y.sum()), "n_test_positives": int(y_test.sum())}
     step = params["step"]
     points = [(C, j) for C in CS[::step] for j in JS[::step]]
-    models = [_svm(C, j).fit(X[fit], y[fit]) for C, j in points]
+    models = [weighted_svm(C, j).fit(X[fit], y[fit]) for C, j in points]
     for title in MEASURES:
         held_values = [value(title, model, X[held], y[held]) for model in models]
         C, j = points[int(np.argmax(held_values))]
-        svm = _svm(C, j).fit(X, y)
+        svm = weighted_svm(C, j).fit(X, y)
         grid = (AREA_CS if title == "ROCArea" else CS)[::step]
-        tried = [value(title, ours(title, c, X[fit], y[fit]), X[held], y[held]) for c in grid]
+        tried = [value(title, trained(title, c, X[fit], y[fit]), X[held], y[held]) for c in grid]
         best = grid[int(np.argmax(tried))]
-        model = ours(title, best, X, y)
+        model = trained(title, best, X, y)
         out[title] = {
             "multi": round(value(title, model, X_test, y_test), 3), "C multi": best,
             "svm": round(value(title, svm, X_test, y_test), 3), "C svm": C, "j": j,
@@ -192,7 +184,14 @@ def work(params: Params) -> Found:
     return out
 
 
-def _measure(title: str, y: NDArray[np.bool_]) -> Any:
+def trained(title: str, C: float, X: Any, y: NDArray[np.bool_]) -> Any:
+    """SVM-multi of a measure."""
+    from everypair import MeasureSVM
+
+    return MeasureSVM(measure_for(title, y), C=C, tol=1e-2, max_iter=300).fit(X, y)
+
+
+def measure_for(title: str, y: NDArray[np.bool_]) -> Any:
     """The measure for rows with these labels; twice the positives, but not all rows."""
     from everypair.measures import measure_of
 
@@ -208,7 +207,7 @@ def _centring(label: int) -> Found:
 
     out: Found = {}
     for centred in (True, False):
-        X, rows, X_test, rows_test = _rows("optdigits", 0, centred)
+        X, rows, X_test, rows_test = rows_of("optdigits", 0, centred)
         for C in (CS[0], 1.0, CS[-1]):
             model = MeasureSVM("recall_at_k", k="2p", C=C, tol=1e-2, max_iter=300)
             scores = model.fit(X, rows == label).decision_function(X_test)
@@ -217,12 +216,13 @@ def _centring(label: int) -> Found:
     return out
 
 
-def _svm(C: float, j: float) -> LinearSVC:
+def weighted_svm(C: float, j: float) -> LinearSVC:
     return LinearSVC(loss="hinge", C=C, class_weight={True: j, False: 1.0}, random_state=0)
 
 
 def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
     from everypair.papers import svm_multi_added as added
+    from everypair.papers import svm_multi_choice as choosing
 
     judged = [(params, found) for params, found in done if "F1" in found and "part" not in params]
     rows = []
@@ -244,7 +244,7 @@ def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
     reuters = [found for params, found in judged if params["data"] == "reuters"]
     if len(reuters) >= 10:
         _write_figure1(page, reuters)
-    tried = [found for params, found in done if params.get("part") == "centring"]
+    tried = [found for _, found in of_part(done, "centring")]
     if tried:
         rows = [
             [name, *(f"{np.mean([f[f'{centred}|{C}'] for f in tried]):.1f}" for C in
@@ -253,16 +253,14 @@ def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
         ]  # fmt: skip
         header = ["features", "C = 2^-6", "C = 1", "C = 2^6"]
         page.add("Recall at 2p and centring: Optdigits, mean of ten digits", table(header, rows))
-    if cells_at_most := [(p, found) for p, found in done if p.get("part") == "at most"]:
+    if cells_at_most := of_part(done, "at most"):
         added.write_at_most(page, cells_at_most, judged)
-    if by_constant := [(p, found) for p, found in done if p.get("part") == "constant"]:
+    if by_constant := of_part(done, "constant"):
         added.write_constant(page, by_constant, judged)
-    if by_words := [found for p, found in done if p.get("part") == "words"]:
+    if by_words := [found for _, found in of_part(done, "words")]:
         added.write_words(page, by_words)
-    if by_grid := [(p, found) for p, found in done if p.get("part") == "widened"]:
-        added.write_widened(page, by_grid, judged)
-    if by_split := [(p, found) for p, found in done if p.get("part") == "split"]:
-        added.write_split(page, by_split)
+    if by_search := of_part(done, "choice"):
+        choosing.write(page, by_search)
 
 
 def _by_draw(judged: list[tuple[Params, Found]]) -> dict[tuple[str, int], list[Found]]:

@@ -1,4 +1,4 @@
-"""Five experiments beside Joachims (2005), Table 1, that look for the reason of a difference.
+"""Three experiments beside Joachims (2005), Table 1, that look for the reason of a difference.
 
 `constant`: is it the penalised constant, the way ties of the hold-out are broken, or the grid of j
 that puts the cost-weighted SVM on Reuters below print? Every third topic by frequency. The SVM
@@ -8,11 +8,6 @@ with a free constant is libsvm's on the Gram matrix, which is SVM-light's proble
 (1 + log tf) idf of words of letters, or tf idf with numbers as words; and with C down to 2^-12 and
 j up to 2^12 where that is better, as the paper widens its grid where the most frequent choice is
 at an end. Constant penalised, every sixth topic.
-
-`widened`: F1 of the SVM with a free constant on all topics, on a grid that goes further in both C
-and j at once, as the paper says it does where the most frequent choice is at an end, which it is.
-
-`split`: the same SVM and topics as `words`, five random hold-outs.
 
 `at most`: the paper trains recall at k on labellings of exactly k positives (section 4.1), which
 leaves out the true one, as p < k = 2p. The author's program SVM-perf (version 3) allows up to k
@@ -51,9 +46,6 @@ EVERY = {"constant": 3, "words": 6}
 SMALLER = [(2.0**k, 2.0**m) for k in (-8, -10, -12) for m in range(0, 13, 2)]
 """C and j beyond the paper's grid."""
 
-WIDENED = [(2.0**k, 2.0**m) for k in range(-14, 7, 2) for m in range(0, 13, 2)]
-"""Every second C and j: 28 points of the paper's grid and 49 beyond it."""
-
 WEIGHTS = ("(1 + log tf) idf, letters", "tf idf, letters and digits")
 
 
@@ -84,18 +76,18 @@ def at_most(params: Params) -> Found:
     from everypair import MeasureSVM
 
     name, label, draw = params["data"], params["label"], params["draw"]
-    X, rows, X_test, rows_test = main._rows(name, draw, False)
-    y, y_test = main._positive(name, label, rows), main._positive(name, label, rows_test)
+    X, rows, X_test, rows_test = main.rows_of(name, draw, False)
+    y, y_test = main.positives_of(name, label, rows), main.positives_of(name, label, rows_test)
     if not (y.any() and y_test.any()):
         return {}
-    fit, held = main._split(y, draw)
+    fit, held = main.hold_out(y, draw)
 
     def trained(C: float, X: Any, y: NDArray[np.bool_]) -> Any:
         measure = RecallAtMost(min(2 * int(y.sum()), y.size - 1))
         return MeasureSVM(measure, C=C, tol=1e-2, max_iter=300).fit(X, y)
 
     def value(model: Any, X: Any, y: NDArray[np.bool_]) -> float:
-        return 100 * float(main._measure("Rec@2p", y).value(y, model.decision_function(X)))
+        return 100 * float(main.measure_for("Rec@2p", y).value(y, model.decision_function(X)))
 
     grid = main.CS[:: params["step"]]
     tried = [value(trained(C, X[fit], y[fit]), X[held], y[held]) for C in grid]
@@ -106,7 +98,7 @@ def at_most(params: Params) -> Found:
 @cache
 def _gram() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Inner products of the training stories, and of the test stories with them."""
-    X, _, X_test, _ = main._rows("reuters", 0)
+    X, _, X_test, _ = main.rows_of("reuters", 0)
     return (X @ X.T).toarray(), (X_test @ X.T).toarray()
 
 
@@ -115,10 +107,10 @@ Scorer = Callable[[float, float], NDArray[np.float64]]
 
 def _penalised(train: Any, y: NDArray[np.bool_], new: Any) -> Scorer:
     """Scores of new rows by the table's SVM."""
-    return lambda C, j: np.asarray(main._svm(C, j).fit(train, y).decision_function(new))
+    return lambda C, j: np.asarray(main.weighted_svm(C, j).fit(train, y).decision_function(new))
 
 
-def _free(
+def free_svm(
     y: NDArray[np.bool_], fit: NDArray[np.intp], held: NDArray[np.intp]
 ) -> tuple[Scorer, Scorer]:
     """Scores of the held-out stories and of the test stories by the SVM with a free constant."""
@@ -136,27 +128,16 @@ def _free(
     return scorer(inner, y[fit], outer), scorer(K, y, K_test)
 
 
-def widened(params: Params) -> Found:
-    """F1 of the test stories by the grid that C and j are chosen from."""
-    _, rows, _, rows_test = main._rows("reuters", 0)
-    y, y_test = (main._positive("reuters", params["label"], r) for r in (rows, rows_test))
-    fit, held = main._split(y, 0)
-    on_held, on_test = _free(y, fit, held)
-    held_scores = [on_held(*point) for point in WIDENED]
-    found = _judged("F1", WIDENED, held_scores, y[held], on_test, y_test)
-    return {"positives": int(y.sum()), **found}
-
-
 def constant(params: Params) -> Found:
     """Test values of the SVM by the way of its constant and the choice among the grid."""
-    X, rows, X_test, rows_test = main._rows("reuters", 0)
-    y, y_test = (main._positive("reuters", params["label"], r) for r in (rows, rows_test))
-    fit, held = main._split(y, 0)
+    X, rows, X_test, rows_test = main.rows_of("reuters", 0)
+    y, y_test = (main.positives_of("reuters", params["label"], r) for r in (rows, rows_test))
+    fit, held = main.hold_out(y, 0)
     points = [(C, j) for C in main.CS for j in WIDE_JS]
     out: Found = {"positives": int(y.sum())}
     for way in WAYS:
         if way == "free":
-            on_held, on_test = _free(y, fit, held)
+            on_held, on_test = free_svm(y, fit, held)
         else:
             on_held, on_test = _penalised(X[fit], y[fit], X[held]), _penalised(X, y, X_test)
         held_scores = [on_held(*point) for point in points]
@@ -176,12 +157,12 @@ def _judged(
     y_test: NDArray[np.bool_],
 ) -> Found:
     """The test value at the point that each rule takes; how many of the paper's grid are level."""
-    measure = main._measure(title, y_held)
+    measure = main.measure_for(title, y_held)
     held = np.array([float(measure.value(y_held, scores)) for scores in held_scores])
     narrow = np.flatnonzero([c >= main.CS[0] and j <= main.JS[-1] for c, j in points])
     level = narrow[held[narrow] == held[narrow].max()]
     rules = {"first": level[0], "last": level[-1], "wide": np.argmax(held)}
-    measure = main._measure(title, y_test)
+    measure = main.measure_for(title, y_test)
     values = {
         point: round(100 * float(measure.value(y_test, on_test(*points[point]))), 3)
         for point in {int(k) for k in rules.values()}
@@ -206,9 +187,9 @@ def _plain_words() -> tuple[Any, Any]:
 
 def words(params: Params) -> Found:
     """Test values of the SVM by the weights of words and the choice among the grid."""
-    X, rows, X_test, rows_test = main._rows("reuters", 0)
-    y, y_test = (main._positive("reuters", params["label"], r) for r in (rows, rows_test))
-    fit, held = main._split(y, 0)
+    X, rows, X_test, rows_test = main.rows_of("reuters", 0)
+    y, y_test = (main.positives_of("reuters", params["label"], r) for r in (rows, rows_test))
+    fit, held = main.hold_out(y, 0)
     # The further ones last: they are chosen where they are better, not where they are level.
     points = [*((C, j) for C in main.CS for j in main.JS), *SMALLER]
     out: Found = {"features": {}}
@@ -222,68 +203,6 @@ def words(params: Params) -> Found:
             for title in main.MEASURES
         }
     return out
-
-
-def split(params: Params) -> Found:
-    """Test values of the table's SVM with another hold-out."""
-    X, rows, X_test, rows_test = main._rows("reuters", 0)
-    y, y_test = (main._positive("reuters", params["label"], r) for r in (rows, rows_test))
-    fit, held = main._split(y, params["seed"])
-    points = [(C, j) for C in main.CS for j in main.JS]
-    on_held, on_test = _penalised(X[fit], y[fit], X[held]), _penalised(X, y, X_test)
-    held_scores = [on_held(*point) for point in points]
-    return {
-        title: _judged(title, points, held_scores, y[held], on_test, y_test)
-        for title in main.MEASURES
-    }
-
-
-def write_split(page: Page, cells: list[tuple[Params, Found]]) -> None:
-    by_seed = grouped(cells, "seed")
-    rows = []
-    for choice in ("first", "last"):
-        means = [
-            [np.mean([f[title][choice] for f in found]) for title in main.MEASURES]
-            for found in by_seed.values()
-        ]
-        ends = [f"{min(v):.1f} to {max(v):.1f}" for v in zip(*means, strict=True)]
-        rows.append([CHOICES[choice], *ends])
-    page.add(
-        f"Added: the same topics, {len(by_seed)} random hold-outs",
-        table(["choice of C and j", *main.MEASURES], rows),
-        "Smallest and largest mean over the topics.",
-    )
-
-
-def write_widened(
-    page: Page, cells: list[tuple[Params, Found]], judged: list[tuple[Params, Found]]
-) -> None:
-    of_table = {p["label"]: f["F1"] for p, f in judged if p["data"] == "reuters"}
-    here = [(found, of_table[p["label"]]) for p, found in cells if p["label"] in of_table]
-    columns = {
-        "SVM of the table": [known["svm"] for _, known in here],
-        "free constant, of the paper's grid": [found["first"] for found, _ in here],
-        "free constant, widened": [found["wide"] for found, _ in here],
-        "SVM-multi of the table": [known["multi"] for _, known in here],
-    }
-    groups = {"at most 12": (0, 12), "13 and more": (13, np.inf), "all": (0, np.inf)}
-    rows = []
-    for name, (least, most) in groups.items():
-        inside = [least <= found["positives"] <= most for found, _ in here]
-        if any(inside):
-            means = [np.mean(np.array(values)[inside]) for values in columns.values()]
-            rows.append([name, str(sum(inside)), *(f"{mean:.1f}" for mean in means)])
-    printed = "{:.1f} and {:.1f}".format(*main.PRINTED["reuters"][0])
-    gain = np.array([found["wide"] - found["first"] for found, _ in here])
-    error = np.std(gain, ddof=1) / np.sqrt(gain.size) if gain.size > 1 else 0.0
-    page.add(
-        "Added: F1 of the cost-weighted SVM on Reuters, grid widened in C and j",
-        table(["training positives", "topics", *columns], rows),
-        f"Every second C and j of either grid, of the paper's 2^-6 to 2^6 and 2^0 to 2^6, widened "
-        f"2^-14 to 2^6 and 2^0 to 2^12; the first of the best. Widening gains {gain.mean():.1f} "
-        f"({(gain > 0).sum()} won, {(gain < 0).sum()} lost; standard error over the topics "
-        f"{error:.1f}). Of the paper: SVM-multi and SVM {printed}.",
-    )
 
 
 def write_words(page: Page, found: list[Found]) -> None:

@@ -1,0 +1,133 @@
+"""The experiments that look for the reason of a difference, on data small enough to check."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.svm import SVC
+
+from everypair.papers import svm_multi, svm_multi_added, svm_multi_choice
+from everypair.papers.page import Page
+
+
+@pytest.fixture
+def few_stories(monkeypatch):
+    """Ninety rows to train on and sixty to test in place of Reuters; every eighth is positive."""
+    rng = np.random.default_rng(0)
+    X = sparse.random(150, 40, density=0.2, random_state=1, format="csr")
+    y = np.arange(150) % 8 == 0
+    X = sparse.csr_matrix(
+        X + 0.3 * sparse.diags(y * 1.0) @ sparse.csr_matrix(rng.random((150, 40)))
+    )
+    rows = np.arange(150)
+    kept = X[:90], rows[:90], X[90:], rows[90:]
+    monkeypatch.setattr(svm_multi, "rows_of", lambda name, draw, centred=True: kept)
+    monkeypatch.setattr(svm_multi, "positives_of", lambda name, label, of_rows: y[of_rows])
+    monkeypatch.setattr(svm_multi_added, "_plain_words", lambda: (X[:90], X[90:]))
+    svm_multi_added._gram.cache_clear()
+    yield X[:90].toarray(), y[:90], X[90:].toarray(), y[90:]
+    svm_multi_added._gram.cache_clear()
+
+
+def first_best(values, outer, inner):
+    """Two loops that keep what is better than all before."""
+    best = None
+    for a in outer:
+        for b in inner:
+            if best is None or values[a, b] > values[best]:
+                best = a, b
+    return best
+
+
+def test_a_search_takes_what_two_loops_would_keep():
+    rng = np.random.default_rng(1)
+    points = svm_multi_choice.GRID
+    Cs, js = sorted({C for C, _ in points}), sorted({j for _, j in points})
+    for _ in range(20):
+        values = rng.integers(0, 3, len(points)).tolist()
+        taken = svm_multi_choice.taken(points, values)
+        at = dict(zip(points, values, strict=True))
+        turned = {(j, C): value for (C, j), value in at.items()}
+        assert points[taken["C+ j+"]] == first_best(at, Cs, js)
+        assert points[taken["C+ j-"]] == first_best(at, Cs, js[::-1])
+        assert points[taken["C- j+"]] == first_best(at, Cs[::-1], js)
+        assert points[taken["j- C+"]] == first_best(turned, js[::-1], Cs)[::-1]
+        assert points[taken["j- C-"]] == first_best(turned, js[::-1], Cs[::-1])[::-1]
+
+
+def test_the_choice_is_judged_by_an_svm_with_a_free_constant(few_stories, tmp_path):
+    X, y, X_test, y_test = few_stories
+    found = svm_multi_choice.choice({"data": "reuters", "label": "any", "part": "choice"})
+    again = svm_multi_choice.choice({"data": "reuters", "label": "any", "part": "choice"})
+    assert found == again
+    assert found["positives"] == y.sum()
+    fit, held = svm_multi.hold_out(y, 0)
+
+    def f1(C, j, rows, new, y_new):
+        model = SVC(kernel="linear", C=C, class_weight={True: j, False: 1.0}).fit(X[rows], y[rows])
+        hits = np.sum((model.decision_function(new) > 0) & y_new)
+        said = np.sum(model.decision_function(new) > 0)
+        return 2 * hits / (said + y_new.sum())
+
+    for points, kept, at in (
+        (svm_multi_choice.GRID, found["test"]["F1"][0], "grid"),
+        (svm_multi_choice.GRID + svm_multi_choice.BEYOND, found["wide"], "wide"),
+    ):
+        on_held = [f1(C, j, fit, X[held], y[held]) for C, j in points]
+        for search, k in svm_multi_choice.taken(points, on_held).items():
+            assert found["points"][at][search] == np.log2(points[k]).tolist()
+            value = f1(*points[k], np.arange(y.size), X_test, y_test)
+            assert kept[search] == pytest.approx(100 * value, abs=1e-3)
+    page = Page(tmp_path, "svm-multi", "SVM-multi", "")
+    svm_multi_choice.write(page, [({}, found)])
+    assert "nan" not in str(vars(page)).lower()
+
+
+def test_the_parts_by_constant_and_by_words_agree_where_they_are_the_same(few_stories):
+    by_constant = svm_multi_added.constant({"label": "any"})
+    by_words = svm_multi_added.words({"label": "any"})
+    for name in svm_multi_added.WEIGHTS:
+        for title in svm_multi.MEASURES:
+            for rule in ("first", "last"):
+                ours = by_words[name][title][rule]
+                assert ours == by_constant["penalised"][title][rule]
+
+
+def test_weights_of_words():
+    from everypair.papers.auc_rls import weighed
+
+    counts = sparse.csr_matrix([[3.0, 0, 4], [1, 0, 0], [0, 0, 0]])
+    one_log = 1 + np.log([3.0, 4.0])
+    expected = {
+        "counts": [[3, 0, 4], [1, 0, 0], [0, 0, 0]],
+        "counts, unit length": [[0.6, 0, 0.8], [1, 0, 0], [0, 0, 0]],
+        "1 + log counts": [[one_log[0], 0, one_log[1]], [1, 0, 0], [0, 0, 0]],
+        "0 or 1": [[1, 0, 1], [1, 0, 0], [0, 0, 0]],
+        "0 or 1, unit length": [[0.5**0.5, 0, 0.5**0.5], [1, 0, 0], [0, 0, 0]],
+    }
+    for weights, rows in expected.items():
+        np.testing.assert_allclose(weighed(counts, weights).toarray(), rows)
+    assert counts.data.tolist() == [3, 4, 1]
+
+
+@pytest.mark.parametrize(("n", "negatives"), [(100, 10), (200, 20), (500, 50)])
+def test_the_exact_share_is_exact_and_the_rows_are_those_of_the_model(n, negatives):
+    from everypair.data.simulate import simulate
+    from everypair.papers.cpauc_added import exact
+
+    for seed in range(20):
+        X, y = exact("M2", n, 20, random_state=seed)
+        assert (y < 0).sum() == negatives
+        assert y.size == n
+    drawn = {tuple(row) for row in simulate("M2", 4 * n, 20, random_state=19)[0]}
+    assert {tuple(row) for row in X} <= drawn
+
+
+def test_the_printed_spreads_belong_to_the_printed_lines():
+    from everypair.papers.cpauc import METHODS, PRINTED_AUC
+    from everypair.papers.cpauc_added import PRINTED_SPREAD
+
+    assert PRINTED_SPREAD.keys() == PRINTED_AUC.keys()
+    assert {len(row) for row in PRINTED_SPREAD.values()} == {len(METHODS)}
+    assert 0.02 <= min(map(min, PRINTED_SPREAD.values())) < max(map(max, PRINTED_SPREAD.values()))
