@@ -398,6 +398,19 @@ def test_equal_names_are_explained_apart(run, tmp_path):
     assert len(said["weights"]) == said["n_features"]
 
 
+def test_a_missing_data_file_is_said_with_one_full_stop(run, monkeypatch):
+    from everypair.data.fetchers import DataNotFound
+    from everypair.papers import reproduce
+
+    def missing(*args, **options):
+        raise DataNotFound("The data file is not on this machine.")
+
+    monkeypatch.setattr(reproduce, "reproduce", missing)
+    result = run("reproduce", "auc-rls")
+    assert result.code == 2
+    assert result.err == "everypair: The data file is not on this machine.\n"
+
+
 def test_an_unknown_table_of_the_papers_lists_the_known_ones(run):
     result = run("reproduce", "iris")
     assert result.code != 0

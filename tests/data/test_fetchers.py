@@ -48,15 +48,23 @@ def test_another_content_is_refused_with_both_sums(toy_file):
         read_file(PATH)
 
 
-def test_without_data_and_network_the_message_says_what_to_do(toy_file, monkeypatch):
+@pytest.mark.parametrize(
+    ("trouble", "word"),
+    [
+        (ConnectionError("no route"), "the download failed .ConnectionError."),
+        (ValueError("SHA256 hash of downloaded file does not match"), "its sha256 differs"),
+    ],
+)
+def test_without_data_and_network_the_message_says_what_to_do(toy_file, monkeypatch, trouble, word):
     pooch = pytest.importorskip("pooch")
 
-    def no_network(*args, **kwargs):
-        raise ConnectionError("no route")
+    def retrieve(*args, **kwargs):
+        raise trouble
 
-    monkeypatch.setattr(pooch, "retrieve", no_network)
-    with pytest.raises(DataNotFound, match=r"no route.*set EVERYPAIR_DATA to the folder"):
+    monkeypatch.setattr(pooch, "retrieve", retrieve)
+    with pytest.raises(DataNotFound, match=rf"{word}.*set EVERYPAIR_DATA to the folder") as caught:
         read_file(PATH)
+    assert caught.value.__cause__ is trouble
 
 
 def test_a_download_is_asked_for_with_its_pin_and_kept_in_the_cache(toy_file, monkeypatch):

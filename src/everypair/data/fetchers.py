@@ -143,7 +143,10 @@ def _downloaded(path: str) -> Path:
     pin = None if packed else f"sha256:{SOURCES[path].sha256}"
     try:
         pooch.retrieve(url, pin, fname=place.name, path=place.parent)
-    except Exception as error:  # pooch passes on what requests, sockets and checksums raise
+    except ValueError as error:  # the sum, which pooch checks before it keeps the file
+        why = "what its address gives is another file (its sha256 differs)"
+        raise DataNotFound(_what_to_do(path, why)) from error
+    except Exception as error:  # pooch passes on what requests and sockets raise
         why = f"the download failed ({type(error).__name__})"
         raise DataNotFound(_what_to_do(path, why)) from error
     return place

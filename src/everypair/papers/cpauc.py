@@ -118,9 +118,9 @@ def cells(fast: bool) -> list[Params]:
         {"part": part, "model": model, "n": n, "p": p, "seed": seed}
         for part, times in (
             ("lambdas", 1 if fast else 10),
-            ("lambdas, exact", 1 if fast else 10),
             ("models", repetitions),
             ("exact", 1 if fast else 40),
+            ("unscaled", 1 if fast else 40),
         )
         for seed in range(times)
         for model, n, p in (drawn_from[:1] if fast else drawn_from)
@@ -174,18 +174,22 @@ def work(params: Params) -> Found:
     parts: dict[str, Callable[[Params], Found]] = {
         "models": _model_cell, "pima": _pima_cell, "time": _time_cell,
         "steps": cpauc_added.steps, "pima, why": cpauc_added.pima,
-        "lambdas": cpauc_added.lambdas, "lambdas, exact": cpauc_added.lambdas, "exact": _model_cell,
+        "lambdas": cpauc_added.lambdas, "exact": _model_cell, "unscaled": _model_cell,
     }  # fmt: skip
     return parts[params["part"]](params)
 
 
 def drawn(params: Params) -> tuple[Array, NDArray[np.bool_], Array, NDArray[np.bool_]]:
-    """Training and test rows of a simulated model, standardised, and which are positive."""
-    draw = cpauc_added.exact if "exact" in params["part"] else simulate
+    """Training and test rows of a simulated model, standardised, and which are positive.
+
+    Added parts: ``exact`` has nine positives to a negative in every sample, ``unscaled`` also has
+    columns that are centred only.
+    """
+    draw = cpauc_added.exact if params["part"] in {"exact", "unscaled"} else simulate
     model, p, seed = params["model"], params["p"], params["seed"]
     X, y = draw(model, params["n"], p, random_state=seed)
     X_test, y_test = draw(model, 500, p, random_state=100_000 + seed)
-    scaler = StandardScaler().fit(X)
+    scaler = StandardScaler(with_std=params["part"] != "unscaled").fit(X)
     return scaler.transform(X), y > 0, scaler.transform(X_test), y_test > 0
 
 
@@ -264,10 +268,12 @@ def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
         cpauc_added.write_pima(page, why)
     if lambdas := of_part(done, "lambdas"):
         cpauc_added.write_lambdas(page, lambdas, PRINTED_AUC)
-    if exact := of_part(done, "exact"):
-        cpauc_added.write_exact(page, exact, of_part(done, "models"), PRINTED_AUC)
-    if lambdas := of_part(done, "lambdas, exact"):
-        cpauc_added.write_lambdas(page, lambdas, PRINTED_AUC, ", exact share")
+    by_draw = {
+        name: grouped(of_part(done, part), "model", "n", "p")
+        for part, name in cpauc_added.DRAWS.items()
+    }
+    if all(by_draw.values()):
+        cpauc_added.write_draws(page, by_draw, PRINTED_AUC, PRINTED_CHOSEN)
 
 
 def _write_models(page: Page, by_size: dict[tuple[str, int, int], list[Found]]) -> None:

@@ -1,4 +1,4 @@
-"""Four experiments beside Kim & Shin (2024) that look for the reason of a difference.
+"""Five experiments beside Kim & Shin (2024) that look for the reason of a difference.
 
 `steps`: when does clustering save time? The paper's algorithm takes plain proximal gradient
 steps of one length until they hardly move; k-means is paid once, each step is cheaper after it.
@@ -10,6 +10,10 @@ five of its columns stand for values that were not measured.
 
 `exact`: the paper gives the probability of a positive, 0.9, so our samples of 100 rows have 1 to 16
 negatives. With as many as expected in every sample, 10 of 100, the AUC should vary less.
+
+`unscaled`: the table standardises the columns, of which the paper does not speak. All have the same
+variance within the classes, so those that tell the classes apart vary more, and are scaled down.
+Here they are centred only, with the exact share.
 """
 
 from __future__ import annotations
@@ -54,6 +58,12 @@ PRINTED_SPREAD = {
     ("M4", 200, 40): (0.03, 0.03, 0.04, 0.02, 0.03, 0.02, 0.02),
 }
 """Table 1, in brackets there."""
+
+DRAWS = {
+    "models": "share by chance, standardised (table)",
+    "exact": "exact share, standardised",
+    "unscaled": "exact share, centred only",
+}
 
 UNMEASURED = ("glucose", "blood_pressure", "skin_thickness", "insulin", "bmi")
 PIMA_METHODS = ("L2-ROCLOG", "L1-ROCLOG-1")
@@ -190,12 +200,9 @@ def write_pima(page: Page, cells: list[tuple[Params, Found]]) -> None:
 
 
 def write_lambdas(
-    page: Page,
-    cells: list[tuple[Params, Found]],
-    printed: Mapping[Any, tuple[float, ...]],
-    drawn: str = "",
+    page: Page, cells: list[tuple[Params, Found]], printed: Mapping[Any, tuple[float, ...]]
 ) -> None:
-    """``printed``: of each line, the AUC of each method; ``drawn``: how, for the heading."""
+    """``printed``: of each line, the AUC of each method."""
     from everypair.papers.cpauc import METHODS
 
     by_line = grouped(cells, "model", "n", "p")
@@ -211,47 +218,52 @@ def write_lambdas(
                      f"{best:.3f}"])  # fmt: skip
     exponents = [f"1.8^{i}" for i in (-8, -6, -4, -2, 0, 2)]
     page.add(
-        f"Added: the simulated models at each lambda{drawn}, "
-        f"{len(next(iter(by_line.values())))} runs",
+        f"Added: the simulated models at each lambda, {len(next(iter(by_line.values())))} runs",
         table(["method", "paper", *exponents, "best on the test rows"], rows),
         f"Mean test AUC over the {len(by_line)} lines of Table 1. A lambda at which L1 drops every "
         "feature ranks nothing: 0.5.",
     )
 
 
-def write_exact(
+def write_draws(
     page: Page,
-    cells: list[tuple[Params, Found]],
-    of_table: list[tuple[Params, Found]],
+    by_draw: dict[str, dict[Any, list[Found]]],
     printed: Mapping[Any, tuple[float, ...]],
+    printed_chosen: Mapping[Any, tuple[float, ...]],
 ) -> None:
-    """Beside the table's draws: level and spread by the number of rows."""
-    from everypair.papers.cpauc import METHODS
+    """Level and spread by the number of rows, then wrong features, by how the rows were made."""
+    from everypair.papers.cpauc import METHODS, SELECTING
 
-    by_draw = {
-        "by chance (table)": grouped(of_table, "model", "n", "p"),
-        "exactly 0.9": grouped(cells, "model", "n", "p"),
-    }
-    rows = []
-    for n in dict.fromkeys(params["n"] for params, _ in cells):
-        lines = [
-            line for line in printed if line[1] == n and all(line in b for b in by_draw.values())
-        ]
-        spreads = np.mean([PRINTED_SPREAD[line] for line in lines], axis=0)
-        levels = np.mean([printed[line] for line in lines], axis=0)
-        both = zip(levels, spreads, strict=True)
+    lines = [line for line in printed if all(line in found for found in by_draw.values())]
+    rows, wrong = [], []
+    for n in dict.fromkeys(line[1] for line in lines):
+        here = [line for line in lines if line[1] == n]
+        both = zip(
+            np.mean([printed[line] for line in here], axis=0),
+            np.mean([PRINTED_SPREAD[line] for line in here], axis=0),
+            strict=True,
+        )
         rows.append([str(n), "paper", *(f"{level:.3f} ({spread:.3f})" for level, spread in both)])
+        known = np.mean([printed_chosen[line] for line in here], axis=0)[1::2]
+        wrong.append([str(n), "paper", *(f"{value:.1f}" for value in known), "-"])
         for name, found in by_draw.items():
             row = [str(n), name]
             for method in METHODS:
-                aucs = [[f[method][0] for f in found[line]] for line in lines]
+                aucs = [[f[method][0] for f in found[line]] for line in here]
                 spread = np.mean([np.std(of_line) for of_line in aucs])
                 row.append(f"{np.mean([np.mean(a) for a in aucs]):.3f} ({spread:.3f})")
             rows.append(row)
+            counts = [
+                np.mean([np.mean([f[method][2] for f in found[line]]) for line in here])
+                for method in SELECTING
+            ]
+            wrong.append([str(n), name, *(f"{count:.1f}" for count in counts)])
+    runs = ", ".join(f"{len(found[lines[0]])} ({name})" for name, found in by_draw.items())
     page.add(
-        "Added: the simulated models with exactly nine positives to a negative",
-        table(["n", "share of the positives", *METHODS], rows),
+        "Added: the simulated models by how rows are drawn and scaled",
+        table(["n", "rows", *METHODS], rows),
         "Mean test AUC over the lines of Table 1 with so many rows, in brackets the mean spread of "
-        f"a line; {len(cells) // max(1, len(by_draw['exactly 0.9']))} runs a line with the exact "
-        "share.",
+        f"a line. Runs a line: {runs}.",
+        "Wrong features chosen:",
+        table(["n", "rows", *SELECTING], wrong),
     )

@@ -103,7 +103,11 @@ def cells(fast: bool) -> list[Params]:
         for part, step in added.EVERY.items()
         for t in topics[::step]
     ]
-    return out + [{"data": "reuters", "label": t, "part": "choice"} for t in topics]
+    return out + [
+        {"data": "reuters", "label": t, "part": part}
+        for part in ("choice", "limits")
+        for t in topics
+    ]
 
 
 @cache
@@ -153,7 +157,7 @@ def work(params: Params) -> Found:
             return _centring(label)
         parts = {
             "at most": added.at_most, "constant": added.constant, "words": added.words,
-            "choice": choosing.choice,
+            "choice": choosing.choice, "limits": choosing.limits,
         }  # fmt: skip
         return parts[params["part"]](params)
     X, rows, X_test, rows_test = rows_of(name, params["draw"])

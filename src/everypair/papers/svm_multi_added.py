@@ -105,7 +105,7 @@ def _gram() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 Scorer = Callable[[float, float], NDArray[np.float64]]
 
 
-def _penalised(train: Any, y: NDArray[np.bool_], new: Any) -> Scorer:
+def penalised_svm(train: Any, y: NDArray[np.bool_], new: Any) -> Scorer:
     """Scores of new rows by the table's SVM."""
     return lambda C, j: np.asarray(main.weighted_svm(C, j).fit(train, y).decision_function(new))
 
@@ -139,7 +139,7 @@ def constant(params: Params) -> Found:
         if way == "free":
             on_held, on_test = free_svm(y, fit, held)
         else:
-            on_held, on_test = _penalised(X[fit], y[fit], X[held]), _penalised(X, y, X_test)
+            on_held, on_test = penalised_svm(X[fit], y[fit], X[held]), penalised_svm(X, y, X_test)
         held_scores = [on_held(*point) for point in points]
         out[way] = {
             title: _judged(title, points, held_scores, y[held], on_test, y_test)
@@ -195,9 +195,9 @@ def words(params: Params) -> Found:
     out: Found = {"features": {}}
     for name, (train, test) in zip(WEIGHTS, ((X, X_test), _plain_words()), strict=True):
         out["features"][name] = train.shape[1]
-        on_held = _penalised(train[fit], y[fit], train[held])
+        on_held = penalised_svm(train[fit], y[fit], train[held])
         held_scores = [on_held(*point) for point in points]
-        on_test = _penalised(train, y, test)
+        on_test = penalised_svm(train, y, test)
         out[name] = {
             title: _judged(title, points, held_scores, y[held], on_test, y_test)
             for title in main.MEASURES
