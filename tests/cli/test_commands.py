@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -400,12 +401,11 @@ def test_equal_names_are_explained_apart(run, tmp_path):
 
 def test_a_missing_data_file_is_said_with_one_full_stop(run, monkeypatch):
     from everypair.data.fetchers import DataNotFound
-    from everypair.papers import reproduce
 
     def missing(*args, **options):
         raise DataNotFound("The data file is not on this machine.")
 
-    monkeypatch.setattr(reproduce, "reproduce", missing)
+    monkeypatch.setattr(import_module("everypair.papers.reproduce"), "reproduce", missing)
     result = run("reproduce", "auc-rls")
     assert result.code == 2
     assert result.err == "everypair: The data file is not on this machine.\n"
