@@ -8,8 +8,10 @@ from scipy import sparse
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 
-from everypair.papers import svm_multi, svm_multi_added, svm_multi_choice
+from everypair.papers import svm_multi, svm_multi_choice
 from everypair.papers.page import Page
+
+GRID = svm_multi_choice.GRID
 
 
 @pytest.fixture
@@ -25,10 +27,9 @@ def few_stories(monkeypatch):
     kept = X[:90], rows[:90], X[90:], rows[90:]
     monkeypatch.setattr(svm_multi, "rows_of", lambda name, draw, centred=True: kept)
     monkeypatch.setattr(svm_multi, "positives_of", lambda name, label, of_rows: y[of_rows])
-    monkeypatch.setattr(svm_multi_added, "_plain_words", lambda: (X[:90], X[90:]))
-    svm_multi_added._gram.cache_clear()
+    svm_multi_choice._gram.cache_clear()
     yield X[:90].toarray(), y[:90], X[90:].toarray(), y[90:]
-    svm_multi_added._gram.cache_clear()
+    svm_multi_choice._gram.cache_clear()
 
 
 def free(X, y, point):
@@ -36,12 +37,17 @@ def free(X, y, point):
     return SVC(kernel="linear", C=point[0], class_weight={True: point[1], False: 1.0}).fit(X, y)
 
 
+def penalised(X, y, point):
+    """The table's SVM at a point (C, j)."""
+    return svm_multi.weighted_svm(*point).fit(sparse.csr_matrix(X), y)
+
+
 def areas_of(stories, fit, held):
     """ROC area of the held-out rows at each point of the grid."""
     X, y = stories[:2]
     return [
         roc_auc_score(y[held], free(X[fit], y[fit], point).decision_function(X[held]))
-        for point in svm_multi_choice.GRID
+        for point in GRID
     ]
 
 
@@ -57,7 +63,7 @@ def first_best(values, outer, inner):
 
 def test_a_search_takes_what_two_loops_would_keep():
     rng = np.random.default_rng(1)
-    points = svm_multi_choice.GRID
+    points = GRID
     loops = {"C": sorted({C for C, _ in points}), "j": sorted({j for _, j in points})}
     assert len(set(svm_multi_choice.SEARCHES)) == 8
     for _ in range(20):
@@ -91,22 +97,29 @@ def test_the_choice_is_judged_by_an_svm_with_a_free_constant(few_stories, tmp_pa
         return 2 * hits / (said + y_new.sum())
 
     for points, kept, at in (
-        (svm_multi_choice.GRID, found["test"]["F1"][0], "grid"),
-        (svm_multi_choice.GRID + svm_multi_choice.BEYOND, found["wide"], "wide"),
+        (GRID, found["test"]["F1"][0], "grid"),
+        (GRID + svm_multi_choice.BEYOND, found["wide"], "wide"),
     ):
         on_held = [f1(C, j, fit, X[held], y[held]) for C, j in points]
         for search, k in svm_multi_choice.taken(points, on_held).items():
             assert found["points"][at][search] == np.log2(points[k]).tolist()
             value = f1(*points[k], np.arange(y.size), X_test, y_test)
             assert kept[search] == pytest.approx(100 * value, abs=1e-3)
-    by_search = svm_multi_choice.taken(svm_multi_choice.GRID, areas_of(few_stories, fit, held))
+    by_search = svm_multi_choice.taken(GRID, areas_of(few_stories, fit, held))
     for search, k in by_search.items():
-        scores = free(X, y, svm_multi_choice.GRID[k]).decision_function(X_test)
+        scores = free(X, y, GRID[k]).decision_function(X_test)
         area = 100 * roc_auc_score(y_test, scores)
         assert found["test"]["ROCArea"][0][search] == pytest.approx(area, abs=1e-3)
     limits = svm_multi_choice.limits({"label": "any"})
-    first = limits["penalised"]["F1"]["C+ j+"]
-    assert first == svm_multi_added.constant({"label": "any"})["penalised"]["F1"]["first"]
+    for title in svm_multi.MEASURES:
+        judge = svm_multi.measure_for(title, y[held])
+        scores = [penalised(X[fit], y[fit], p).decision_function(X[held]) for p in GRID]
+        by_search = svm_multi_choice.taken(GRID, [judge.value(y[held], s) for s in scores])
+        judge = svm_multi.measure_for(title, y_test)
+        for search, k in by_search.items():
+            value = judge.value(y_test, penalised(X, y, GRID[k]).decision_function(X_test))
+            kept = limits["penalised"][title][search]
+            assert kept == pytest.approx(100 * float(value), abs=1e-3)
     page = Page(tmp_path, "svm-multi", "SVM-multi", "")
     params = {"data": "reuters", "label": "any"}
     table = {title: {"multi": 50.0, "svm": 40.0} for title in svm_multi.MEASURES}
@@ -116,20 +129,6 @@ def test_the_choice_is_judged_by_an_svm_with_a_free_constant(few_stories, tmp_pa
     text = "\n".join(page.parts)
     assert "nan" not in text.lower()
     assert text.count("## ") == 3
-
-
-def test_the_parts_by_constant_and_by_words_agree_where_they_are_the_same(few_stories):
-    by_constant = svm_multi_added.constant({"label": "any"})
-    by_words = svm_multi_added.words({"label": "any"})
-    for name in svm_multi_added.WEIGHTS:
-        for title in svm_multi.MEASURES:
-            for rule in ("first", "last"):
-                ours = by_words[name][title][rule]
-                assert ours == by_constant["penalised"][title][rule]
-    # The free constant is that of the other module's search.
-    choice = svm_multi_choice.choice({"label": "any"})
-    for title in svm_multi.MEASURES:
-        assert by_constant["free"][title]["first"] == choice["test"][title][0]["C+ j+"]
 
 
 def test_weights_of_words():

@@ -181,7 +181,7 @@ def test_auc_rls_and_rls_with_a_constant_are_one_rule_but_for_the_weight_of_the_
 
 
 def test_the_worst_labelling_of_at_most_k_is_that_of_every_table():
-    from everypair.papers.svm_multi_added import RecallAtMost
+    from everypair.papers.svm_multi_recall import RecallAtMost
 
     rng = np.random.default_rng(5)
     for _ in range(50):

@@ -79,8 +79,6 @@ def settings(fast: bool) -> Params:
 
 
 def cells(fast: bool) -> list[Params]:
-    from everypair.papers import svm_multi_added as added
-
     if fast:
         return [
             {"data": "covtype", "label": 5, "draw": 0, "step": 4},
@@ -99,11 +97,6 @@ def cells(fast: bool) -> list[Params]:
     topics = stories().shared_topics()
     out += [{"data": "reuters", "label": t, "draw": 0, "step": 1} for t in topics]
     out += [{**p, "part": "at most"} for p in out if "step" in p and p["data"] != "covtype"]
-    out += [
-        {"data": "reuters", "label": t, "part": part}
-        for part, step in added.EVERY.items()
-        for t in topics[::step]
-    ]
     return out + [
         {"data": "reuters", "label": t, "part": part}
         for part in ("choice", "limits")
@@ -149,15 +142,15 @@ def hold_out(y: NDArray[np.bool_], seed: int) -> tuple[NDArray[np.intp], NDArray
 
 
 def work(params: Params) -> Found:
-    from everypair.papers import svm_multi_added as added
     from everypair.papers import svm_multi_choice as choosing
+    from everypair.papers import svm_multi_recall as recall
 
     name, label = params["data"], params["label"]
     if "part" in params:
         if params["part"] == "centring":
             return _centring(label)
         parts = {
-            "at most": added.at_most, "constant": added.constant, "words": added.words,
+            "at most": recall.at_most,
             "choice": choosing.choice, "limits": choosing.limits,
         }  # fmt: skip
         return parts[params["part"]](params)
@@ -227,8 +220,8 @@ def weighted_svm(C: float, j: float) -> LinearSVC:
 
 
 def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
-    from everypair.papers import svm_multi_added as added
     from everypair.papers import svm_multi_choice as choosing
+    from everypair.papers import svm_multi_recall as recall
 
     judged = [(params, found) for params, found in done if "F1" in found and "part" not in params]
     rows = []
@@ -266,11 +259,7 @@ def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
         header = ["features", "C = 2^-6", "C = 1", "C = 2^6"]
         page.add("Recall at 2p and centring: Optdigits, mean of ten digits", table(header, rows))
     if cells_at_most := of_part(done, "at most"):
-        added.write_at_most(page, cells_at_most, judged)
-    if by_constant := of_part(done, "constant"):
-        added.write_constant(page, by_constant, judged)
-    if by_words := [found for _, found in of_part(done, "words")]:
-        added.write_words(page, by_words)
+        recall.write_at_most(page, cells_at_most, judged)
     if by_search := of_part(done, "choice"):
         at_most = of_part(done, "at most")
         choosing.write(page, by_search, of_part(done, "limits"), judged, at_most)

@@ -16,20 +16,25 @@ the choice; and, free again, with the grid widened to larger C, where searches w
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.svm import SVC
 
 from everypair.papers import svm_multi as main
 from everypair.papers.cells import Found, Params
 from everypair.papers.page import Page, table
-from everypair.papers.svm_multi_added import Scorer, free_svm, penalised_svm
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Point = tuple[float, float]
+Scorer = Callable[[float, float], Array]
+"""Scores of some rows at C and j."""
 
 SEARCHES = [
     f"{outer}{first} {inner}{second}"
@@ -49,6 +54,34 @@ RARE = 12
 
 NEAREST = "C+ j-"
 """The search whose F1 of the widened grid is nearest to print."""
+
+
+@cache
+def _gram() -> tuple[Array, Array]:
+    """Inner products of the training stories, and of the test stories with them."""
+    X, _, X_test, _ = main.rows_of("reuters", 0)
+    return (X @ X.T).toarray(), (X_test @ X.T).toarray()
+
+
+def penalised_svm(train: Any, y: Bools, new: Any) -> Scorer:
+    """Scores of new rows by the table's SVM."""
+    return lambda C, j: np.asarray(main.weighted_svm(C, j).fit(train, y).decision_function(new))
+
+
+def free_svm(y: Bools, fit: NDArray[np.intp], held: NDArray[np.intp]) -> tuple[Scorer, Scorer]:
+    """Scores of the held-out stories and of the test stories by the SVM with a free constant."""
+    K, K_test = _gram()
+
+    def scorer(train: Any, y: Bools, new: Any) -> Scorer:
+        def scores(C: float, j: float) -> Array:
+            model = SVC(kernel="precomputed", C=C, class_weight={True: j, False: 1.0})
+            with config_context(assume_finite=True):  # the check would take longer than the fit
+                return np.asarray(model.fit(train, y).decision_function(new))
+
+        return scores
+
+    inner, outer = K[np.ix_(fit, fit)], K[np.ix_(held, fit)]
+    return scorer(inner, y[fit], outer), scorer(K, y, K_test)
 
 
 def ordered(points: list[Point], search: str) -> list[int]:
