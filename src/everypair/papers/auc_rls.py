@@ -82,7 +82,7 @@ def cells(fast: bool) -> list[Params]:
     ]
     out += [
         {"draw": draw, "words": "0 or 1", "topics": list(added.FEWER), "part": "positives"}
-        for draw in range(10)
+        for draw in range(30)
     ]
     return out + [
         {"draw": draw, "words": words, "topics": list(PRINTED), "part": "added"}

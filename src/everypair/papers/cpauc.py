@@ -121,6 +121,7 @@ def cells(fast: bool) -> list[Params]:
             ("models", repetitions),
             ("exact", 1 if fast else 40),
             ("unscaled", 1 if fast else 40),
+            ("level", 1 if fast else 20),
         )
         for seed in range(times)
         for model, n, p in (drawn_from[:1] if fast else drawn_from)
@@ -154,8 +155,8 @@ def paths(method: str, X: Array, y: NDArray[np.bool_], seed: int, grid: Array = 
     return np.column_stack(ridge)
 
 
-def chosen(method: str, X: Array, y: NDArray[np.bool_], seed: int) -> Array:
-    """Coefficients at the lambda of the best 5-fold AUC; the grid's middle where no fold has one
+def level_lambdas(method: str, X: Array, y: NDArray[np.bool_], seed: int) -> NDArray[np.intp]:
+    """Places in the grid of the best mean 5-fold AUC, rising; the middle where no fold has one
     (a single negative)."""
     from everypair.metrics import auc_score
 
@@ -165,8 +166,15 @@ def chosen(method: str, X: Array, y: NDArray[np.bool_], seed: int) -> Array:
             continue  # fewer than five negatives: some folds have none
         scores = X[test] @ paths(method, X[train], y[train], seed)
         aucs.append([auc_score(y[test], column) for column in scores.T])
-    means = np.mean(aucs, axis=0) if aucs else np.arange(GRID.size) == GRID.size // 2
-    best = np.flatnonzero(means >= means.max() - 1e-12)[-1]
+    if not aucs:
+        return np.array([GRID.size // 2])
+    means = np.mean(aucs, axis=0)
+    return np.flatnonzero(means >= means.max() - 1e-12)
+
+
+def chosen(method: str, X: Array, y: NDArray[np.bool_], seed: int) -> Array:
+    """Coefficients at the largest of the best lambda."""
+    best = level_lambdas(method, X, y, seed)[-1]
     return paths(method, X, y, seed, GRID[best : best + 1])[:, 0]
 
 
@@ -175,6 +183,7 @@ def work(params: Params) -> Found:
         "models": _model_cell, "pima": _pima_cell, "time": _time_cell,
         "steps": cpauc_added.steps, "pima, why": cpauc_added.pima,
         "lambdas": cpauc_added.lambdas, "exact": _model_cell, "unscaled": _model_cell,
+        "level": cpauc_added.level,
     }  # fmt: skip
     return parts[params["part"]](params)
 
@@ -274,6 +283,8 @@ def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
     }
     if all(by_draw.values()):
         cpauc_added.write_draws(page, by_draw, PRINTED_AUC, PRINTED_CHOSEN)
+    if level := of_part(done, "level"):
+        cpauc_added.write_level(page, level, PRINTED_AUC)
 
 
 def _write_models(page: Page, by_size: dict[tuple[str, int, int], list[Found]]) -> None:
