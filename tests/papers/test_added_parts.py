@@ -175,3 +175,15 @@ def test_the_printed_spreads_are_those_of_the_paper():
     # Sums of the columns, added up from the text.
     sums = np.sum(list(PRINTED_SPREAD.values()), axis=0)
     np.testing.assert_allclose(sums, [0.55, 0.55, 0.67, 0.65, 0.54, 0.55, 0.57], atol=1e-9)
+
+
+def test_the_largest_level_lambda_is_the_one_of_the_table():
+    from everypair.papers.cpauc import METHODS, work
+
+    where = {"model": "M1", "n": 100, "p": 20, "seed": 3}
+    of_table, level = work({"part": "models", **where}), work({"part": "level", **where})
+    for method in METHODS:
+        auc, _, wrong = of_table[method]
+        assert level[method]["auc"][1] == pytest.approx(auc, abs=2e-4)
+        assert abs(level[method]["wrong"][1] - wrong) <= 1
+        assert -8 <= level[method]["lambda"][0] <= level[method]["lambda"][1] <= 2

@@ -22,10 +22,11 @@ SLICES = {
         {"draw": 0, "words": "0 or 1", "topics": ["reserves"], "part": "positives"},
     ],
     "cpauc": [
+        {"part": "pima, why", "seed": 0},
         {"part": "time", "n": 100, "p": 20, "seed": 0},
         *(
             {"part": part, "model": "M1", "n": 100, "p": 20, "seed": 0}
-            for part in ("models", "exact", "unscaled")
+            for part in ("models", "exact", "unscaled", "level")
         ),
     ],
     "rankopt": [{"data": "married", "rows": 3000, "fold": 0}],
