@@ -276,7 +276,10 @@ def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
     if why := of_part(done, "pima, why"):
         cpauc_added.write_pima(page, why)
     if lambdas := of_part(done, "lambdas"):
-        cpauc_added.write_lambdas(page, lambdas, PRINTED_AUC)
+        beyond = cpauc_added.beyond(
+            grouped(of_part(done, "models"), "model", "n", "p"), PRINTED_AUC
+        )
+        cpauc_added.write_lambdas(page, lambdas, PRINTED_AUC, beyond)
     by_draw = {
         name: grouped(of_part(done, part), "model", "n", "p")
         for part, name in cpauc_added.DRAWS.items()
@@ -309,6 +312,7 @@ def _write_models(page: Page, by_size: dict[tuple[str, int, int], list[Found]]) 
             known = f"{counts[2 * k]:.2f}, {counts[2 * k + 1]:.2f}" if k < 3 else "-"
             line.append(f"{known} / {right:.2f}, {wrong:.2f}")
         chosen_rows.append(line)
+    beyond = cpauc_added.beyond(by_size, PRINTED_AUC)
     page.add(
         "Table 1: mean test AUC, paper / ours",
         table(["model", "n", "p", "runs", *METHODS], rows),
@@ -318,6 +322,9 @@ def _write_models(page: Page, by_size: dict[tuple[str, int, int], list[Found]]) 
         + ", ".join(
             f"{m} {gap:+.3f}" for m, gap in zip(METHODS, np.mean(gaps, axis=0), strict=True)
         )
+        + ".",
+        "Cells whose difference is beyond the printed error: "
+        + (", ".join(f"{m} {'/'.join(map(str, size))}" for size, m in beyond) or "none")
         + ".",
     )
     page.add(
