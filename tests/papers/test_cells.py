@@ -8,7 +8,7 @@ import types
 import pytest
 
 from everypair.papers import TABLES, reproduce
-from everypair.papers.cells import Store, grouped, run_cells, write_atomically
+from everypair.papers.cells import Store, environment, grouped, run_cells, write_atomically
 from everypair.papers.reproduce import run
 
 
@@ -40,6 +40,34 @@ def test_cells_of_other_settings_do_not_count(tmp_path):
     assert {"k": 0} not in Store(path, {"folds": 10, "values": (1, 2)})
 
 
+def test_cells_of_other_settings_are_put_aside_and_not_lost(tmp_path):
+    path = tmp_path / "table.json"
+    Store(path, {"folds": 5}).add({"k": 0}, {"v": 1})
+    before = path.read_text()
+    other = Store(path, {"folds": 10})
+    assert path.read_text() == before
+    other.add({"k": 0}, {"v": 2})
+    other.add({"k": 1}, {"v": 3})
+    assert (tmp_path / "table.old.json").read_text() == before
+    assert len(Store(path, {"folds": 10}).cells) == 2
+
+
+def test_a_page_can_be_made_where_the_settings_would_be_others(tmp_path, monkeypatch):
+    experiment = types.SimpleNamespace(
+        __doc__="Squares.",
+        settings=lambda fast: {"baselines": "many"},
+        cells=lambda fast: [{"k": 1}],
+        work=lambda params: {"square": 1},
+        write=lambda page, store, done: page.add("Squares", str(len(done))),
+    )
+    monkeypatch.setattr("everypair.papers.cells.environment", lambda: "everypair 0.0")
+    first = run(experiment, "squares", False, tmp_path, quiet=True).read_text()
+    assert "Made with everypair 0.0." in first
+    monkeypatch.setattr("everypair.papers.cells.environment", lambda: "everypair 9.9")
+    experiment.settings = lambda fast: {"baselines": "few"}
+    assert run(experiment, "squares", False, tmp_path, render_only=True).read_text() == first
+
+
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "kept.json"
     write_atomically(path, "old")
@@ -57,9 +85,10 @@ def test_the_file_of_cells_is_plain_json_with_a_line_a_cell(tmp_path):
     kept = json.loads((tmp_path / "t.json").read_text())
     assert kept == {
         "settings": {"a": 1},
+        "made with": [environment()],
         "cells": {'{"k": 1}': {"v": [1, 2]}, '{"k": 2}': {"v": []}},
     }
-    assert len((tmp_path / "t.json").read_text().splitlines()) == 5
+    assert len((tmp_path / "t.json").read_text().splitlines()) == 6
 
 
 def test_cells_are_grouped_by_their_parameters():

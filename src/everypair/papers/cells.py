@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from everypair import __version__
 from everypair.estimators.sparse import with_progress
 
 Params = dict[str, Any]
@@ -22,25 +26,55 @@ Found = dict[str, Any]
 TIMES = ("seconds", "processor")
 
 
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "xgboost-cpu", "xgboost", "lightgbm")
+
+
+@cache
+def environment() -> str:
+    """The versions that cells are made with here."""
+    found = []
+    for name in PACKAGES:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            continue
+    return f"everypair {__version__}, Python {platform.python_version()}, {', '.join(found)}"
+
+
 def key_of(params: Params) -> str:
     """What a cell is known by: all that it was given."""
     return json.dumps(params, sort_keys=True)
 
 
 class Store:
-    """A JSON file of finished cells, replaced whole after each: it is never half written."""
+    """A JSON file of finished cells, replaced whole after each: it is never half written.
 
-    def __init__(self, path: Path, settings: Params):
+    Cells of other settings are of another experiment: they do not count, and the first new cell
+    puts their file aside as ``<name>.old.json``. With ``as_kept`` the settings are the file's, for
+    a page from cells that another machine has run.
+    """
+
+    def __init__(self, path: Path, settings: Params, *, as_kept: bool = False):
         self.path, self.settings = path, settings
         self.cells: dict[str, Found] = {}
+        self.made_with: list[str] = []
+        self._other = False
         if path.exists():
             kept = json.loads(path.read_text())
-            # Cells of other settings are of another experiment.
-            if kept["settings"] == json.loads(json.dumps(settings)):
-                self.cells = kept["cells"]
+            if as_kept:
+                self.settings = kept["settings"]
+            if kept["settings"] == json.loads(json.dumps(self.settings)):
+                self.cells, self.made_with = kept["cells"], kept.get("made with", [])
+            else:
+                self._other = True
 
     def add(self, params: Params, found: Found) -> None:
         self.cells[key_of(params)] = found
+        if environment() not in self.made_with:
+            self.made_with.append(environment())
+        if self._other:
+            os.replace(self.path, self.path.with_suffix(".old.json"))
+            self._other = False
         write_atomically(self.path, self._text())
 
     def _text(self) -> str:
@@ -48,7 +82,10 @@ class Store:
         lines = ",\n".join(
             f"{json.dumps(key)}: {json.dumps(found)}" for key, found in sorted(self.cells.items())
         )
-        return f'{{"settings": {json.dumps(self.settings)},\n"cells": {{\n{lines}\n}}}}\n'
+        return (
+            f'{{"settings": {json.dumps(self.settings)},\n'
+            f'"made with": {json.dumps(self.made_with)},\n"cells": {{\n{lines}\n}}}}\n'
+        )
 
     def __getitem__(self, params: Params) -> Found:
         return self.cells[key_of(params)]

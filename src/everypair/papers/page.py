@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair import __version__
 from everypair.papers.cells import Found, Params, Store, write_atomically
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "xgboost-cpu", "xgboost", "lightgbm")
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#444444", "#999999")
 """Told apart by everyone (Okabe & Ito)."""
 
@@ -22,16 +18,6 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#4
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [list(header), ["---"] * len(header), *(list(row) for row in rows)]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
-
-
-def environment() -> str:
-    found = []
-    for name in PACKAGES:
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            continue
-    return f"everypair {__version__}, Python {platform.python_version()}, {', '.join(found)}"
 
 
 def mean_sd(values: Sequence[float] | NDArray[np.float64], digits: int = 3) -> str:
@@ -71,7 +57,8 @@ class Page:
         self.parts.append(
             f"{len(done)} of {n_wanted} cells done in {wall} by the clock; the processor spent "
             f"{duration(sum(timed))} on {len(timed)} of them (one thread).{unfinished} "
-            f"Made with {environment()}. Every number above is computed from `{store.path.name}`."
+            f"Made with {'; and with '.join(store.made_with)}. Every number above is computed "
+            f"from `{store.path.name}`."
         )
 
     def write(self) -> Path:

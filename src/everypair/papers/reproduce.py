@@ -56,7 +56,8 @@ def reproduce(
         Few repetitions, into the folder ``fast`` of the results: shows that all runs, in a minute.
     results : path
         ``<table>.json`` keeps what each cell found, and a later call goes on from there;
-        ``<table>.md`` and figures are the page.
+        ``<table>.md`` and figures are the page. Cells of other settings, such as with a baseline
+        more, are put aside as ``<table>.old.json``.
     render_only : bool
         Write the page from the cells that are there, and run none.
     quiet : bool
@@ -82,7 +83,7 @@ def run(
     quiet: bool = False,
 ) -> Path:
     folder = results / "fast" if fast else results
-    store = Store(folder / f"{name}.json", experiment.settings(fast))
+    store = Store(folder / f"{name}.json", experiment.settings(fast), as_kept=render_only)
     wanted = experiment.cells(fast)
     if not render_only:
         run_cells(experiment.work, wanted, store, what=name, quiet=quiet)
