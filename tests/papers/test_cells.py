@@ -48,7 +48,13 @@ def test_cells_of_other_settings_are_put_aside_and_not_lost(tmp_path):
     assert path.read_text() == before
     other.add({"k": 0}, {"v": 2})
     other.add({"k": 1}, {"v": 3})
-    assert (tmp_path / "table.old.json").read_text() == before
+    assert len(Store(path, {"folds": 10}).cells) == 2
+    # Back and forth again: each finds its own, and what was put aside is as it was.
+    back = Store(path, {"folds": 5})
+    assert back[{"k": 0}] == {"v": 1}
+    assert before in [file.read_text() for file in tmp_path.iterdir()]
+    back.add({"k": 2}, {"v": 4})
+    assert len(Store(path, {"folds": 5}).cells) == 2
     assert len(Store(path, {"folds": 10}).cells) == 2
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -49,32 +50,37 @@ def key_of(params: Params) -> str:
 class Store:
     """A JSON file of finished cells, replaced whole after each: it is never half written.
 
-    Cells of other settings are of another experiment: they do not count, and the first new cell
-    puts their file aside as ``<name>.old.json``. With ``as_kept`` the settings are the file's, for
-    a page from cells that another machine has run.
+    Cells of other settings are of another experiment: the first new cell puts their file aside,
+    under a name that tells settings apart, and a store of those settings finds it there. With
+    ``as_kept`` the settings are the file's, for a page from cells that another machine has run.
     """
 
     def __init__(self, path: Path, settings: Params, *, as_kept: bool = False):
-        self.path, self.settings = path, settings
+        self.path, self.settings = path, json.loads(json.dumps(settings))
         self.cells: dict[str, Found] = {}
         self.made_with: list[str] = []
-        self._other = False
-        if path.exists():
-            kept = json.loads(path.read_text())
-            if as_kept:
-                self.settings = kept["settings"]
-            if kept["settings"] == json.loads(json.dumps(self.settings)):
-                self.cells, self.made_with = kept["cells"], kept.get("made with", [])
-            else:
-                self._other = True
+        self._other: Path | None = None
+        kept = json.loads(path.read_text()) if path.exists() else None
+        if kept is not None and as_kept:
+            self.settings = kept["settings"]
+        if kept is not None and kept["settings"] != self.settings:
+            self._other = self._aside(kept["settings"])
+            aside = self._aside(self.settings)
+            kept = json.loads(aside.read_text()) if aside.exists() else None
+        if kept is not None:
+            self.cells, self.made_with = kept["cells"], kept.get("made with", [])
+
+    def _aside(self, settings: Params) -> Path:
+        digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+        return self.path.with_suffix(f".{digest[:8]}.json")
 
     def add(self, params: Params, found: Found) -> None:
         self.cells[key_of(params)] = found
         if environment() not in self.made_with:
             self.made_with.append(environment())
-        if self._other:
-            os.replace(self.path, self.path.with_suffix(".old.json"))
-            self._other = False
+        if self._other is not None:
+            os.replace(self.path, self._other)
+            self._other = None
         write_atomically(self.path, self._text())
 
     def _text(self) -> str:

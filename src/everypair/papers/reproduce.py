@@ -57,7 +57,7 @@ def reproduce(
     results : path
         ``<table>.json`` keeps what each cell found, and a later call goes on from there;
         ``<table>.md`` and figures are the page. Cells of other settings, such as with a baseline
-        more, are put aside as ``<table>.old.json``.
+        more, are put aside beside it and found again.
     render_only : bool
         Write the page from the cells that are there, and run none.
     quiet : bool

@@ -238,8 +238,9 @@ def _write_widened(page: Page, found: list[Found], limited: list[Found]) -> None
             before = np.mean([f["test"]["F1"][0][search] for f in inside])
             row.append(f"{before:.1f}, {np.mean([f['wide'][search] for f in inside]):.1f}")
         gain = np.array([f["wide"][search] - f["test"]["F1"][0][search] for f in found])
-        error = np.std(gain, ddof=1) / np.sqrt(gain.size) if gain.size > 1 else 0.0
-        row.append(f"{gain.mean():+.1f} ± {error:.1f} ({(gain > 0).sum()}/{(gain < 0).sum()})")
+        row.append(
+            f"{gain.mean():+.1f} ± {_error(gain):.1f} ({(gain > 0).sum()}/{(gain < 0).sum()})"
+        )
         larger = [f["larger C"][search] for f in limited]
         row.append(f"{np.mean(larger):.1f}" if larger else "-")
         row += [_most_frequent([f["points"][grid][search] for f in found])
@@ -277,13 +278,12 @@ def _write_gains(page: Page, found: list[Found], multi: list[Found], recall: lis
         of_svm = [f["wide"] if title == "F1" else f["test"][title][0] for f in found]
         svm = np.array([values[NEAREST] for values in of_svm])
         gains.append(ours - svm)
-        error = np.std(gains[-1], ddof=1) / np.sqrt(len(found)) if len(found) > 1 else 0.0
         on_grid = [f["test"][title][0] for f in found]
         others = [np.mean(ours - [values[s] for values in on_grid]) for s in SEARCHES]
         pairs = [{title: {"multi": a, "svm": b}} for a, b in zip(ours, svm, strict=True)]
         rows.append([
-            title, *main.printed_of("reuters", k), *main.compared(pairs, title), f"{error:.1f}",
-            f"{min(others):+.1f} to {max(others):+.1f}",
+            title, *main.printed_of("reuters", k), *main.compared(pairs, title),
+            f"{_error(gains[-1]):.1f}", f"{min(others):+.1f} to {max(others):+.1f}",
         ])  # fmt: skip
     header = ["measure", "SVM-multi, paper", "SVM, paper", "difference (won / lost), paper",
               "SVM-multi, ours", "SVM, ours", "difference (won / lost), ours", "standard error",
@@ -296,16 +296,10 @@ def _write_gains(page: Page, found: list[Found], multi: list[Found], recall: lis
         "Stars as in Table 1. Last column: the least and the largest mean of the eight searches, "
         "all on the paper's grid.",
         "By number of positives, as Figure 1:",
-        _by_positives([f["positives"] for f in found], np.array(gains)),
+        main.gain_table(*main.by_positives([f["positives"] for f in found], np.array(gains))),
     )
 
 
-def _by_positives(positives: list[int], gains: Array) -> str:
-    """Mean gain of five groups of topics, a row each."""
-    order = np.argsort(-np.array(positives), kind="stable")
-    rows = []
-    for part in np.array_split(order, min(5, len(order))):
-        counts = [positives[k] for k in part]
-        means = [f"{gain:+.1f}" for gain in gains[:, part].mean(axis=1)]
-        rows.append([f"{max(counts)} to {min(counts)}", *means])
-    return table(["training positives", *main.MEASURES], rows)
+def _error(values: Array) -> float:
+    """Standard error of the mean."""
+    return float(np.std(values, ddof=1) / np.sqrt(values.size)) if values.size > 1 else 0.0
