@@ -4,7 +4,8 @@
     true/false   as 0 and 1, then like numbers
     dates        day, month, weekday and hour, then like numbers
     categories   a 0/1 column for each of the frequent values, one for the others, one for missing
-    dropped      columns of one value, and text of which nearly every row has its own
+    dropped      columns of one value, identifiers, names, and text of which nearly every row has
+                 its own (``keep`` uses them)
 
 All is learnt from the training rows and travels with the model. svmlight files have numbers
 only, mostly zero: each column is divided by its largest size, which leaves zeros where they are.
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,7 @@ from everypair.columns import (
     words_of,
 )
 from everypair.data.problems import DataError
+from everypair.identifiers import identifier_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,6 +55,15 @@ def arrow_table(X: Any) -> pa.Table:
     return table
 
 
+def as_table(X: Any) -> Any:
+    """`arrow_table`, or a CSR matrix where X is sparse; columns of an array are x0, x1, ..."""
+    if sparse.issparse(X):
+        return X.tocsr()
+    if isinstance(X, np.ndarray):
+        X = {f"x{k}": column for k, column in enumerate(X.T)}
+    return arrow_table(X)
+
+
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """The columns of a table as numbers, the same way for new rows.
 
@@ -62,6 +73,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         0/1 columns for one column of categories at most; rarer values share one, "(other)".
     min_rows : int
         A value needs so many training rows for a 0/1 column of its own.
+    keep : names of columns or "all", default=()
+        Columns to use even if they look like identifiers, names or text (`why_left_out`).
 
     Attributes
     ----------
@@ -79,9 +92,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     [[0.0, 0.0, 0.0, 0.0]]
     """
 
-    def __init__(self, max_categories: int = 100, min_rows: int = 2):
+    def __init__(
+        self,
+        max_categories: int = 100,
+        min_rows: int = 2,
+        keep: Sequence[str] | Literal["all"] = (),
+    ):
         self.max_categories = max_categories
         self.min_rows = min_rows
+        self.keep = keep
 
     def fit(self, X: Any, y: Any = None) -> Self:
         table = arrow_table(X)
@@ -94,7 +113,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.has_missing_: dict[str, bool] = {}
         for name, column in zip(table.column_names, table.columns, strict=True):
             kind = kind_of(column)
-            why = _why_dropped(name, kind)
+            why = why_left_out(name, column, kind, self.keep)
+            kind = "category" if kind == "text" else kind
             if not why and kind == "category":
                 why = self._learn_categories(name, column)
             elif not why:
@@ -299,37 +319,35 @@ class SparseEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def encoder_for(X: Any) -> TableEncoder | SparseEncoder:
-    return SparseEncoder() if sparse.issparse(X) else TableEncoder()
+    """For a checked table: what `everypair.app.check_table` leaves out is not in it any more."""
+    return SparseEncoder() if sparse.issparse(X) else TableEncoder(keep="all")
 
 
-def unused(
-    encoder: TableEncoder | SparseEncoder, said: Sequence[str] = (), most: int = 20
-) -> list[str]:
-    """A sentence for each column (of the first ones) that the encoder leaves out.
-
-    Columns of which ``said`` has such a sentence need no other.
-    """
+def unused(encoder: TableEncoder | SparseEncoder, most: int = 20) -> list[str]:
+    """A sentence for each column (of the first ones) that the encoder leaves out."""
     dropped = list(getattr(encoder, "dropped_", {}).items())[:most]
-    sentences = [(f"column {name!r} is not used: ", why) for name, why in dropped]
-    return [
-        f"{opening}{why}."
-        for opening, why in sentences
-        if not any(sentence.startswith(opening) for sentence in said)
-    ]
+    return [f"column {name!r} is not used: {why}." for name, why in dropped]
 
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     return X[rows] if sparse.issparse(X) else X.take(rows)
 
 
-def _why_dropped(name: str, kind: str) -> str:
+def why_left_out(
+    name: str, column: pa.ChunkedArray, kind: str, keep: Sequence[str] | Literal["all"] = ()
+) -> str:
+    """Why nothing is to be learnt from the column, or ""."""
     if not name:
         return "it has no name (a saved row number?)"
-    return {
-        "text": "it is text: nearly every row has a value of its own",
-        "constant": "it is empty",
-        "other": "its type is neither a number, a date nor text",
-    }.get(kind, "")
+    if kind == "constant":
+        return "it is empty"
+    if kind == "other":
+        return "its type is neither a number, a date nor text"
+    if keep == "all" or name in keep:
+        return ""
+    if kind == "text":
+        return "it is text: nearly every row has a value of its own"
+    return identifier_in(name, column, kind)
 
 
 def _words(texts: Iterable[str]) -> NDArray[np.str_]:

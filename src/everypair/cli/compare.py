@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -44,9 +45,7 @@ def compare(
     names = None if models is None else [name.strip() for name in models.split(",")]
     check_models(names)
     check_report(report, data)
-    rows = load_labelled(reading.of(data), columns)
-    for note in rows.notes:
-        show.note(note)
+    rows = load_labelled(reading.of(data), columns, show)
     labels = {
         "source": data.name,
         "target": rows.target,
@@ -135,6 +134,7 @@ def _compare(
             path=report is not None,
             labels=labels,
             notes=rows.notes,
+            check=rows.check,
             progress=advance,
         )
     seconds = time.perf_counter() - began
@@ -194,6 +194,9 @@ def _print_comparison(found: Comparison) -> None:
     )
     header = ["model", "AUC", "95% interval", "difference", "p", "fit (s)", "features"]
     print_table(header, table, left=(0, 2), bold=bold)
+    for finding in found.findings:
+        if finding.severity == "warning":
+            print(f"Warning: {finding.sentence}")
     print(found.verdict)
 
 
@@ -227,6 +230,7 @@ def as_json(found: Comparison, report: Path | None, seconds: float) -> dict[str,
         "verdict": found.verdict,
         "best_baseline": found.best_baseline,
         "models": models,
+        "findings": [asdict(finding) for finding in found.findings],
         "notes": list(found.notes),
         "versions": found.versions,
         "seconds": seconds,

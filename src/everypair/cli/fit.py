@@ -50,23 +50,24 @@ def fit(
         raise ValueError(f"there is no method {method!r}: use auto, {', '.join(CANDIDATES)}.")
     check_writable(output, data)
     clock = [time.perf_counter()]
-    rows = load_labelled(reading.of(data), columns)
-    for note in rows.notes:
-        show.note(note)
+    rows = load_labelled(reading.of(data), columns, show)
     clock.append(time.perf_counter())
     with naming(data):
-        encoder = encoder_for(rows.X).fit(rows.X)
-        X = encoder.transform(rows.X)
+        used = rows.check.used(rows.X)
+        encoder = encoder_for(used).fit(used)
+        X = encoder.transform(used)
+    del used
     rows.X = None  # the matrix is all that is needed from here on
-    for note in unused(encoder, rows.notes):
+    groups = rows.check.groups(rows.groups)
+    for note in unused(encoder):
         rows.notes.append(note)
         show.note(note)
     clock.append(time.perf_counter())
     with naming(data):
         if method == "auto":
-            method = choose_method(X, rows.y, rows.weight, rows.groups, seed)
+            method = choose_method(X, rows.y, rows.weight, groups, seed)
         candidate = CANDIDATES[method]
-        fitted = fit_candidate(candidate, X, rows.y, rows.weight, rows.groups, seed)
+        fitted = fit_candidate(candidate, X, rows.y, rows.weight, groups, seed)
     train_auc = auc_score(rows.y, scores_of(fitted.model, X), sample_weight=rows.weight)
     clock.append(time.perf_counter())
     model = SavedModel(
@@ -83,7 +84,10 @@ def fit(
         versions=versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         source=data.name,
-        notes=[*rows.notes, *(f"{candidate.name} {remark}." for remark in fitted.remarks)],
+        notes=[
+            *rows.sentences(),
+            *(f"{candidate.name} {remark}." for remark in fitted.remarks),
+        ],
     )
     for remark in fitted.remarks:
         show.note(f"{candidate.name} {remark}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,9 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.cli.options import Columns
+from everypair.app import Check, check_table
+from everypair.cli.options import Columns, Show
 from everypair.data.problems import DataError
-from everypair.data.readers import LABEL, Source, SparseTable, check_present, read
+from everypair.data.readers import LABEL, Source, SparseTable, check_present, is_number, read
+from everypair.wording import counted
 
 Array = NDArray[np.float64]
 Bool = NDArray[np.bool_]
@@ -36,6 +39,14 @@ SPELLINGS = {
 SPELLING_ROWS = 1000
 """Rows that are looked at for it."""
 
+YES = frozenset(
+    ("yes", "y", "true", "t", "positive", "pos", "+", "case", "present", "ja", "oui", "si", "sim")
+)
+NO = frozenset(
+    ("no", "n", "false", "f", "negative", "neg", "-", "control", "absent", "nein", "non", "não")
+)
+"""Labels that say which class is meant, in small letters."""
+
 OTHERS = "(other values)"
 """The negative label where one value stands against all others."""
 
@@ -51,17 +62,39 @@ class Labelled:
     target: str
     positive: str
     negative: str
+    ranked: str = ""  # which class is ranked first, and why: a sentence
     notes: list[str] = field(default_factory=list)
+    check: Check = field(default_factory=lambda: Check((), {}))
+
+    def sentences(self) -> list[str]:
+        """All that is to be known of the table, for the model file."""
+        return [self.ranked, *(found.sentence for found in self.check.findings), *self.notes]
 
 
-def load_labelled(source: Source, columns: Columns) -> Labelled:
-    """The file, its target turned into True and False, without rows that have no target."""
+def load_labelled(source: Source, columns: Columns, show: Show) -> Labelled:
+    """The file, its target turned into True and False, and what the data check says of it.
+
+    Rows without a target are left out. Columns that the check leaves out are still there.
+    """
+    rows = _read_labelled(source, columns)
+    rows.check = check_table(rows.X, rows.y, keep=columns.keep or ())
+    show.always(rows.ranked)
+    for finding in rows.check.findings:
+        show.finding(finding)
+    for note in rows.notes:
+        show.note(note)
+    return rows
+
+
+def _read_labelled(source: Source, columns: Columns) -> Labelled:
     path, target, weight, group = source.path, columns.target, columns.weight, columns.group
     table = read(source)
     if isinstance(table, SparseTable):
-        if weight or group or columns.drop or target not in (None, LABEL):
+        named = weight or group or columns.drop or columns.keep
+        if named or target not in (None, LABEL):
             raise DataError(
-                "svmlight has no named columns: leave out --weight, --group, --drop and --target.",
+                "svmlight has no named columns: leave out --weight, --group, --drop, --keep and "
+                "--target.",
                 path,
             )
         texts = label_texts(table.label)
@@ -70,6 +103,7 @@ def load_labelled(source: Source, columns: Columns) -> Labelled:
         raise DataError("say which column is the target: --target COLUMN.", path)
     for option, names in (
         ("--drop", columns.drop or ()),
+        ("--keep", columns.keep or ()),
         ("--weight", [weight]),
         ("--group", [group]),
     ):
@@ -84,7 +118,10 @@ def load_labelled(source: Source, columns: Columns) -> Labelled:
             "something unusual, say --delimiter.",
             path,
         )
-    check_present(extra, table.column_names, path)
+    check_present([*extra, *(columns.keep or ())], table.column_names, path)
+    both = sorted({*(columns.drop or ())} & {*(columns.keep or ())})
+    if both:
+        raise DataError("this column is in --drop and in --keep: say one.", path, column=both[0])
     features = table.drop_columns(list(dict.fromkeys(extra)))
     if features.num_columns == 0:
         raise DataError("there is no column to learn from beside the target.", path)
@@ -164,8 +201,10 @@ def _labelled(
     missing = texts == None  # noqa: E711 - elementwise
     if missing.all():
         raise DataError("the target has no value at all.", path, column=target)
+    texts, said = _spelled_alike(texts, as_one=wanted is None)
     values, counts = np.unique(texts[~missing].astype(str), return_counts=True)
-    positive, negative, said = _choose_positive(values, counts, wanted, target, path)
+    positive, negative, why = _choose_positive(values, counts, wanted, target, path)
+    ranked = f"Ranked first: {target} = {positive}, {why}."
     notes += said
     y = texts == positive
     if missing.any():
@@ -182,12 +221,13 @@ def _labelled(
         groups = None if groups is None else groups[rows]
     if weight is not None and not (np.any(weight[y] > 0) and np.any(weight[~y] > 0)):
         raise DataError("the weights leave one class only: all others are zero.", path)
-    return Labelled(X, y.astype(bool), weight, groups, target, positive, negative, notes)
+    return Labelled(X, y.astype(bool), weight, groups, target, positive, negative, ranked, notes)
 
 
 def _choose_positive(
     values: NDArray[Any], counts: NDArray[Any], wanted: str | None, target: str, path: Path
-) -> tuple[str, str, list[str]]:
+) -> tuple[str, str, str]:
+    """The positive label, the negative one, and why."""
     listed = ", ".join(repr(str(value)) for value in values[:5])
     listed += ", ..." if values.size > 5 else ""
     if values.size == 1:
@@ -204,10 +244,9 @@ def _choose_positive(
             column=target,
         )
     if wanted is None:
-        at = 0 if counts[0] < counts[1] else 1
-        why = "the rarer" if counts[0] != counts[1] else "the last"
-        note = f"positive is {str(values[at])!r}, {why} of {listed} (--positive changes it)."
-        return str(values[at]), str(values[1 - at]), [note]
+        at, why = _more_positive([str(value) for value in values], counts)
+        chosen, other = str(values[at]), str(values[1 - at])
+        return chosen, other, f"not {other}: {why} (--positive changes it)"
     found = match(wanted, [str(value) for value in values])
     if found is None:
         raise DataError(
@@ -215,8 +254,40 @@ def _choose_positive(
         )
     chosen = str(values[found])
     if values.size == 2:
-        return chosen, str(values[1 - found]), []
-    return chosen, OTHERS, [f"{chosen!r} against the {values.size - 1} other values."]
+        return chosen, str(values[1 - found]), f"not {values[1 - found]}"
+    return chosen, OTHERS, f"against the {values.size - 1} other values"
+
+
+def _spelled_alike(texts: NDArray[Any], as_one: bool) -> tuple[NDArray[Any], list[str]]:
+    """Labels that differ by case or spaces only, ``as_one`` in the most frequent spelling."""
+    spellings: dict[str, list[tuple[int, str]]] = {}
+    for value, count in Counter(text for text in texts.tolist() if text is not None).items():
+        spellings.setdefault(" ".join(value.split()).casefold(), []).append((-count, value))
+    notes = []
+    for several in (sorted(found) for found in spellings.values() if len(found) > 1):
+        usual = several[0][1]
+        listed = ", ".join(f"{value!r} ({counted(-count, 'row')})" for count, value in several)
+        fate = f"they are all read as {usual!r}" if as_one else "they are different labels"
+        notes.append(f"labels differ by case or spaces only, and {fate}: {listed}.")
+        if as_one:
+            texts = np.where(np.isin(texts, [value for _, value in several]), usual, texts)
+    return texts, notes
+
+
+def _says_yes(word: str) -> int:
+    """1 for yes, -1 for no, 0 for a word that says neither. Of numbers, 0 and -1 say no."""
+    if is_number(word):
+        return -1 if float(word) in (0, -1) else 0
+    return (word in YES) - (word in NO)
+
+
+def _more_positive(values: Sequence[str], counts: NDArray[Any]) -> tuple[int, str]:
+    """Which of two labels says yes, and how we know; the rarer where neither does."""
+    says_yes = [_says_yes(value.strip().casefold()) for value in values]
+    if says_yes[0] != says_yes[1]:
+        return int(says_yes[1] > says_yes[0]), "the label means yes"
+    at = 0 if counts[0] < counts[1] else 1
+    return at, "it is rarer" if counts[0] != counts[1] else "both are as frequent, it is the last"
 
 
 def match(wanted: str, values: Sequence[str]) -> int | None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 if TYPE_CHECKING:
+    from everypair.app import Finding
     from everypair.data.readers import Source
 
 # The readers say more of a file that cannot be read than the parser would: readable=False.
@@ -43,7 +44,10 @@ class Columns:
     ] = None
     positive: Annotated[
         str | None,
-        typer.Option(help="Value of the target to rank first. Default: the rarer of two values."),
+        typer.Option(
+            help="Value of the target to rank first. Default: the one that means yes (1, yes, "
+            "true, positive, case, ...), or else the rarer of two values."
+        ),
     ] = None
     weight: Weight = None
     group: Annotated[
@@ -51,6 +55,13 @@ class Columns:
     ] = None
     drop: Annotated[
         list[str] | None, typer.Option(help="Column to leave out. May be given several times.")
+    ] = None
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column to use though it looks like an identifier, names or text. May be given "
+            "several times."
+        ),
     ] = None
 
 
@@ -88,7 +99,9 @@ class Show:
     json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object and nothing else.")
     ] = False
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.")] = False
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress and no notes; warnings remain.")
+    ] = False
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False
 
     @property
@@ -102,6 +115,18 @@ class Show:
 
     def note(self, text: str) -> None:
         self.say(f"note: {text}")
+
+    def always(self, text: str) -> None:
+        """A line on stderr, with --quiet too."""
+        if not self.json:
+            print(text, file=sys.stderr)
+
+    def finding(self, found: Finding) -> None:
+        """What the data check says: warnings always."""
+        if found.severity == "warning":
+            self.always(f"warning: {found.sentence}")
+        else:
+            self.note(found.sentence)
 
 
 def spread(command: Callable[..., Any]) -> Callable[..., Any]:

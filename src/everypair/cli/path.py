@@ -36,14 +36,17 @@ def path(
 
     if output is not None:
         check_writable(output, data)
-    rows = load_labelled(reading.of(data), columns)
+    rows = load_labelled(reading.of(data), columns, show)
     with naming(data):
-        encoder = encoder_for(rows.X).fit(rows.X)
-        X = encoder.transform(rows.X)
-        notes = [*rows.notes, *unused(encoder, rows.notes)]
-        for note in notes:
+        used = rows.check.used(rows.X)
+        encoder = encoder_for(used).fit(used)
+        X = encoder.transform(used)
+        more = unused(encoder)
+        for note in more:
             show.note(note)
-        found = l1_path(X, rows.y, rows.weight, rows.groups, seed, steps)
+        notes = [*rows.sentences(), *more]
+        groups = rows.check.groups(rows.groups)
+        found = l1_path(X, rows.y, rows.weight, groups, seed, steps)
     nothing = "No feature tells the classes apart: none enters at any alpha."
     if not found.coefs.any():
         notes.append(nothing)

@@ -84,10 +84,15 @@ def score(
         )
 
 
+def score_header(saved: SavedModel) -> str:
+    """What a high score speaks for: ``score: churn=yes``."""
+    return f"score: {saved.target}={saved.positive}"
+
+
 def _scored(
     saved: SavedModel, source: Source, id: str | None, tally: dict[str, Any]
 ) -> Iterator[pa.Table]:
-    """Pieces of (row or id, score, predicted)."""
+    """Pieces of (row or id, score, predicted); the header says of which class the score is."""
     import numpy as np
     import pyarrow as pa
 
@@ -97,6 +102,7 @@ def _scored(
     if id is not None and saved.kinds is None:
         raise DataError("svmlight has no named columns: leave out --id.", source.path)
     labels = pa.array([saved.negative, saved.positive])
+    header = score_header(saved)
     for piece in read_chunks(source, saved.kinds, {} if id is None else {id: "category"}):
         X = piece.X if isinstance(piece, SparseTable) else piece
         scores = saved.score(X)
@@ -112,7 +118,7 @@ def _scored(
             for column, count in saved.encoder.unseen(piece).items():
                 tally["unseen"][column] = tally["unseen"].get(column, 0) + count
         predicted = labels.take(pa.array(above.astype(np.int8)))
-        yield pa.table({id or "row": names, "score": scores, "predicted": predicted})
+        yield pa.table({id or "row": names, header: scores, "predicted": predicted})
     if tally["rows"] == 0:
         raise DataError("there is a header but no row of data.", source.path)
 
@@ -125,7 +131,7 @@ def _highest(pieces: Iterator[pa.Table], top: int) -> pa.Table:
     best: pa.Table | None = None
     for piece in pieces:
         both = piece if best is None else pa.concat_tables([best, piece])
-        order = np.argsort(-both.column("score").to_numpy(), kind="stable")[:top]
+        order = np.argsort(-both.column(1).to_numpy(), kind="stable")[:top]
         best = both.take(order)
     assert best is not None
     return best

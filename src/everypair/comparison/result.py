@@ -9,6 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from everypair.app.check import Finding
+
 
 @dataclass(frozen=True)
 class ColumnSummary:
@@ -75,4 +77,5 @@ class Comparison:
     weights: NDArray[np.float64] | None = None
     path: PathSummary | None = None
     scale: str = ""  # what the scores of the models mean, a sentence
+    findings: Sequence[Finding] = ()  # of the data check, most serious first
     notes: Sequence[str] = field(default_factory=tuple)  # what was dropped, imputed, warned of

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
+from everypair.app.check import Check, check_table
 from everypair.comparison.judge import corrected_resampled_t, pooled_auc, verdict_of
 from everypair.comparison.models import Candidate, candidates_of
 from everypair.comparison.path import l1_path
 from everypair.comparison.result import Comparison, ModelResult, PathSummary
 from everypair.comparison.search import Fitted, TooFewRows, fit_candidate, splits_of
-from everypair.tables import arrow_table, encoder_for, take_rows, unused
+from everypair.tables import as_table, encoder_for, take_rows, unused
 from everypair.wording import counted
 
 Array = NDArray[np.float64]
@@ -66,6 +66,7 @@ def compare_models(
     path: bool = False,
     labels: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
+    check: Check | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Comparison:
     """Every method beside scikit-learn's, on the same folds.
@@ -93,6 +94,9 @@ def compare_models(
     labels : mapping, optional
         ``source``, ``target``, ``positive`` and ``command`` for the record.
     notes : sentences to keep with the result
+    check : Check, optional
+        What `everypair.app.check_table` found; None runs it. Columns that it leaves out are not
+        learnt from, and copies of a row stay in one fold.
     progress : function of the name of what is done, called once for each fit
 
     Examples
@@ -104,10 +108,13 @@ def compare_models(
     >>> sorted(model.name for model in found.models), found.best_baseline
     (['auc', 'logistic'], 'logistic')
     """
-    X = _as_table(X)
+    table = as_table(X)
     y = np.asarray(y, dtype=bool)
+    check = check_table(table, y) if check is None else check
+    X = check.used(table)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     group = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
+    group = check.groups(group)
     candidates = candidates_of(models)
     notify = progress or (lambda what: None)
     splits = [splits_of(y, group, n_folds, seed + r) for r in range(n_repeats)]
@@ -129,7 +136,7 @@ def compare_models(
         results.append(_result(candidate, tallies[candidate.name], final, names, y, weight, group))
     results, best_baseline = _against_baseline(results, 1 / n_folds)
     summary = None
-    remarks = unused(encoder, notes)
+    remarks = unused(encoder)
     if path:
         try:
             summary = _path_summary(whole, y, weight, group, seed, names)
@@ -148,7 +155,7 @@ def compare_models(
         models=results,
         best_baseline=best_baseline,
         verdict=verdict_of(results, best_baseline),
-        columns=_columns(X),
+        columns=_columns(table),
         folds=f"{n_folds} folds x {counted(n_repeats, 'repeat')}",
         seed=seed,
         command=said_labels.get("command", ""),
@@ -156,6 +163,7 @@ def compare_models(
         weights=weight,
         path=summary,
         scale=SCALE,
+        findings=check.findings,
         notes=(*notes, *remarks),
     )
 
@@ -163,14 +171,6 @@ def compare_models(
 def n_steps(models: Sequence[str] | None, n_folds: int, n_repeats: int) -> int:
     """How often `compare_models` will call ``progress``."""
     return len(candidates_of(models)) * (n_folds * n_repeats + 1)
-
-
-def _as_table(X: Any) -> Any:
-    if sparse.issparse(X):
-        return X.tocsr()
-    if isinstance(X, np.ndarray):
-        return arrow_table({f"x{k}": column for k, column in enumerate(X.T)})
-    return arrow_table(X)
 
 
 def _one_split(

@@ -1,0 +1,390 @@
+"""A look at the table before anything is learnt from it: what would make the results untrue."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from everypair.app.row_hashes import codes_of, mixed, row_hashes
+from everypair.columns import kind_of
+from everypair.identifiers import plain_name
+from everypair.metrics import auc_score
+from everypair.tables import as_table, why_left_out
+from everypair.wording import counted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Array = NDArray[np.float64]
+Bool = NDArray[np.bool_]
+Codes = NDArray[np.intp]
+
+LEAK_AUC = 0.99
+"""A column that ranks the rows so well alone, or the other way round, tells the target."""
+
+LEAK_ROWS = 10
+"""Rows of each class that must have a value: fewer can be parted by chance."""
+
+LEAK_LEVELS = 50
+"""Numbers with at most so many values are also looked at as categories."""
+
+CLASS_SAMPLE = 10_000
+"""Rows of each class on which single columns are ranked and correlated."""
+
+RARE_SHARE = 0.001
+"""Nearly constant: all rows but this share have one value."""
+
+MANY_COPIES = 0.01
+"""Share of copies from which they are a warning and not a note."""
+
+SETS_OF_COPIES = 10
+"""Sets of equal rows that each class needs to go round the folds, unless half of its rows do."""
+
+MOST_CORRELATED = 500
+"""Columns of numbers that are compared with one another."""
+
+NAMED = 5
+"""Columns that a sentence names before it counts the rest."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing about the table, in one sentence that says what to do about it."""
+
+    kind: str
+    severity: Literal["warning", "note"]
+    sentence: str
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Check:
+    """What `check_table` found."""
+
+    findings: tuple[Finding, ...]
+    left_out: dict[str, str]  # columns that are not learnt from, and why
+    copies: Codes | None = field(repr=False, default=None)  # equal rows have equal numbers
+
+    def used(self, X: Any) -> Any:
+        """The table without the columns that are left out."""
+        return X.drop_columns(list(self.left_out)) if self.left_out else X
+
+    def groups(self, groups: NDArray[Any] | None) -> NDArray[Any] | None:
+        """Groups to keep in one fold: those given, joined where they share a copied row."""
+        if self.copies is None or groups is None:
+            return groups if self.copies is None else self.copies
+        from scipy.sparse.csgraph import connected_components
+
+        given = np.unique(groups, return_inverse=True)[1]
+        links = sparse.coo_matrix(
+            (np.ones(given.size, dtype=bool), (self.copies, given + self.copies.max() + 1)),
+            shape=2 * (int(self.copies.max() + given.max()) + 2,),
+        )
+        joined: NDArray[Any] = connected_components(links, directed=False)[1][self.copies]
+        # Rows that are alike by nature may join all groups to one; those given then come first.
+        return joined if 2 * np.unique(joined).size >= np.unique(given).size else given
+
+
+def check_table(X: Any, y: ArrayLike, *, keep: Sequence[str] | Literal["all"] = ()) -> Check:
+    """Look for copies of rows, leaks, identifiers, and columns that say nothing or say it twice.
+
+    Parameters
+    ----------
+    X : Arrow table, pandas or polars frame, mapping of columns, array or CSR matrix
+        Without the target.
+    y : array of bool, True where the row is positive
+    keep : names of columns, default=()
+        Columns to use even if they look like identifiers or names; ``"all"`` for every column.
+
+    Returns
+    -------
+    Check
+        ``findings``, most serious first; ``left_out``, the columns that `compare_models` and the
+        command line leave out, with the reason; ``copies``, a number for each row that is equal
+        for equal rows, None where there are none or they cannot be kept together.
+
+    Examples
+    --------
+    >>> from everypair.app import check_table
+    >>> table = {"paid": [1.0, 0.0] * 20, "age": [30, 41, 52, 63, 30] * 8}
+    >>> found = check_table(table, [False, True] * 20)
+    >>> print(found.findings[0].sentence)
+    column 'paid' alone tells the target (AUC 0.000): if it is only known after the outcome, leave \
+it out with --drop paid.
+    """
+    X, y = as_table(X), np.asarray(y, dtype=bool)
+    if sparse.issparse(X):
+        copies, said = _copies(X, y)
+        return Check((*_leaks_of_sparse(X, y), *said), {}, copies)
+    kinds = {name: kind_of(c) for name, c in zip(X.column_names, X.columns, strict=True)}
+    left_out = {
+        name: why
+        for name, column in zip(X.column_names, X.columns, strict=True)
+        if (why := why_left_out(name, column, kinds[name], keep))
+    }
+    used = X.drop_columns(list(left_out))
+    rows = _sample(y)
+    leaks = list(_leaks(used, kinds, y, rows))
+    copies, said = _copies(used, y)
+    findings = [
+        *leaks,
+        *said,
+        *(_left_out(name, why, kinds[name]) for name, why in left_out.items()),
+        *_repeated_ids(used, kinds),
+        *_nearly_constant(used),
+        *_said_twice(used, kinds, rows),
+    ]
+    findings.sort(key=lambda found: found.severity == "note")
+    return Check(tuple(findings), left_out, copies)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(repr(name) for name in names[:NAMED]) + more
+
+
+def _option(option: str, names: Iterable[str]) -> str:
+    return " ".join(f"--{option} {shlex.quote(name)}" for name in names)
+
+
+def _left_out(name: str, why: str, kind: str) -> Finding:
+    remedy = (
+        "" if kind in ("constant", "other") or not name else f" ({_option('keep', [name])} uses it)"
+    )
+    return Finding("left out", "note", f"column {name!r} is not used: {why}{remedy}.", (name,))
+
+
+def _sample(y: Bool) -> Codes:
+    """At most `CLASS_SAMPLE` rows of each class."""
+    rng = np.random.default_rng(0)
+    parts = [
+        members if members.size <= CLASS_SAMPLE else rng.choice(members, CLASS_SAMPLE, False)
+        for members in (np.flatnonzero(y), np.flatnonzero(~y))
+    ]
+    return np.sort(np.concatenate(parts))
+
+
+# Copies
+
+
+def _copies(X: Any, y: Bool) -> tuple[Codes | None, list[Finding]]:
+    """Sets of rows with equal features, whatever their labels; and what is to be said of them."""
+    hashes = row_hashes(X)
+    distinct, sets = np.unique(hashes, return_inverse=True)
+    if distinct.size == y.size:
+        return None, []
+    n_copies = y.size - np.unique(mixed(hashes) ^ y).size
+    if not n_copies:  # equal features, but never with the same label
+        return sets, []
+    share = f"{n_copies} of {y.size} rows are copies of other rows"
+    severity: Literal["warning", "note"] = "warning" if n_copies > MANY_COPIES * y.size else "note"
+    if all(_can_be_kept_together(sets[members]) for members in (y, ~y)):
+        text = (
+            f"{share}, equal in all columns: copies are kept in one fold, so that no model is "
+            "tested on a row that it was trained on."
+        )
+        return sets, [Finding("copies", severity, text)]
+    text = (
+        f"{share}, and too few rows differ to keep copies in one fold: if the copies are mistakes, "
+        "remove them from the file, for the held-out AUCs are too high."
+    )
+    return None, [Finding("copies", severity, text)]
+
+
+def _can_be_kept_together(sets: Codes) -> bool:
+    sizes = np.unique(sets, return_counts=True)[1].astype(np.float64)
+    effective = sizes.sum() ** 2 / (sizes**2).sum()
+    return bool(effective >= min(SETS_OF_COPIES, sets.size / 2))
+
+
+# Leaks
+
+
+def _leaks(X: pa.Table, kinds: dict[str, str], y: Bool, rows: Codes) -> Iterable[Finding]:
+    part, labels = X.take(rows), y[rows]
+    for name, column in zip(part.column_names, part.columns, strict=True):
+        missing = column.is_null(nan_is_null=True).to_numpy()
+        if _is_leak(auc := _area(labels, missing.astype(float))):
+            known = "missing" if auc > 0.5 else "known"
+            yield _leak(name, f"tells the target by being {known} (AUC {max(auc, 1 - auc):.3f})")
+            continue
+        if kinds[name] in ("number", "date", "boolean"):
+            values = _numbers(column)[~missing]
+            if _is_leak(auc := _area(labels[~missing], values)):
+                yield _leak(name, f"alone tells the target (AUC {auc:.3f})")
+                continue
+            if np.unique(values[:CLASS_SAMPLE]).size > LEAK_LEVELS:
+                continue
+        codes = np.unique(codes_of(column), return_inverse=True)[1]
+        if _is_leak(auc := _area(labels, _rates_of_the_other_half(codes, labels))):
+            yield _leak(name, f"alone tells the target (AUC {auc:.3f} by its values)")
+
+
+def _leak(name: str, how: str) -> Finding:
+    remedy = f"if it is only known after the outcome, leave it out with {_option('drop', [name])}."
+    return Finding("leak", "warning", f"column {name!r} {how}: {remedy}", (name,))
+
+
+def _numbers(column: pa.ChunkedArray) -> Array:
+    import pyarrow as pa
+
+    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
+    elif pa.types.is_boolean(column.type):
+        column = column.cast(pa.int8())
+    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy())
+
+
+def _area(y: Bool, values: Array) -> float:
+    finite = np.isfinite(values)
+    y, values = y[finite], values[finite]
+    if min(np.count_nonzero(y), np.count_nonzero(~y)) < LEAK_ROWS:
+        return 0.5
+    return auc_score(y, values)
+
+
+def _is_leak(auc: float) -> bool:
+    return auc >= LEAK_AUC or auc <= 1 - LEAK_AUC
+
+
+def _rates_of_the_other_half(codes: Codes, y: Bool) -> Array:
+    """Share of positives among rows of the same value in the half that the row is not in.
+
+    A value that is not in the other half has the share of all: many values say nothing.
+    """
+    half = np.zeros(y.size, dtype=bool)
+    for members in (np.flatnonzero(y), np.flatnonzero(~y)):
+        half[np.random.default_rng(0).permutation(members)[::2]] = True
+    rates = np.empty(y.size)
+    for here in (half, ~half):
+        n_rows = np.bincount(codes[~here], minlength=codes.max() + 1)
+        n_positive = np.bincount(codes[~here], y[~here], minlength=codes.max() + 1)
+        of_level = np.where(n_rows > 0, n_positive / np.maximum(n_rows, 1), y.mean())
+        rates[here] = of_level[codes[here]]
+    return rates
+
+
+def _leaks_of_sparse(X: Any, y: Bool) -> Iterable[Finding]:
+    """Columns that tell the target by being there, or, where mostly there, by their values."""
+    n_positive, n_negative = np.count_nonzero(y), np.count_nonzero(~y)
+    if min(n_positive, n_negative) < LEAK_ROWS:
+        return
+    held = sparse.csr_matrix(((X.data != 0).astype(float), X.indices, X.indptr), shape=X.shape)
+    by_presence = 0.5 + (held.T @ (y / n_positive) - held.T @ (~y / n_negative)) / 2
+    filled = np.flatnonzero(held.T @ np.ones(y.size) > y.size / 2)
+    areas = by_presence
+    if filled.size:
+        rows = _sample(y)
+        columns = X[rows][:, filled].tocsc()
+        for k, j in enumerate(filled):
+            areas[j] = _area(y[rows], columns[:, [k]].toarray().ravel())
+    for j in np.flatnonzero((areas >= LEAK_AUC) | (areas <= 1 - LEAK_AUC)):
+        text = (
+            f"feature {j} alone tells the target (AUC {areas[j]:.3f}): if it is only known after "
+            "the outcome, leave it out of the file."
+        )
+        yield Finding("leak", "warning", text, (str(j),))
+
+
+# Columns that say little, or what others say
+
+
+def _repeated_ids(X: pa.Table, kinds: dict[str, str]) -> Iterable[Finding]:
+    """Identifiers that several rows share: rows of one person, say, in different folds."""
+    import pyarrow.compute as pc
+
+    for name, column in zip(X.column_names, X.columns, strict=True):
+        if kinds[name] not in ("number", "category") or not plain_name(name).endswith(
+            ("_id", "_nr")
+        ):
+            continue
+        distinct = pc.count_distinct(column).as_py()
+        if distinct > max(SETS_OF_COPIES, 0.01 * len(column)):
+            text = (
+                f"column {name!r} has {distinct} values in {len(column)} rows: if it names who or "
+                f"what a row is about, say {_option('group', [name])} to keep its rows in one fold."
+            )
+            yield Finding("group", "note", text, (name,))
+
+
+def _nearly_constant(X: pa.Table) -> Iterable[Finding]:
+    import pyarrow.compute as pc
+
+    found = []
+    least = RARE_SHARE * X.num_rows
+    if least < 1:
+        return
+    for name, column in zip(X.column_names, X.columns, strict=True):
+        head = column.slice(0, int(1 / RARE_SHARE))
+        if pc.count_distinct(head, mode="all").as_py() > 2:
+            continue
+        codes = np.unique(codes_of(column), return_inverse=True, return_counts=True)
+        if 0 < X.num_rows - codes[2].max() <= least:
+            found.append((name, X.num_rows - int(codes[2].max())))
+    if len(found) == 1:
+        name, others = found[0]
+        text = f"column {name!r} has one value in all but {counted(others, 'row')}."
+        yield Finding("nearly constant", "note", text, (name,))
+    elif found:
+        names = [name for name, _ in found]
+        text = (
+            f"{len(found)} columns have one value in over {100 * (1 - RARE_SHARE):.1f} % of the "
+            f"rows: {_listed(names)}."
+        )
+        yield Finding("nearly constant", "note", text, tuple(names))
+
+
+def _said_twice(X: pa.Table, kinds: dict[str, str], rows: Codes) -> Iterable[Finding]:
+    """Columns equal to an earlier one, a renaming of its values, or a multiple of it."""
+    first: dict[bytes, str] = {}
+    pairs: list[tuple[str, str, str]] = []
+    part = X.take(rows)
+    numbers: list[str] = []
+    for name, column in zip(part.column_names, part.columns, strict=True):
+        codes = codes_of(column)
+        _, places, sets = np.unique(codes, return_index=True, return_inverse=True)
+        order = np.argsort(np.argsort(places))  # levels in the order in which they first occur
+        key = order[sets].astype(np.int32).tobytes()
+        if kinds[name] == "number" and places.size > 2:
+            numbers.append(name)
+        earlier = first.setdefault(key, name)
+        if earlier is not name:
+            same = codes_of(X.column(earlier)).tobytes() == codes_of(X.column(name)).tobytes()
+            if same or places.size * 2 < len(column):  # two columns of ids are always images
+                pairs.append((earlier, name, "is equal to" if same else "says the same as"))
+    known = {name for _, name, _ in pairs}
+    pairs += _correlated(part, [n for n in numbers if n not in known][:MOST_CORRELATED])
+    for earlier, name, how in pairs[:NAMED]:
+        text = (
+            f"column {name!r} {how} {earlier!r}: one of them is enough ({_option('drop', [name])})."
+        )
+        yield Finding("said twice", "note", text, (earlier, name))
+    if len(pairs) > NAMED:
+        rest = [name for _, name, _ in pairs[NAMED:]]
+        text = f"{len(rest)} more columns say what others say: {_listed(rest)}."
+        yield Finding("said twice", "note", text, tuple(rest))
+
+
+def _correlated(part: pa.Table, names: Sequence[str]) -> list[tuple[str, str, str]]:
+    columns, kept = [], []
+    for name in names:
+        values = _numbers(part.column(name))
+        if np.all(np.isfinite(values)) and (spread := values.std()) > 0 and np.isfinite(spread):
+            columns.append((values - values.mean()) / spread)
+            kept.append(name)
+    if len(kept) < 2:
+        return []
+    Z = np.stack(columns)
+    correlation = np.abs(Z @ Z.T) / Z.shape[1]
+    found = []
+    for j in range(1, len(kept)):
+        i = int(np.argmax(correlation[j, :j]))
+        if correlation[j, i] > 1 - 1e-9:
+            found.append((kept[i], kept[j], "is perfectly correlated with"))
+    return found
