@@ -70,10 +70,10 @@ def _numbers(name: str, column: pa.ChunkedArray) -> str:
             return ""
     own = values.size == known.size
     if own and known.size == float(values[-1]) - float(values[0]) + 1 >= COUNTING_ROWS:
-        return f"it counts the rows ({values[0]:.0f} to {values[-1]:.0f})"
+        return f"it counts the rows, {values[0]:.0f} to {values[-1]:.0f}"
     if known.size >= (COUNTING_ROWS if named else UNIQUE_ROWS):
         which = "each has its own" if own else f"{values.size} different ones"
-        return f"it looks like an identifier (whole numbers in {known.size} rows, {which})"
+        return f"it looks like an identifier: whole numbers in {known.size} rows, {which}"
     return ""
 
 
@@ -95,4 +95,4 @@ def _names(name: str, column: pa.ChunkedArray) -> str:
     distinct = pc.count_distinct(column, mode="only_valid").as_py()
     if distinct <= least or distinct * rows_each <= known:
         return ""
-    return f"it looks like names ({distinct} values in {known} rows)"
+    return f"it looks like names, {distinct} values in {known} rows"

@@ -175,6 +175,15 @@ def test_identifiers_and_names_are_left_out_unless_kept(name, values):
     assert not check_table(table, y, keep=[name]).left_out
 
 
+def test_identifiers_are_found_among_copies():
+    table, y, rng = customers(100)
+    table.insert(1, "RowNumber", np.arange(100))
+    rows = np.concatenate([np.arange(100), rng.integers(0, 100, 100)])
+    check = check_table(table.iloc[rows].reset_index(drop=True), y[rows])
+    assert list(check.left_out) == ["RowNumber"]
+    assert found(check, "copies")[0].sentence.startswith("100 of 200 rows")
+
+
 @pytest.mark.parametrize(("name", "values"), [
     ("balance", lambda n, rng: rng.normal(size=n)),
     ("amount", lambda n, rng: rng.integers(0, 20_000, n)),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from simulated_comparison import LONG, ODD, embedded, make_comparison
 
+from everypair.app import Finding
 from everypair.comparison import ColumnSummary
 from everypair.metrics import precision_from_rates, roc_band, threshold_for
 from everypair.report import write_report
@@ -212,3 +213,19 @@ def test_without_jinja_the_remedy_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ImportError, match=r"everypair\[report\]"):
         write_report(make_comparison(), tmp_path / "report.html")
+
+
+def test_the_data_check_is_the_first_panel_and_its_warnings_stand_above_the_verdict(tmp_path):
+    leak = Finding("leak", "warning", "column '<i>' alone tells the target.", ("<i>",))
+    note = Finding("left out", "note", "column 'id' is not used.", ("id",))
+    comparison = replace(make_comparison(), findings=(leak, note))
+    page = write_report(comparison, tmp_path / "r.html").read_text()
+    verdict, check, models = (
+        page.index(part) for part in ('"verdict"', 'id="check"', 'id="models"')
+    )
+    warning = "column &#39;&lt;i&gt;&#39; alone tells the target."
+    assert page.index(warning) < verdict < check < models
+    assert check < page.index("Column &#39;id&#39; is not used.") < models
+    assert "is ranked first" in page[check:models]
+    clean = write_report(make_comparison(), tmp_path / "r.html").read_text()
+    assert "No copies of rows" in clean

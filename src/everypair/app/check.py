@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from everypair.app.row_hashes import codes_of, mixed, row_hashes
+from everypair.app.row_hashes import Hash, codes_of, mixed, part_of_hash, row_hashes
 from everypair.columns import kind_of
 from everypair.identifiers import plain_name
 from everypair.metrics import auc_score
@@ -119,19 +119,25 @@ def check_table(X: Any, y: ArrayLike, *, keep: Sequence[str] | Literal["all"] = 
 it out with --drop paid.
     """
     X, y = as_table(X), np.asarray(y, dtype=bool)
+    hashes = row_hashes(X)
     if sparse.issparse(X):
-        copies, said = _copies(X, y)
+        copies, said = _copies(hashes, y)
         return Check((*_leaks_of_sparse(X, y), *said), {}, copies)
+    _, first = np.unique(hashes, return_index=True)
+    judged = X if first.size == y.size else X.take(np.sort(first))  # ids recur in copies
     kinds = {name: kind_of(c) for name, c in zip(X.column_names, X.columns, strict=True)}
     left_out = {
         name: why
-        for name, column in zip(X.column_names, X.columns, strict=True)
+        for name, column in zip(X.column_names, judged.columns, strict=True)
         if (why := why_left_out(name, column, kinds[name], keep))
     }
+    for k, name in enumerate(X.column_names):
+        if name in left_out:
+            hashes -= part_of_hash(X, k)
     used = X.drop_columns(list(left_out))
     rows = _sample(y)
     leaks = list(_leaks(used, kinds, y, rows))
-    copies, said = _copies(used, y)
+    copies, said = _copies(hashes, y)
     findings = [
         *leaks,
         *said,
@@ -173,9 +179,8 @@ def _sample(y: Bool) -> Codes:
 # Copies
 
 
-def _copies(X: Any, y: Bool) -> tuple[Codes | None, list[Finding]]:
+def _copies(hashes: Hash, y: Bool) -> tuple[Codes | None, list[Finding]]:
     """Sets of rows with equal features, whatever their labels; and what is to be said of them."""
-    hashes = row_hashes(X)
     distinct, sets = np.unique(hashes, return_inverse=True)
     if distinct.size == y.size:
         return None, []

@@ -29,9 +29,14 @@ def row_hashes(X: Any) -> Hash:
     if sparse.issparse(X):
         return _of_sparse(X)
     total = np.zeros(X.num_rows, dtype=np.uint64)
-    for k, column in enumerate(X.columns):
-        total += mixed(codes_of(column) ^ mixed(np.array([k], dtype=np.uint64)))
+    for k in range(X.num_columns):
+        total += part_of_hash(X, k)
     return total
+
+
+def part_of_hash(X: Any, k: int) -> Hash:
+    """What column k of an Arrow table adds to the numbers of its rows."""
+    return mixed(codes_of(X.column(k)) ^ mixed(np.array([k], dtype=np.uint64)))
 
 
 def _of_sparse(X: Any) -> Hash:
