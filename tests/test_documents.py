@@ -78,6 +78,16 @@ def test_a_command_of_a_page_is_one_that_the_program_takes(line):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
+def test_commands_named_in_a_sentence_exist(page):
+    from typer.main import get_command
+
+    from everypair.cli.app import app
+
+    named = re.findall(r"(?:`|^    )everypair ([a-z]+)", page.read_text(encoding="utf-8"), re.M)
+    assert set(named) <= set(get_command(app).commands)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_between_pages_lead_somewhere(page):
     text = FENCE.sub("", page.read_text(encoding="utf-8"))
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
