@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -122,6 +123,28 @@ def test_a_split_inside_a_split_stays_on_its_thread(monkeypatch):
     with ThreadPoolExecutor(1) as only, ThreadPoolExecutor(1) as watch:
         monkeypatch.setattr(threads, "_pool", lambda: only)
         assert watch.submit(split).result(timeout=30) == 100
+
+
+def test_a_fit_goes_on_after_the_main_thread_has_ended():
+    """Python waits for the thread that fits, but its pools of threads take no more work."""
+    script = """
+import threading
+import numpy as np
+from everypair import threads
+
+def work():
+    threading.main_thread().join()
+    with threads.thread_limit(2):
+        print(sum(threads.over_rows(lambda start, stop: stop - start, 100, 10**9)))
+
+with threads.thread_limit(2):
+    threads.over_rows(lambda start, stop: stop - start, 100, 10**9)
+threading.Thread(target=work).start()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("100\n", "")
 
 
 def test_an_interrupt_anywhere_in_a_fit_leaves_blas_as_it_was():

@@ -7,13 +7,13 @@ whatever X is: float32 rows are widened a block at a time, inside the cache.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from everypair.cached import cached_property
 from everypair.threads import one_blas_thread, over_rows
 
 Array = NDArray[np.float64]

@@ -9,10 +9,11 @@ Omega*(u) = sum_k max(0, |u_k| - l1_k)^2 / (2 l2_k) ;   with l2_k = 0: 0 where |
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from everypair.cached import cached_property
 
 Array = NDArray[np.float64]
 

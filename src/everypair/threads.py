@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache
-from threading import Lock
+from threading import Lock, main_thread
 from typing import Any, TypeVar
 
 import joblib
@@ -108,8 +108,9 @@ def over_rows(work: Callable[[int, int], Result], n_rows: int, operations: int) 
     ``operations``: a rough count of the work in all rows together.
     """
     most = min(n_rows, operations // OPERATIONS_PER_THREAD)
-    # To ask how many threads there are takes longer than little work.
-    n_blocks = min(used_threads(), most) if most > 1 else 1
+    # To ask how many threads there are takes longer than little work. Once the main thread has
+    # ended Python starts no threads: the others finish their work without.
+    n_blocks = min(used_threads(), most) if most > 1 and main_thread().is_alive() else 1
     if n_blocks == 1:
         return [work(0, n_rows)]
     edges = [n_rows * k // n_blocks for k in range(n_blocks + 1)]

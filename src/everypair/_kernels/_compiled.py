@@ -1,7 +1,75 @@
-"""How every kernel is compiled: at its first call, kept on disk, without the GIL."""
+"""How every kernel is compiled: at its first call, without the GIL, and kept on disk if possible.
+
+This relies on three parts of numba beyond its decorators: `FunctionCache`, the attribute `_cache`
+of a compiled function, and the compiler's lock.
+"""
 
 from __future__ import annotations
 
-from numba import njit
+import os
+import warnings
+from contextlib import suppress
 
-compiled = njit(cache=True, nogil=True)
+from numba import njit
+from numba.core.caching import FunctionCache
+from numba.core.compiler_lock import global_compiler_lock
+
+_warned = False
+
+
+def _warn_once(reason):
+    global _warned  # noqa: PLW0603
+    if not _warned:
+        _warned = True
+        warnings.warn(
+            f"everypair cannot keep its compiled code on disk ({reason}), so every process "
+            "compiles it anew, which takes some seconds. Set the environment variable "
+            "NUMBA_CACHE_DIR to a writable directory.",
+            stacklevel=3,
+        )
+
+
+class _Cache(FunctionCache):
+    """Numba's cache, except that it never stops a fit: code that cannot be read is compiled anew,
+    and code that cannot be written is used without being kept."""
+
+    def load_overload(self, sig, target_context):
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # a damaged file may raise anything
+            self._remove_index()
+            return None
+
+    def save_overload(self, sig, data):
+        try:
+            super().save_overload(sig, data)
+        except Exception as trouble:
+            self._remove_index()
+            _warn_once(trouble)
+
+    def _remove_index(self):
+        """The index is damaged, or it may name a file that still holds older code."""
+        with suppress(OSError):
+            os.unlink(self._cache_file._index_path)
+
+
+def compiled(function):
+    kernel = njit(nogil=True)(function)
+    if kernel is function:  # NUMBA_DISABLE_JIT
+        return function
+    try:
+        kernel._cache = _Cache(function)
+    except (OSError, RuntimeError):
+        where = os.path.dirname(__file__)
+        _warn_once(f"neither {where} nor the user's cache directory is writable")
+    return kernel
+
+
+# A fork waits until no thread compiles. Otherwise the child inherits the compiler's locks as they
+# are, and waits for ever for a thread that it does not have.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )

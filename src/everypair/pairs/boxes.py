@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from everypair._kernels import COEFFICIENTS, box_far, box_near, box_near_rows
+from everypair.cached import cached_property
 
 Array = NDArray[np.float64]
 

@@ -7,11 +7,11 @@ same loss over every pair without one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from everypair.cached import cached_property
 from everypair.matrix import DenseMatrix, Matrix
 from everypair.pairs.losses import HINGE, huber_hinge
 from everypair.pairs.point import EXACT, fenchel_dual, hessian_by_products

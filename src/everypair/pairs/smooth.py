@@ -8,7 +8,6 @@ box moments per block, which add up; a small box-to-box product; evaluation per 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,7 @@ from everypair._kernels import (
     box_slots,
     csr_box_row_moments,
 )
+from everypair.cached import cached_property
 from everypair.matrix import DenseMatrix, Matrix, SparseMatrix
 from everypair.pairs.boxes import PER_UNIT, TERMS, BoxKernel
 from everypair.pairs.point import (

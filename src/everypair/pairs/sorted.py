@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -28,6 +27,7 @@ from everypair._kernels import (
     window_rows,
     window_sum,
 )
+from everypair.cached import cached_property
 from everypair.matrix import DenseMatrix, Matrix, SparseMatrix
 from everypair.order import descending
 from everypair.pairs.point import (

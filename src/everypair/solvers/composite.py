@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from everypair.cached import cached_property
 from everypair.matrix import Matrix
 from everypair.pairs import PairPoint, Pairs
 from everypair.pairs.point import fenchel_dual

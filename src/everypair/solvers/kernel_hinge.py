@@ -9,11 +9,12 @@ rank leaves open is how much lower the objective would be over all of the space.
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from everypair.cached import cached_property
 from everypair.kernels import BLOCK_ENTRIES, TrainingKernel
 from everypair.low_rank import GrowingFactor, LowRank
 from everypair.matrix import DenseMatrix, Matrix

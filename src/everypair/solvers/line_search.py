@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 from numpy.typing import NDArray
 
+from everypair.cached import cached_property
 from everypair.pairs.point import usable
 from everypair.solvers.objective import Iterate
 from everypair.threads import over_rows

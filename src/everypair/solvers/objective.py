@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from time import perf_counter
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from everypair.cached import cached_property
 from everypair.matrix import Matrix
 from everypair.pairs import PairPoint
 from everypair.pairs.point import usable

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from everypair.cached import cached_property
 from everypair.matrix import Matrix
 from everypair.pairs import PairPoint, Pairs, pair_point
 from everypair.pairs.sorted import HingePoint, HuberHingePoint, SortedScores

@@ -1,0 +1,126 @@
+"""Compiled code is kept on disk where that works; where it does not, fits run all the same."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import everypair
+
+KERNEL = """
+from everypair._kernels._compiled import compiled
+
+@compiled
+def inner(x):
+    return x + 1
+
+@compiled
+def outer(x):
+    return 10 * inner(x)
+"""
+
+CALL = """
+from kernel import inner, outer
+
+print(outer(1), sum(outer.stats.cache_hits.values()))
+"""
+
+FIT = """
+import numpy as np
+from everypair import AUCClassifier
+
+X = np.random.default_rng(0).standard_normal((300, 3))
+print(AUCClassifier("squared_hinge").fit(X, X[:, 0] > 0.5).score(X, X[:, 0] > 0.5) > 0.99)
+"""
+
+SMALL_FILES = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+"""Stands for a disk that gets full: the index fits, the code does not."""
+
+
+def run(script, cwd, package=None, **environment):
+    source = Path(package or everypair.__file__).parent.parent
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", script],
+        capture_output=True, text=True, check=False, timeout=120, cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(source), **environment},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split(), done.stderr
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A directory with one kernel and its cache."""
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    return tmp_path
+
+
+def call(home, before="", after_import=""):
+    return run(
+        before + "import kernel\n" + after_import + CALL, home, NUMBA_CACHE_DIR=str(home / "cache")
+    )
+
+
+def warns_once(stderr):
+    return stderr.count("NUMBA_CACHE_DIR") == 1
+
+
+def test_a_fit_runs_where_neither_the_package_nor_home_can_be_written(tmp_path):
+    """Files stand where the directories would be, which stops root as well."""
+    package = tmp_path / "everypair"
+    shutil.copytree(
+        Path(everypair.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__")
+    )
+    (package / "_kernels" / "__pycache__").touch()
+    nowhere = {"HOME": os.devnull, "XDG_CACHE_HOME": os.devnull, "NUMBA_CACHE_DIR": ""}
+    out, err = run(FIT, tmp_path, package / "__init__.py", **nowhere)
+    assert out == ["True"]
+    assert warns_once(err)
+    assert str(package / "_kernels") in err
+
+
+def test_code_is_compiled_once_and_then_read(home):
+    assert call(home) == (["20", "0"], "")
+    assert call(home) == (["20", "1"], "")
+
+
+def test_a_full_disk_costs_the_cache_and_not_the_result(home):
+    out, err = call(home, SMALL_FILES)
+    assert out == ["20", "0"]
+    assert warns_once(err)
+    assert "File too large" in err
+    assert call(home) == (["20", "0"], "")
+    assert call(home) == (["20", "1"], "")
+
+
+def test_a_cache_that_goes_away_after_the_import_costs_only_itself(home):
+    gone = "import shutil; shutil.rmtree('cache'); open('cache', 'w').close()\n"
+    out, err = call(home, after_import=gone)
+    assert out == ["20", "0"]
+    assert warns_once(err)
+
+
+def test_code_of_an_older_source_is_not_run_after_a_full_disk(home):
+    """The index is written, the code is not, and a file of its name is there from before."""
+    call(home)
+    (home / "kernel.py").write_text(KERNEL.replace("10 *", "99 *"))
+    assert call(home, SMALL_FILES)[0] == ["198", "0"]
+    assert call(home) == (["198", "0"], "")
+
+
+@pytest.mark.parametrize("left", [0, 0.5])
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+def test_a_truncated_file_is_compiled_anew_and_replaced(home, kind, left):
+    call(home)
+    files = list(home.glob(f"cache/*/*.{kind}"))
+    assert len(files) == 2
+    for file in files:
+        whole = file.read_bytes()
+        file.write_bytes(whole[: int(left * len(whole))])
+    assert call(home) == (["20", "0"], "")
+    assert call(home) == (["20", "1"], "")
