@@ -243,3 +243,16 @@ def test_unknown_model_is_named():
 def test_too_few_rows_for_the_folds_are_counted():
     with pytest.raises(ValueError, match="the rarer class has 2 rows"):
         splits_of(np.arange(20) < 2, None, 5, 0)
+
+
+def test_the_table_is_checked_before_the_folds():
+    rng = np.random.default_rng(0)
+    y = rng.random(150) < 0.4
+    table = {
+        "row": np.arange(150), "x": rng.normal(size=150) + y, "told": y.astype(float),
+        "job": rng.choice(["a", "b"], 150),
+    }  # fmt: skip
+    found = compare_models(table, y, models=["auc-rls"], n_folds=3, n_repeats=1)
+    assert [f.kind for f in found.findings] == ["leak", "left out"]
+    assert not any("row" in name for name in found.models[0].coefficients)
+    assert [column.name for column in found.columns] == ["row", "x", "told", "job"]
