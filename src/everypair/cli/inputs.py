@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.cli.options import Columns
-from everypair.data.problems import DataError
+from everypair.data.problems import DataError, shown
 from everypair.data.readers import LABEL, Source, SparseTable, check_present, read
 
 Array = NDArray[np.float64]
@@ -26,9 +26,9 @@ SPELLINGS = {
         "numbers",
         "Leave out what is not a digit, a sign or a decimal point to have numbers.",
     ),
-    r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}( .*)?|\d{4}[./]\d{1,2}[./]\d{1,2}( .*)?": (
+    r"\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}([ T].*)?|\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}( .*)?": (
         "dates",
-        "Write them as 2024-03-31 to have dates.",
+        "Say how they are written with --date-format, such as %d/%m/%Y or %m/%d/%Y.",
     ),
 }
 """Text that people mean as something else: how it looks, what it is, and the remedy."""
@@ -132,7 +132,7 @@ def _almost_numbers(column: Any) -> str:
         return ""
     row = int(strange[0])
     return (
-        f"most of its values are numbers: row {row + 1} has {column[row].as_py()!r}. Correct or "
+        f"most of its values are numbers: row {row + 1} has {shown(column[row])}. Correct or "
         "empty such fields to have numbers."
     )
 
@@ -144,8 +144,8 @@ def _other_spelling(column: Any) -> str:
     for pattern, (what, remedy) in SPELLINGS.items():
         alike = pc.match_substring_regex(head, f"^({pattern})$")
         if (pc.sum(alike).as_py() or 0) > len(head) / 2:
-            value = head.filter(alike)[0].as_py()
-            return f"its values look like {what} ({value!r}). {remedy}"
+            value = shown(head.filter(alike)[0])
+            return f"its values look like {what} ({value}). {remedy}"
     return ""
 
 

@@ -18,7 +18,7 @@ MISSING = [
 ]  # fmt: skip
 """Fields that mean "not known"."""
 
-DASHES = ["-", "--", "---", ".", "–", "—"]
+DASHES = ["-", "--", "---", ".", "–", "—", "0000-00-00", "0000-00-00 00:00:00"]
 """Fields that mean it among numbers, dates, true and false; among words they are a word."""
 
 SPACES = " \t"

@@ -127,30 +127,31 @@ def parsed(text: pa.Array, form: str) -> pa.Array:
     left = np.flatnonzero(pc.is_valid(text).to_numpy(zero_copy_only=False))
     known = np.zeros(len(text), dtype=bool)
     for pattern in patterns_of(form):
-        if left.size:
-            found, good = _stamps(text.take(pa.array(left)), pattern)
-            stamps[left[good]] = found[good]
-            known[left[good]] = True
-            left = left[~good]
+        found = pc.extract_regex(text.take(pa.array(left)), pattern=f"^(?:{pattern})$")
+        alike = pc.is_valid(found).to_numpy(zero_copy_only=False)
+        if alike.any():
+            dates, good = _stamps(found.filter(pa.array(alike)))
+            at = left[alike][good]
+            stamps[at] = dates[good]
+            known[at] = True
+            left = left[~known[left]]
     return pa.array(stamps, mask=~known).cast(pa.timestamp("us"))
 
 
-def _stamps(text: pa.Array, pattern: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Microseconds since 1970, and which texts are dates of the pattern."""
+def _stamps(parts: pa.StructArray) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Microseconds since 1970 of dates in parts, and which of them there are."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found = pc.extract_regex(text, pattern=f"^(?:{pattern})$")
-    groups = {found.type.field(k).name: found.field(k) for k in range(found.type.num_fields)}
-    good = pc.is_valid(found).to_numpy(zero_copy_only=False)
+    groups = {parts.type.field(k).name: parts.field(k) for k in range(parts.type.num_fields)}
 
     def whole(texts: Any, default: int = 0) -> NDArray[np.int64]:
         filled = pc.if_else(pc.equal(texts, ""), str(default), texts)
         return np.array(filled.cast(pa.int64()).to_numpy())
 
-    n = len(text)
+    good = np.ones(len(parts), dtype=bool)
     part = {
-        name: whole(groups[name], default) if name in groups else np.full(n, default)
+        name: whole(groups[name], default) if name in groups else np.full(len(parts), default)
         for name, default in DEFAULTS.items()
     }
     if "b" in groups:
@@ -165,7 +166,7 @@ def _stamps(text: pa.Array, pattern: str) -> tuple[NDArray[np.int64], NDArray[np
         said = half != ""
         good &= ~said | ((part["H"] >= 1) & (part["H"] <= 12))
         part["H"] = np.where(said, part["H"] % 12 + 12 * (half == "p"), part["H"])
-    good &= (part["m"] >= 1) & (part["m"] <= 12) & (part["d"] >= 1) & (part["Y"] >= 1)
+    good &= (part["m"] >= 1) & (part["m"] <= 12) & (part["d"] >= 1)
     good &= (part["H"] < 24) & (part["M"] < 60) & (part["S"] < 60)
     months = (part["Y"] - 1970) * 12 + part["m"] - 1
     first, next_first = (
@@ -195,6 +196,10 @@ def _zones(texts: Any, whole: Any) -> NDArray[np.int64]:
 
 def inferred_form(text: pa.Array) -> str | None:
     """The form by which every text is a date, in one way only; None where there is none."""
+    import pyarrow.compute as pc
+
+    if not pc.all(pc.match_substring_regex(text.slice(0, QUICK), "[0-9]")).as_py():
+        return None
     found = None
     for form in ("", "dmy", "mdy", "time"):
         if found is not None and form != "mdy":

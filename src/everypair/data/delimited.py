@@ -34,6 +34,9 @@ WHOLE_BYTES = 2**23
 LONGER, LONGEST_ROW = 8, 2**29
 """A row that does not fit is tried with a block of so many times the size, up to this one."""
 
+BLOCK_ROWS = 40
+"""Rows as long as the first ones that a block has room for at least."""
+
 SCAN_BYTES = 2**20
 """Read at a time to count the quotation marks."""
 
@@ -63,7 +66,7 @@ class Layout:
 
     @property
     def chunk_bytes(self) -> int:
-        return max(CHUNK_BYTES, 40 * self.longest)
+        return max(CHUNK_BYTES, BLOCK_ROWS * self.longest)
 
     @property
     def wide(self) -> bool:
