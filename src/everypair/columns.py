@@ -81,7 +81,9 @@ def _floats(column: pa.ChunkedArray) -> Array:
     import pyarrow as pa
 
     # Whole numbers beyond 2^53 round: they are ids, or large enough not to mind.
-    values = column.cast(pa.float64(), safe=False).to_numpy()
+    if column.type != pa.float64():
+        column = column.cast(pa.float64(), safe=False)
+    values = column.to_numpy()
     infinite = np.isinf(values)
     return np.where(infinite, np.nan, values) if infinite.any() else values
 

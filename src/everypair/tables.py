@@ -279,12 +279,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tidy = not was_read(given)
         place = {bare(name): k for k, name in enumerate(given.column_names)}
         columns = {}
+        forms = self.forms_
         for name, kind in self.kinds_.items():
             if name not in place:
                 raise DataError("this column was there in training and is missing.", column=name)
             column = given.column(place[name])
             try:
-                columns[name] = as_kind(column, kind, [self.forms_[name]], tidy=tidy)
+                columns[name] = as_kind(column, kind, [forms[name]], tidy=tidy)
             except Misread as trouble:
                 problem = f"{trouble}, as it was in training."
                 raise DataError(problem, row=trouble.at + 1, column=name) from None
