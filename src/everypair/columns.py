@@ -16,14 +16,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-ARROW_KINDS = {
-    "number": "float64",
-    "category": "string",
-    "boolean": "bool",
-    "date": "timestamp[us]",
-}
-"""How a column of each kind is read from a file of text."""
-
 TEXT_SHARE, TEXT_LEAST = 0.5, 50
 """Text: more distinct values than this, and than this share of the rows."""
 
@@ -56,22 +48,6 @@ def kind_of(column: pa.ChunkedArray) -> str:
     return "other"
 
 
-def words_of(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    import pyarrow as pa
-
-    if pa.types.is_string(column.type):
-        return column
-    try:
-        return column.cast(pa.string())
-    except pa.ArrowException as trouble:
-        raise _other_kind("category", name, trouble) from trouble
-
-
-def _other_kind(kind: str, name: str, trouble: Exception) -> DataError:
-    line = str(trouble).split("\n")[0]
-    return DataError(f"this column was a {kind} in training ({line}).", column=name)
-
-
 @contextmanager
 def not_too_large(name: str) -> Iterator[None]:
     try:
@@ -84,31 +60,29 @@ def not_too_large(name: str) -> Iterator[None]:
 def number_parts(
     name: str, column: pa.ChunkedArray, kind: str, taken: set[str]
 ) -> Iterable[tuple[str, Array]]:
-    """The column as numbers, NaN where missing or infinite; several for a date.
+    """A column of the kind as numbers, NaN where missing or infinite; several for a date.
 
     The parts of a date are given names that no column has, nor a part of another (``taken``).
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    try:
-        if kind != "date":
-            if kind == "boolean":
-                column = column.cast(pa.bool_()).cast(pa.int8())
-            # Whole numbers beyond 2^53 round: they are ids, or large enough not to mind.
-            return [(name, _floats(column.cast(pa.float64(), safe=False)))]
-        column = column.cast(pa.timestamp("us"), safe=False)
-    except pa.ArrowException as trouble:
-        raise _other_kind(kind, name, trouble) from trouble
-    parts = [("day", _floats(column.cast(pa.int64()).cast(pa.float64(), safe=False)) / DAY)]
+    if kind != "date":
+        return [(name, _floats(column.cast(pa.int8()) if kind == "boolean" else column))]
+    parts = [("day", _floats(column.cast(pa.int64())) / DAY)]
     for label, of in (("month", pc.month), ("weekday", pc.day_of_week), ("hour", pc.hour)):
-        parts.append((label, _floats(of(column).cast(pa.float64()))))
+        parts.append((label, _floats(of(column))))
     while any(f"{name}: {label}" in taken for label, _ in parts):
         name = f"({name})"
     return [(f"{name}: {label}", values) for label, values in parts]
 
 
 def _floats(column: pa.ChunkedArray) -> Array:
+    import pyarrow as pa
+
+    # Whole numbers beyond 2^53 round: they are ids, or large enough not to mind.
+    if column.type != pa.float64():
+        column = column.cast(pa.float64(), safe=False)
     values = column.to_numpy()
     infinite = np.isinf(values)
     return np.where(infinite, np.nan, values) if infinite.any() else values

@@ -84,6 +84,11 @@ class SavedModel:
         """How each column is to be read; None for svmlight."""
         return getattr(self.encoder, "kinds_", None)
 
+    @property
+    def forms(self) -> dict[str, str]:
+        """How the dates of each column are written."""
+        return getattr(self.encoder, "forms_", {})
+
     def features(self) -> list[str]:
         return [str(name) for name in self.encoder.get_feature_names_out()]
 
@@ -207,7 +212,7 @@ def _can_score(saved: SavedModel) -> bool:
     import pyarrow as pa
     from scipy import sparse
 
-    from everypair.columns import ARROW_KINDS
+    from everypair.data.kinds import ARROW_KINDS
 
     try:
         if saved.kinds is None:

@@ -30,8 +30,10 @@ from everypair.columns import (
     not_too_large,
     number_parts,
     varies,
-    words_of,
 )
+from everypair.data.cells import bare
+from everypair.data.files import check_names
+from everypair.data.kinds import Misread, as_kind, canonical, forms_of, was_read
 from everypair.data.problems import DataError
 from everypair.identifiers import identifier_in
 
@@ -48,20 +50,44 @@ def arrow_table(X: Any) -> pa.Table:
     """A pandas or polars frame, a mapping of columns, or an Arrow table, as an Arrow table."""
     import pyarrow as pa
 
-    table = X if isinstance(X, pa.Table) else pa.table(X)
-    for k, field in enumerate(table.schema):
-        if pa.types.is_string_view(field.type) or pa.types.is_large_string(field.type):
-            table = table.set_column(k, field.name, table.column(k).cast(pa.string()))
+    if isinstance(X, pa.Table):
+        return X
+    try:
+        return pa.table(X)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        if not hasattr(X, "items"):
+            raise
+    # A column of several types, which Python's lists and pandas' objects may have, is text.
+    return pa.table({str(name): _array(values) for name, values in X.items()})
+
+
+def _array(values: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        # NaN is the value that differs from itself.
+        return pa.array([None if v is None or v != v else str(v) for v in values])  # noqa: PLR0124
+
+
+def canonical_table(X: Any) -> pa.Table:
+    """`arrow_table` with each column as what it means, as if it had been read from a file."""
+    table = arrow_table(X)
+    if was_read(table):
+        return table
+    table = canonical(table)
+    check_names(table.column_names)
     return table
 
 
 def as_table(X: Any) -> Any:
-    """`arrow_table`, or a CSR matrix where X is sparse; columns of an array are x0, x1, ..."""
+    """`canonical_table`, or a CSR matrix where X is sparse; an array has columns x0, x1, ..."""
     if sparse.issparse(X):
         return X.tocsr()
     if isinstance(X, np.ndarray):
         X = {f"x{k}": column for k, column in enumerate(X.T)}
-    return arrow_table(X)
+    return canonical_table(X)
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -103,7 +129,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.keep = keep
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        table = arrow_table(X)
+        table = canonical_table(X)
+        forms = forms_of(table)
         taken = set(table.column_names)
         kinds: dict[str, str] = {}
         dropped: dict[str, str] = {}
@@ -132,6 +159,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise DataError("no column is left to learn from: all are constant or text.")
         # Arrays, not records: a model file of 100 000 columns is then a few arrays as well.
         self.used_, self.used_kinds_ = _words(kinds), _words(kinds.values())
+        self.used_forms_ = _words(forms.get(name, "") for name in kinds)
         self.unused_, self.unused_why_ = _words(dropped), _words(dropped.values())
         self.numbers_ = _words(name for name, *_ in numbers)
         self.fill_, self.mean_, self.scale_ = (
@@ -146,13 +174,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return dict(zip(self.used_.tolist(), self.used_kinds_.tolist(), strict=True))
 
     @property
+    def forms_(self) -> dict[str, str]:
+        """How the dates are written (`everypair.data.dates`), by column; "" for other columns."""
+        return dict(zip(self.used_.tolist(), self.used_forms_.tolist(), strict=True))
+
+    @property
     def dropped_(self) -> dict[str, str]:
         return dict(zip(self.unused_.tolist(), self.unused_why_.tolist(), strict=True))
 
     def _learn_categories(self, name: str, column: pa.ChunkedArray) -> str:
         import pyarrow.compute as pc
 
-        counts = pc.value_counts(words_of(column, name)).to_pylist()
+        counts = pc.value_counts(column).to_pylist()
         known = [(c["counts"], c["values"]) for c in counts if c["values"] is not None]
         missing = len(column) > sum(count for count, _ in known)
         if len(known) + missing < 2:
@@ -180,8 +213,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Any) -> Any:
         """A float64 array, or a CSR matrix where most entries would be zero."""
         check_is_fitted(self)
-        table = arrow_table(X)
-        self._check_columns(table)
+        table = self._as_in_training(X)
         n_numbers, n_rows = self.numbers_.size, table.num_rows
         flags = np.flatnonzero(self.indicated_)
         n_dense = n_numbers + flags.size
@@ -237,7 +269,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        column = words_of(column, name)
         other = len(levels) if self.has_other_[name] else -1
         found = pc.fill_null(pc.index_in(column, value_set=pa.array(levels, column.type)), other)
         codes = np.array(found.to_numpy(), dtype=np.intp)
@@ -248,8 +279,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def unseen(self, X: Any) -> dict[str, int]:
         """How many values of each column of categories did not occur in training."""
-        table = arrow_table(X)
-        self._check_columns(table)
+        table = self._as_in_training(X)
         found: dict[str, int] = {}
         for name, levels in self.categories_.items():
             if not self.has_other_[name]:  # else rare values and new ones look alike
@@ -261,11 +291,27 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     found[name] = strange
         return found
 
-    def _check_columns(self, table: pa.Table) -> None:
-        present = set(table.column_names)
-        for name in self.used_.tolist():
-            if name not in present:
+    def _as_in_training(self, X: Any) -> pa.Table:
+        """The columns that are used, each read as the kind that it had."""
+        import pyarrow as pa
+
+        given = arrow_table(X)
+        tidy = not was_read(given)
+        place = {bare(name): k for k, name in enumerate(given.column_names)}
+        columns = {}
+        forms = self.forms_
+        for name, kind in self.kinds_.items():
+            if name not in place:
                 raise DataError("this column was there in training and is missing.", column=name)
+            column = given.column(place[name])
+            try:
+                columns[name] = as_kind(column, kind, [forms[name]], tidy=tidy)
+            except Misread as trouble:
+                problem = f"{trouble}, as it was in training."
+                raise DataError(problem, row=trouble.at + 1, column=name) from None
+            except DataError as trouble:
+                raise DataError(trouble.problem, column=name) from None
+        return pa.table(columns)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         check_is_fitted(self)

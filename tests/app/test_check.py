@@ -221,3 +221,26 @@ def test_columns_that_say_little_or_the_same_are_named():
     assert "is perfectly correlated with 'spend'" in twice["euros"]
     assert "says the same as 'job'" in twice["job code"]
     assert not {"age", "spend", "flag"} & twice.keys()
+
+
+def test_missing_values_in_words_and_numbers_but_for_a_word_are_named(tmp_path):
+    from pathlib import Path
+
+    from everypair.data.readers import Source, read
+
+    table, y, _ = customers(300)
+    table["charges"] = [" " if k % 50 == 0 else f"{k * 1.5}" for k in range(300)]
+    table["age"] = [{7: "?", 9: "-"}.get(k, str(20 + k % 40)) for k in range(300)]
+    table["size"] = ["{o}ps" if k == 30 else f"{k % 20}.5" for k in range(300)]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    table.to_parquet(tmp_path / "t.parquet")
+    for name in ("t.csv", "t.parquet"):
+        check = check_table(read(Source(Path(tmp_path / name))), y)
+        said = " ".join(f.sentence for f in found(check, "missing"))
+        assert "missing values are spelled ' ' in 'charges' (6)" in said
+        assert "'age' (2)" in said
+        assert "'?'" in said
+        (spelling,) = found(check, "spelling")
+        assert "row 31 has '{o}ps'" in spelling.sentence
+    numbered = check_table(table, y, row_numbers=np.arange(300) + 100)
+    assert "row 130 has '{o}ps'" in found(numbered, "spelling")[0].sentence

@@ -176,7 +176,7 @@ def test_number_column_with_one_word_is_noted_once_and_truly(run, tmp_path):
         ("${0},234.50", "numbers"),
         ("{0}.5%", "numbers"),
         ("{0}.03.2024", "dates"),
-        ("2024/03/{0}", "dates"),
+        ("0{0}/02/2024 10:30", "dates"),
     ],
 )
 def test_numbers_and_dates_in_other_spellings_are_pointed_out(spelling, said, run, tmp_path):

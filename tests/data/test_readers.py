@@ -115,7 +115,11 @@ def test_quotation_mark_that_is_not_closed_is_no_traceback(tmp_path, monkeypatch
     path.write_text("x,c\n" + "1,u\n" * 10 + '2,"open\n' + "1,u\n" * 3000)
     monkeypatch.setattr(delimited, "CHUNK_BYTES", 200)
     monkeypatch.setattr(delimited, "WHOLE_BYTES", 200)
-    with pytest.raises(DataError, match=r"t\.csv"):
+    for read_it in (read, lambda source: list(read_chunks(source, KINDS))):
+        with pytest.raises(DataError, match=r"t\.csv, row 11: a quotation mark is opened here"):
+            read_it(Source(path))
+    monkeypatch.undo()
+    with pytest.raises(DataError, match="row 11: a quotation mark"):
         read(Source(path))
 
 
@@ -189,7 +193,7 @@ def test_words_and_names_are_trimmed_in_every_type_of_arrow(kind, tmp_path):
     for path in tmp_path.iterdir():
         pieces = pa.concat_tables(list(read_chunks(Source(path), KINDS)))
         for found in (read(Source(path)), pieces):
-            assert found.column_names == ["c", "x"]
+            assert sorted(found.column_names) == ["c", "x"]
             assert found.column("c").to_pylist() == ["u", "v", None, "u"]
 
 
@@ -202,4 +206,4 @@ def test_older_and_streamed_feather_are_read_whole_and_in_pieces(tmp_path):
     for path in tmp_path.iterdir():
         assert read(Source(path)).to_pydict() == EXPECTED, path.name
         pieces = pa.concat_tables(list(read_chunks(Source(path), KINDS)))
-        assert pieces.to_pydict() == EXPECTED, path.name
+        assert pieces.to_pydict() == {name: EXPECTED[name] for name in KINDS}, path.name

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from everypair.app.leaks import leaks_of, leaks_of_sparse, numbers_of
 from everypair.app.row_hashes import Hash, codes_of, mixed, part_of_hash, row_hashes
+from everypair.app.spellings import meant_otherwise
 from everypair.columns import kind_of
+from everypair.data.kinds import marks_of
 from everypair.identifiers import plain_name
-from everypair.metrics import auc_score
 from everypair.tables import as_table, why_left_out
 from everypair.wording import counted
 
@@ -24,15 +26,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 Codes = NDArray[np.intp]
-
-LEAK_AUC = 0.99
-"""A column that ranks the rows so well alone, or the other way round, tells the target."""
-
-LEAK_ROWS = 10
-"""Rows of each class that must have a value: fewer can be parted by chance."""
-
-LEAK_LEVELS = 50
-"""Numbers with at most so many values are also looked at as categories."""
 
 CLASS_SAMPLE = 10_000
 """Rows of each class on which single columns are ranked and correlated."""
@@ -51,6 +44,9 @@ MOST_CORRELATED = 500
 
 NAMED = 5
 """Columns that a sentence names before it counts the rest."""
+
+
+LEAK = "if it is only known after the outcome,"
 
 
 @dataclass(frozen=True)
@@ -91,7 +87,13 @@ class Check:
         return joined if 2 * np.unique(joined).size >= np.unique(given).size else given
 
 
-def check_table(X: Any, y: ArrayLike, *, keep: Sequence[str] | Literal["all"] = ()) -> Check:
+def check_table(
+    X: Any,
+    y: ArrayLike,
+    *,
+    keep: Sequence[str] | Literal["all"] = (),
+    row_numbers: ArrayLike | None = None,
+) -> Check:
     """Look for copies of rows, leaks, identifiers, and columns that say nothing or say it twice.
 
     Parameters
@@ -101,6 +103,8 @@ def check_table(X: Any, y: ArrayLike, *, keep: Sequence[str] | Literal["all"] = 
     y : array of bool, True where the row is positive
     keep : names of columns, default=()
         Columns to use even if they look like identifiers or names; ``"all"`` for every column.
+    row_numbers : array, optional
+        What the sentences call the rows; by default they count from 1.
 
     Returns
     -------
@@ -122,7 +126,11 @@ it out with --drop paid.
     hashes = row_hashes(X)
     if sparse.issparse(X):
         copies, said = _copies(hashes, y)
-        return Check((*_leaks_of_sparse(X, y), *said), {}, copies)
+        features = [
+            Finding("leak", "warning", f"feature {j} {how}: {LEAK} leave it out of the file.", (j,))
+            for j, how in leaks_of_sparse(X, y, _sample(y))
+        ]
+        return Check((*features, *said), {}, copies)
     _, first = np.unique(hashes, return_index=True)
     judged = X if first.size == y.size else X.take(np.sort(first))  # ids recur in copies
     kinds = {name: kind_of(c) for name, c in zip(X.column_names, X.columns, strict=True)}
@@ -136,12 +144,17 @@ it out with --drop paid.
             hashes -= part_of_hash(X, k)
     used = X.drop_columns(list(left_out))
     rows = _sample(y)
-    leaks = list(_leaks(used, kinds, y, rows))
+    drop = f"{LEAK} leave it out with --drop"
+    leaks = [
+        Finding("leak", "warning", f"column {k!r} {how}: {drop} {shlex.quote(k)}.", (k,))
+        for k, how in leaks_of(used.take(rows), kinds, y[rows])
+    ]
     copies, said = _copies(hashes, y)
     findings = [
         *leaks,
         *said,
-        *(_left_out(name, why, kinds[name]) for name, why in left_out.items()),
+        *_left_out(X, kinds, left_out, row_numbers),
+        *_marked_missing(X),
         *_repeated_ids(used, kinds),
         *_nearly_constant(used),
         *_said_twice(used, kinds, rows),
@@ -159,11 +172,34 @@ def _option(option: str, names: Iterable[str]) -> str:
     return " ".join(f"--{option} {shlex.quote(name)}" for name in names)
 
 
-def _left_out(name: str, why: str, kind: str) -> Finding:
-    remedy = (
-        "" if kind in ("constant", "other") or not name else f" ({_option('keep', [name])} uses it)"
-    )
-    return Finding("left out", "note", f"column {name!r} is not used: {why}{remedy}.", (name,))
+def _left_out(
+    X: pa.Table, kinds: dict[str, str], left_out: dict[str, str], row_numbers: ArrayLike | None
+) -> Iterable[Finding]:
+    """Columns that are not used, and text that seems to be meant as something else."""
+    numbers = None if row_numbers is None else np.asarray(row_numbers)
+    for name, column in zip(X.column_names, X.columns, strict=True):
+        words = kinds[name] in ("category", "text")
+        meant = meant_otherwise(column, numbers) if words else ""
+        if name in left_out:
+            why = left_out[name] + (f", though {meant}" if meant else "")
+            if name and not meant and kinds[name] not in ("constant", "other"):
+                why += f" ({_option('keep', [name])} uses it)"
+            yield Finding("left out", "note", f"column {name!r} is not used: {why}.", (name,))
+        elif meant:
+            text = f"column {name!r} is read as categories, though {meant}."
+            yield Finding("spelling", "note", text, (name,))
+
+
+def _marked_missing(X: pa.Table) -> Iterable[Finding]:
+    columns: dict[str, list[str]] = {}
+    for name, marks in marks_of(X).items():
+        spelled = " or ".join(repr(mark) for mark in marks)
+        columns.setdefault(spelled, []).append(name)
+    for spelled, names in columns.items():
+        counts = [f"{name!r} ({X.column(name).null_count})" for name in names[:NAMED]]
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        text = f"missing values are spelled {spelled} in {', '.join(counts)}{more}."
+        yield Finding("missing", "note", text, tuple(names))
 
 
 def _sample(y: Bool) -> Codes:
@@ -206,95 +242,6 @@ def _can_be_kept_together(sets: Codes) -> bool:
     sizes = np.unique(sets, return_counts=True)[1].astype(np.float64)
     effective = sizes.sum() ** 2 / (sizes**2).sum()
     return bool(effective >= min(SETS_OF_COPIES, sets.size / 2))
-
-
-# Leaks
-
-
-def _leaks(X: pa.Table, kinds: dict[str, str], y: Bool, rows: Codes) -> Iterable[Finding]:
-    part, labels = X.take(rows), y[rows]
-    for name, column in zip(part.column_names, part.columns, strict=True):
-        missing = column.is_null(nan_is_null=True).to_numpy()
-        if _is_leak(auc := _area(labels, missing.astype(float))):
-            known = "missing" if auc > 0.5 else "known"
-            yield _leak(name, f"tells the target by being {known} (AUC {max(auc, 1 - auc):.3f})")
-            continue
-        if kinds[name] in ("number", "date", "boolean"):
-            values = _numbers(column)[~missing]
-            if _is_leak(auc := _area(labels[~missing], values)):
-                yield _leak(name, f"alone tells the target (AUC {auc:.3f})")
-                continue
-            if np.unique(values[:CLASS_SAMPLE]).size > LEAK_LEVELS:
-                continue
-        codes = np.unique(codes_of(column), return_inverse=True)[1]
-        if _is_leak(auc := _area(labels, _rates_of_the_other_half(codes, labels))):
-            yield _leak(name, f"alone tells the target (AUC {auc:.3f} by its values)")
-
-
-def _leak(name: str, how: str) -> Finding:
-    remedy = f"if it is only known after the outcome, leave it out with {_option('drop', [name])}."
-    return Finding("leak", "warning", f"column {name!r} {how}: {remedy}", (name,))
-
-
-def _numbers(column: pa.ChunkedArray) -> Array:
-    import pyarrow as pa
-
-    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
-        column = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
-    elif pa.types.is_boolean(column.type):
-        column = column.cast(pa.int8())
-    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy())
-
-
-def _area(y: Bool, values: Array) -> float:
-    finite = np.isfinite(values)
-    y, values = y[finite], values[finite]
-    if min(np.count_nonzero(y), np.count_nonzero(~y)) < LEAK_ROWS:
-        return 0.5
-    return auc_score(y, values)
-
-
-def _is_leak(auc: float) -> bool:
-    return auc >= LEAK_AUC or auc <= 1 - LEAK_AUC
-
-
-def _rates_of_the_other_half(codes: Codes, y: Bool) -> Array:
-    """Share of positives among rows of the same value in the half that the row is not in.
-
-    A value that is not in the other half has the share of all: many values say nothing.
-    """
-    half = np.zeros(y.size, dtype=bool)
-    for members in (np.flatnonzero(y), np.flatnonzero(~y)):
-        half[np.random.default_rng(0).permutation(members)[::2]] = True
-    rates = np.empty(y.size)
-    for here in (half, ~half):
-        n_rows = np.bincount(codes[~here], minlength=codes.max() + 1)
-        n_positive = np.bincount(codes[~here], y[~here], minlength=codes.max() + 1)
-        of_level = np.where(n_rows > 0, n_positive / np.maximum(n_rows, 1), y.mean())
-        rates[here] = of_level[codes[here]]
-    return rates
-
-
-def _leaks_of_sparse(X: Any, y: Bool) -> Iterable[Finding]:
-    """Columns that tell the target by being there, or, where mostly there, by their values."""
-    n_positive, n_negative = np.count_nonzero(y), np.count_nonzero(~y)
-    if min(n_positive, n_negative) < LEAK_ROWS:
-        return
-    held = sparse.csr_matrix(((X.data != 0).astype(float), X.indices, X.indptr), shape=X.shape)
-    by_presence = 0.5 + (held.T @ (y / n_positive) - held.T @ (~y / n_negative)) / 2
-    filled = np.flatnonzero(held.T @ np.ones(y.size) > y.size / 2)
-    areas = by_presence
-    if filled.size:
-        rows = _sample(y)
-        columns = X[rows][:, filled].tocsc()
-        for k, j in enumerate(filled):
-            areas[j] = _area(y[rows], columns[:, [k]].toarray().ravel())
-    for j in np.flatnonzero((areas >= LEAK_AUC) | (areas <= 1 - LEAK_AUC)):
-        text = (
-            f"feature {j} alone tells the target (AUC {areas[j]:.3f}): if it is only known after "
-            "the outcome, leave it out of the file."
-        )
-        yield Finding("leak", "warning", text, (str(j),))
 
 
 # Columns that say little, or what others say
@@ -379,7 +326,7 @@ def _said_twice(X: pa.Table, kinds: dict[str, str], rows: Codes) -> Iterable[Fin
 def _correlated(part: pa.Table, names: Sequence[str]) -> list[tuple[str, str, str]]:
     columns, kept = [], []
     for name in names:
-        values = _numbers(part.column(name))
+        values = numbers_of(part.column(name))
         if np.all(np.isfinite(values)) and (spread := values.std()) > 0 and np.isfinite(spread):
             columns.append((values - values.mean()) / spread)
             kept.append(name)

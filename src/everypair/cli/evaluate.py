@@ -115,7 +115,8 @@ def _labels_and_scores(
     if saved.kinds is None and weight is not None:
         raise DataError("svmlight has no named columns: leave out --weight.", source.path)
     labels, scores, weights, row = [], [], [], 0
-    for piece in read_chunks(source, saved.kinds, {} if saved.kinds is None else keep):
+    keep = {} if saved.kinds is None else keep
+    for piece in read_chunks(source, saved.kinds, keep, saved.forms):
         if isinstance(piece, SparseTable):
             texts, X = label_texts(piece.label), piece.X
         else:

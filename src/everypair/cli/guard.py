@@ -29,7 +29,7 @@ FAULT, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 EXTRAS = {
     "jinja2": "report", "markupsafe": "report", "matplotlib": "plot", "pandas": "data",
-    "pooch": "data", "pyarrow": "cli", "rich": "cli", "skops": "cli",
+    "openpyxl": "excel", "pooch": "data", "pyarrow": "cli", "rich": "cli", "skops": "cli",
 }  # fmt: skip
 """Packages that the core does without, and what to ask pip for."""
 

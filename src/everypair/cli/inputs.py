@@ -13,31 +13,13 @@ from numpy.typing import NDArray
 
 from everypair.app import Check, check_table
 from everypair.cli.options import Columns, Show
+from everypair.data.files import is_number
 from everypair.data.problems import DataError
-from everypair.data.readers import LABEL, Source, SparseTable, check_present, is_number, read
+from everypair.data.readers import LABEL, Source, SparseTable, check_present, read
 from everypair.wording import counted
 
 Array = NDArray[np.float64]
 Bool = NDArray[np.bool_]
-
-SPELLINGS = {
-    r"-?\d{1,3}(\.\d{3})+(,\d+)?|-?\d+,\d+": (
-        "numbers with decimal commas",
-        "Write 1.234,50 as 1234.50 to have numbers.",
-    ),
-    r"-?\d{1,3}(,\d{3})+(\.\d+)?|-?[$€£] ?-?\d[\d,.]*|-?\d[\d,.]* ?[$€£%]": (
-        "numbers",
-        "Leave out what is not a digit, a sign or a decimal point to have numbers.",
-    ),
-    r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}( .*)?|\d{4}[./]\d{1,2}[./]\d{1,2}( .*)?": (
-        "dates",
-        "Write them as 2024-03-31 to have dates.",
-    ),
-}
-"""Text that people mean as something else: how it looks, what it is, and the remedy."""
-
-SPELLING_ROWS = 1000
-"""Rows that are looked at for it."""
 
 YES = frozenset(
     ("yes", "y", "true", "t", "positive", "pos", "+", "case", "present", "ja", "oui", "si", "sim")
@@ -62,6 +44,7 @@ class Labelled:
     target: str
     positive: str
     negative: str
+    numbers: NDArray[np.intp] | None = None  # of the rows in the file, if some are left out
     ranked: str = ""  # which class is ranked first, and why: a sentence
     notes: list[str] = field(default_factory=list)
     check: Check = field(default_factory=lambda: Check((), {}))
@@ -77,7 +60,7 @@ def load_labelled(source: Source, columns: Columns, show: Show) -> Labelled:
     Rows without a target are left out. Columns that the check leaves out are still there.
     """
     rows = _read_labelled(source, columns)
-    rows.check = check_table(rows.X, rows.y, keep=columns.keep or ())
+    rows.check = check_table(rows.X, rows.y, keep=columns.keep or (), row_numbers=rows.numbers)
     show.always(rows.ranked)
     for finding in rows.check.findings:
         show.finding(finding)
@@ -125,7 +108,7 @@ def _read_labelled(source: Source, columns: Columns) -> Labelled:
     features = table.drop_columns(list(dict.fromkeys(extra)))
     if features.num_columns == 0:
         raise DataError("there is no column to learn from beside the target.", path)
-    rows = _labelled(
+    return _labelled(
         features,
         column_texts(table.column(target)),
         target,
@@ -134,56 +117,6 @@ def _read_labelled(source: Source, columns: Columns) -> Labelled:
         None if group is None else _groups(table.column(group), group, path),
         path,
     )
-    rows.notes += _misspelt(features, rows.X)
-    return rows
-
-
-def _misspelt(table: Any, used: Any) -> list[str]:
-    """Columns of text that look like numbers or dates, in whole or but for a few rows.
-
-    ``used`` is the table without the rows that have no label, which is what is learnt from.
-    """
-    import pyarrow as pa
-
-    from everypair.columns import kind_of
-
-    notes = []
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if not pa.types.is_string(column.type):
-            continue
-        why = _almost_numbers(column) or _other_spelling(column)
-        if why:
-            dropped = kind_of(used.column(name)) == "text"
-            fate = "not used: it is text" if dropped else "read as categories"
-            notes.append(f"column {name!r} is {fate}, though {why}")
-    return notes
-
-
-def _almost_numbers(column: Any) -> str:
-    """Numbers but for a few rows: mistakes, more often than not."""
-    import pyarrow.compute as pc
-
-    number = pc.match_substring_regex(column, r"^\s*[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?\s*$")
-    strange = np.flatnonzero(pc.fill_null(pc.invert(number), False).to_numpy())
-    if not 0 < strange.size < (len(column) - column.null_count) / 2:
-        return ""
-    row = int(strange[0])
-    return (
-        f"most of its values are numbers: row {row + 1} has {column[row].as_py()!r}. Correct or "
-        "empty such fields to have numbers."
-    )
-
-
-def _other_spelling(column: Any) -> str:
-    import pyarrow.compute as pc
-
-    head = pc.drop_null(column.slice(0, SPELLING_ROWS))
-    for pattern, (what, remedy) in SPELLINGS.items():
-        alike = pc.match_substring_regex(head, f"^({pattern})$")
-        if (pc.sum(alike).as_py() or 0) > len(head) / 2:
-            value = head.filter(alike)[0].as_py()
-            return f"its values look like {what} ({value!r}). {remedy}"
-    return ""
 
 
 def _labelled(
@@ -207,6 +140,7 @@ def _labelled(
     ranked = f"Ranked first: {target} = {positive}, {why}."
     notes += said
     y = texts == positive
+    numbers = None
     if missing.any():
         first = int(np.argmax(missing)) + 1
         count = int(np.count_nonzero(missing))
@@ -216,12 +150,15 @@ def _labelled(
             f"(the first is row {first})."
         )
         rows = np.flatnonzero(~missing)
+        numbers = rows + 1
         X, y = take_rows(X, rows), y[rows]
         weight = None if weight is None else weight[rows]
         groups = None if groups is None else groups[rows]
     if weight is not None and not (np.any(weight[y] > 0) and np.any(weight[~y] > 0)):
         raise DataError("the weights leave one class only: all others are zero.", path)
-    return Labelled(X, y.astype(bool), weight, groups, target, positive, negative, ranked, notes)
+    return Labelled(
+        X, y.astype(bool), weight, groups, target, positive, negative, numbers, ranked, notes
+    )
 
 
 def _choose_positive(

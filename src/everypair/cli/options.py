@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 # The readers say more of a file that cannot be read than the parser would: readable=False.
 Data = Annotated[
     Path,
-    typer.Argument(readable=False, help="Table: CSV, TSV, Parquet, Feather, ARFF or svmlight."),
+    typer.Argument(
+        readable=False, help="Table: CSV, TSV, Parquet, Feather, Excel, ARFF or svmlight."
+    ),
 ]
 ModelFile = Annotated[
     Path, typer.Argument(readable=False, help="Model written by `everypair fit`.")
@@ -77,7 +79,8 @@ class Reading:
     format: Annotated[
         str | None,
         typer.Option(
-            "--format", help="csv, tsv, parquet, feather, svmlight or arff. Default: by the ending."
+            "--format",
+            help="csv, tsv, parquet, feather, xlsx, svmlight or arff. Default: by the ending.",
         ),
     ] = None
     delimiter: Annotated[
@@ -85,11 +88,28 @@ class Reading:
         typer.Option(callback=_tab, help="Of CSV. Default: the one that the first lines agree on."),
     ] = None
     encoding: Annotated[str, typer.Option(help="Of text files, such as latin-1.")] = "utf-8"
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Has the first line the names of the columns? Without them they are called "
+            "'column 1' and so on. Default: yes, but a line that seems to be data is refused.",
+            show_default=False,
+        ),
+    ] = None
+    date_format: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="How dates are written, such as %d/%m/%Y: for the columns that it fits, or "
+            "COLUMN=FORMAT. May be given several times. Default: found out where it is certain."
+        ),
+    ] = None
 
     def of(self, path: Path) -> Source:
         from everypair.data.readers import Source
 
-        return Source(path, self.format, self.delimiter, self.encoding)
+        dates = tuple(self.date_format or ())
+        return Source(path, self.format, self.delimiter, self.encoding, self.header, dates)
 
 
 @dataclass(frozen=True)

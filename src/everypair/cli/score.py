@@ -103,7 +103,8 @@ def _scored(
         raise DataError("svmlight has no named columns: leave out --id.", source.path)
     labels = pa.array([saved.negative, saved.positive])
     header = score_header(saved)
-    for piece in read_chunks(source, saved.kinds, {} if id is None else {id: "category"}):
+    keep = {} if id is None else {id: "text"}
+    for piece in read_chunks(source, saved.kinds, keep, saved.forms):
         X = piece.X if isinstance(piece, SparseTable) else piece
         scores = saved.score(X)
         above = scores > 0

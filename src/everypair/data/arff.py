@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from everypair.data.problems import DataError
-from everypair.data.readers import Source
+from everypair.data.files import Source
+from everypair.data.problems import DataError, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -76,7 +76,7 @@ def _header(lines: Any, source: Source) -> tuple[list[str], list[str]]:
         if stripped.lower().startswith("@attribute"):
             match = ATTRIBUTE.match(stripped)
             if match is None:
-                raise DataError(f"{stripped!r} is not an attribute of ARFF.", source.path)
+                raise DataError(f"{shown(stripped)} is not an attribute of ARFF.", source.path)
             names.append(_unquoted(match.group(1)))
             types.append(match.group(2).strip())
     raise DataError("this is not an ARFF file: it has no @attribute and @data.", source.path)
@@ -113,7 +113,9 @@ def _dates(values: list[str | None], form: str | None, name: str, source: Source
             time = datetime.fromisoformat(value) if not wanted else datetime.strptime(value, wanted)
         except ValueError as trouble:
             of = f" of the form {form!r}" if form else ""
-            raise DataError(f"{value!r} is not a date{of}.", source.path, number, name) from trouble
+            raise DataError(
+                f"{shown(value)} is not a date{of}.", source.path, number, name
+            ) from trouble
         out.append(time if time.tzinfo is None else time.astimezone(UTC).replace(tzinfo=None))
     return pa.array(out, pa.timestamp("us"))
 
@@ -142,5 +144,7 @@ def _numbers(values: list[str | None], name: str, source: Source) -> pa.Array:
         try:
             out.append(None if value is None else float(value))
         except ValueError as trouble:
-            raise DataError(f"{value!r} is not a number.", source.path, number, name) from trouble
+            raise DataError(
+                f"{shown(value)} is not a number.", source.path, number, name
+            ) from trouble
     return pa.array(out, pa.float64())

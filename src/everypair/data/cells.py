@@ -1,146 +1,161 @@
-"""Fields of text as what they mean: trimmed, with gaps, as numbers, dates, true and false."""
+"""Fields of text: trimmed, null where they mean "not known"; distinct ones are looked at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from everypair.data.problems import DataError
+import numpy as np
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 MISSING = [
-    "", "#N/A", "#NA", "-NaN", "-nan", "?", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan",
-    "null",
+    "", "#DIV/0!", "#N/A", "#N/A N/A", "#NA", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!",
+    "-1.#IND", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "?", "N.A.", "N/A", "NA", "NAN",
+    "NULL", "NaN", "NaT", "None", "Null", "n.a.", "n/a", "na", "nan", "null",
 ]  # fmt: skip
 """Fields that mean "not known"."""
+
+DASHES = ["-", "--", "---", ".", "–", "—", "0000-00-00", "0000-00-00 00:00:00"]
+"""Fields that mean it among numbers, dates, true and false; among words they are a word."""
 
 SPACES = " \t"
 """What is trimmed; a line break inside quotes was put there by someone."""
 
-ZONE = r"[T ]\d\d.*(Z|[+-]\d\d(:?\d\d)?)$"
-"""How a time ends that says its zone."""
+HEAD = 1000
+"""Rows that tell whether many values are distinct."""
 
-
-def trimmed(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Text without the spaces around it; ``a, "b"`` is a quoted b as well."""
-    import pyarrow.compute as pc
-
-    bare = pc.utf8_trim(column, SPACES)
-    if bare.equals(column):
-        return column
-    quoted = pc.match_substring_regex(bare, '(?s)^".*"$')
-    unquoted = pc.replace_substring_regex(bare, '(?s)^"(.*)"$', r"\1")
-    return pc.if_else(pc.and_(quoted, pc.not_equal(bare, column)), unquoted, bare)
+LONG, DIGEST = 200, 8
+"""A word of more characters is cut and ends in bytes of its hash, so that words stay distinct."""
 
 
 def bare(name: str) -> str:
-    """`trimmed`, for one name."""
+    """A name without the spaces around it; ``a, "b"`` is a quoted b as well."""
     short = name.strip(SPACES)
     if short != name and len(short) > 1 and short[0] == short[-1] == '"':
         return short[1:-1]
     return short
 
 
-def cleaned(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Text without the spaces around it, null where it means "not known"."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    text = trimmed(column)
-    if text is column:
-        return column  # the reader has seen to the marks of missing values
-    missing = pc.is_in(text, value_set=pa.array(MISSING))
-    return pc.if_else(missing, pa.scalar(None, pa.string()), text)
-
-
-def numbers(text: pa.ChunkedArray, comma: bool) -> pa.ChunkedArray:
-    """Decimal points, or decimal commas where the file may have them; not both in a column."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    try:
-        return text.cast(pa.float64())
-    except pa.ArrowInvalid:
-        if not comma or pc.any(pc.match_substring(text, ".")).as_py():
-            raise
-    return pc.replace_substring(text, ",", ".").cast(pa.float64())
-
-
-def dates(text: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Times of ISO 8601; those with a zone are turned into UTC."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    try:
-        return text.cast(pa.timestamp("us"))
-    except pa.ArrowInvalid:
-        first = pc.drop_null(text.slice(0, 1000))
-        if len(first) and "-" not in first[0].as_py():  # quick to see that words are no dates
-            raise
-    zoned = pc.match_substring_regex(text, ZONE)
-    nothing = pa.scalar(None, pa.string())
-    local = pc.if_else(zoned, nothing, text).cast(pa.timestamp("ns"))
-    world = pc.if_else(zoned, text, nothing).cast(pa.timestamp("ns", "UTC"))
-    found = pc.coalesce(local, world.cast(pa.timestamp("ns")))
-    return found.cast(pa.timestamp("us"), safe=False)
-
-
-def inferred(column: pa.ChunkedArray, comma: bool) -> pa.ChunkedArray:
-    """What the parser left as text, as numbers, dates or true/false if all of it is that."""
+def is_text(t: Any) -> bool:
+    """Words, in plain or in codes."""
     import pyarrow as pa
 
-    text = cleaned(column)
-    if text.null_count == len(text):
-        return pa.chunked_array([pa.nulls(len(text))])
-    readings: list[Callable[[], Any]] = [
-        lambda: text.cast(pa.int64()),
-        lambda: text.cast(pa.bool_()),
-        lambda: dates(text),
-        lambda: numbers(text, comma),
+    if pa.types.is_dictionary(t):
+        t = t.value_type
+    return (
+        pa.types.is_string(t)
+        or pa.types.is_large_string(t)
+        or pa.types.is_string_view(t)
+        or pa.types.is_binary(t)
+        or pa.types.is_large_binary(t)
+    )
+
+
+@dataclass(frozen=True)
+class Words:
+    """A column of text: its distinct values, tidied, and the place of each row's among them.
+
+    Where most values are distinct, each row has a place of its own and there are no ``codes``.
+    """
+
+    column: pa.ChunkedArray
+    values: pa.Array
+    codes: pa.ChunkedArray | None
+    changed: bool
+
+    @classmethod
+    def of(cls, column: pa.ChunkedArray, tidy: bool = True, whole: bool = False) -> Words:
+        """``tidy``: trim, empty what is missing and, unless ``whole``, cut what is long."""
+        import pyarrow as pa
+
+        given, codes = _coded(column) if pa.types.is_dictionary(column.type) else _distinct(column)
+        values = _tidied(given, whole) if tidy else given
+        plain = pa.types.is_string(column.type)
+        return cls(column, values, codes, values is not given or not plain)
+
+    def spread(self, typed: pa.Array) -> pa.ChunkedArray:
+        """A value per row, from one per distinct word."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        return pa.chunked_array([typed]) if self.codes is None else pc.take(typed, self.codes)
+
+    def text(self) -> pa.ChunkedArray:
+        return self.spread(self.values) if self.changed else self.column
+
+    def without_dashes(self) -> pa.Array:
+        return _emptied(self.values, DASHES)
+
+    def first(self, place: int) -> int:
+        """The first row that has the distinct value at this place."""
+        import pyarrow.compute as pc
+
+        if self.codes is None:
+            return place
+        return int(np.argmax(pc.fill_null(self.codes, -1).to_numpy() == place))
+
+
+def _coded(column: pa.ChunkedArray) -> tuple[pa.Array, pa.ChunkedArray]:
+    import pyarrow as pa
+
+    parts = [
+        pa.DictionaryArray.from_arrays(c.indices.cast(pa.int32()), c.dictionary.cast(pa.string()))
+        for c in column.chunks
     ]
-    for reading in readings:
-        try:
-            return reading()
-        except pa.ArrowInvalid:
-            continue
+    coded = pa.chunked_array(parts, pa.dictionary(pa.int32(), pa.string())).unify_dictionaries()
+    given = coded.chunk(0).dictionary if coded.num_chunks else pa.array([], pa.string())
+    return given, pa.chunked_array([chunk.indices for chunk in coded.chunks], pa.int32())
+
+
+def _distinct(column: pa.ChunkedArray) -> tuple[pa.Array, pa.ChunkedArray | None]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_string(column.type):
+        column = column.cast(pa.string())
+    head = column.slice(0, HEAD)
+    if pc.count_distinct(head, mode="all").as_py() > len(head) / 2:
+        whole = column.combine_chunks()
+        if isinstance(whole, pa.Array):  # it is not where the text is over 2 GB
+            return whole, None
+    coded = column.dictionary_encode()  # whose chunks share one dictionary
+    given = coded.chunk(0).dictionary if coded.num_chunks else pa.array([], pa.string())
+    return given, pa.chunked_array([chunk.indices for chunk in coded.chunks], pa.int32())
+
+
+def _tidied(values: pa.Array, whole: bool) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = pc.utf8_trim(values, SPACES)
+    if text.equals(values):
+        text = values
+    else:
+        quoted = pc.match_substring_regex(text, '(?s)^".*"$')
+        unquoted = pc.replace_substring_regex(text, '(?s)^"(.*)"$', r"\1")
+        text = pc.if_else(pc.and_(quoted, pc.not_equal(text, values)), unquoted, text)
+    text = _emptied(text, MISSING)
+    if not whole and (pc.max(pc.utf8_length(text)).as_py() or 0) > LONG:
+        return pa.array([cut(value) for value in text.to_pylist()], pa.string())
     return text
 
 
-NAMES = {"number": "a number", "date": "a date", "boolean": "true or false"}
-
-
-def as_kind(column: pa.ChunkedArray, kind: str, comma: bool) -> pa.ChunkedArray:
-    """The text as a kind of `everypair.columns.ARROW_KINDS`; `Misread` says what is none."""
+def _emptied(values: pa.Array, marks: list[str]) -> pa.Array:
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    text = cleaned(column)
-
-    def reading(part: pa.ChunkedArray) -> Any:
-        if kind == "number":
-            return numbers(part, comma)
-        return dates(part) if kind == "date" else part.cast(pa.bool_())
-
-    if kind == "category":
-        return text
-    try:
-        return reading(text)
-    except pa.ArrowInvalid:
-        good, bad = 0, len(text)  # the first `good` values are read, the first `bad` are not
-        while bad - good > 1:
-            middle = (good + bad) // 2
-            try:
-                reading(text.slice(0, middle))
-                good = middle
-            except pa.ArrowInvalid:
-                bad = middle
-        raise Misread(f"{text[good].as_py()!r} is not {NAMES[kind]}", good) from None
+    missing = pc.is_in(values, value_set=pa.array(marks))
+    if not pc.any(missing).as_py():
+        return values
+    return pc.if_else(missing, pa.scalar(None, pa.string()), values)
 
 
-class Misread(DataError):
-    """A value that is not of its column's kind; ``at`` is its place, from 0."""
-
-    def __init__(self, problem: str, at: int):
-        super().__init__(problem)
-        self.at = at
+def cut(word: str | None) -> str | None:
+    """A word of `LONG` characters at most; different words stay different."""
+    if word is None or len(word) <= LONG:
+        return word
+    digest = hashlib.blake2b(word.encode(), digest_size=DIGEST).hexdigest()
+    return f"{word[: LONG - 2 * DIGEST - 4]}... {digest}"

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from everypair.data.cells import MISSING, Misread, as_kind, bare, inferred
+from everypair.data.cells import MISSING, bare
+from everypair.data.dates import Formats, parsed
+from everypair.data.files import CHUNK_BYTES, Source, check_names, check_present
+from everypair.data.header import check_header, numbered
+from everypair.data.kinds import ARROW_KINDS, canonical
 from everypair.data.problems import DataError
-from everypair.data.readers import CHUNK_BYTES, Source, check_names, check_present, is_number
+from everypair.data.readers import piece_as
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,11 +26,24 @@ if TYPE_CHECKING:
 
 DELIMITERS = ",;\t|"
 
+MARKS = frozenset(MISSING) - {""}
+MARK_ROWS = 2000
+"""Rows that are looked at for the spelling of missing values."""
+
 WIDE = 2000
 """Columns from which Arrow's threads cost more than they bring: they take turns a column."""
 
 WHOLE_BYTES = 2**23
 """A block where the whole file is read anyway: fewer blocks, less to put together."""
+
+LONGER, LONGEST_ROW = 8, 2**29
+"""A row that does not fit is tried with a block of so many times the size, up to this one."""
+
+BLOCK_ROWS = 40
+"""Rows as long as the first ones that a block has room for at least."""
+
+SCAN_BYTES = 2**20
+"""Read at a time to count the quotation marks."""
 
 HEAD_BYTES = 2**16
 HEAD_LINES = 20
@@ -35,10 +53,12 @@ HEAD_LINES = 20
 class Layout:
     """What the first lines say about a file."""
 
-    header: list[str]  # as it stands in the file
+    header: list[str]  # as it stands in the file, or `numbered`
+    rows: list[list[str]]  # the first ones below it
     delimiter: str
     decimal: str
     longest: int
+    named: bool = True
 
     @property
     def names(self) -> list[str]:
@@ -51,7 +71,7 @@ class Layout:
 
     @property
     def chunk_bytes(self) -> int:
-        return max(CHUNK_BYTES, 40 * self.longest)
+        return max(CHUNK_BYTES, BLOCK_ROWS * self.longest)
 
     @property
     def wide(self) -> bool:
@@ -66,18 +86,28 @@ def layout_of(source: Source) -> Layout:
             raw += file.readline()
         raw += file.readline()
     text = _decode(raw, source)
-    lines = [line for line in text.splitlines()[:HEAD_LINES] if line.strip()]
-    if not lines:
-        raise DataError("the file is empty.", source.path)
     with _long_fields():  # the wrong delimiter makes a field of a line
-        delimiter = source.delimiter or ("\t" if source.kind == "tsv" else _sniff(lines))
-        fields = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter))
+        delimiter = source.delimiter or ("\t" if source.kind == "tsv" else _sniff(text))
+        header, *rows = _first_rows(text, delimiter) or [[]]
+    if not header:
+        raise DataError("the file is empty.", source.path)
+    if source.header is False:
+        header, rows = numbered(len(header)), [header, *rows]
+    elif source.header is None:
+        check_header([bare(name) for name in header], rows, source.path)
+    check_names([bare(name) for name in header], source.path)
     decimal = "."
-    values = (field.strip() for row in fields[1:] for field in row)
+    values = (field.strip() for row in rows for field in row)
     if delimiter == ";" and any(re.fullmatch(r"-?\d+,\d+", value) for value in values):
         decimal = ","
-    longest = max(len(line) for line in lines)
-    return Layout(fields[0], delimiter, decimal, longest)
+    longest = max(sum(map(len, row)) + len(row) for row in (header, *rows))
+    return Layout(header, rows, delimiter, decimal, longest, source.header is not False)
+
+
+def _first_rows(text: str, delimiter: str) -> list[list[str]]:
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    filled = (row for row in rows if any(field.strip() for field in row) or len(row) > 1)
+    return list(islice(filled, HEAD_LINES))
 
 
 @contextmanager
@@ -90,24 +120,10 @@ def _long_fields() -> Iterator[None]:
         csv.field_size_limit(limit)
 
 
-def _check_header(names: list[str], source: Source) -> None:
-    """Column names that tell the columns apart, not a first row of numbers."""
-    if all(map(is_number, names)):
-        values = [float(name) for name in names]
-        # Names may be numbers as well: 0, 1, 2 (pandas') or years.
-        if any(after - before != 1 for before, after in pairwise(values)):
-            raise DataError(
-                "the first line is all numbers, so it seems to be data: put a line with the "
-                "names of the columns above it.",
-                source.path,
-            )
-    check_names(names, source.path)
-
-
 OTHER_FILES = {
     b"\x1f\x8b": ("gzip", "rename it to end in .gz"),
     b"\xfd7zXZ": ("xz", "rename it to end in .xz"),
-    b"PK\x03\x04": ("zip (or Excel)", "rename it to end in .zip, or save the sheet as CSV"),
+    b"PK\x03\x04": ("zip (or Excel)", "rename it to end in .zip or .xlsx"),
     b"PAR1": ("Parquet", "say --format parquet"),
     b"ARROW1": ("Feather", "say --format feather"),
 }
@@ -143,13 +159,13 @@ def _not_decoded(source: Source, byte: int, row: int | None, what: str = "") -> 
     )
 
 
-def _sniff(lines: list[str]) -> str:
+def _sniff(text: str) -> str:
     """The delimiter that splits the lines into equally many fields, most fields first."""
     best, most = ",", 0.0
     for delimiter in DELIMITERS:
-        rows = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter))
-        width = len(rows[0])
-        agree = sum(len(row) == width for row in rows) / len(rows)
+        rows = _first_rows(text, delimiter)
+        width = len(rows[0]) if rows else 0
+        agree = sum(len(row) == width for row in rows) / max(len(rows), 1)
         score = agree * (width - 1)
         if score > most:
             best, most = delimiter, score
@@ -159,7 +175,9 @@ def _sniff(lines: list[str]) -> str:
 def _options(
     source: Source,
     layout: Layout,
-    types: Mapping[str, Any] | None = None,
+    block: int,
+    quoted: bool,
+    types: Mapping[str, Any],
     columns: list[str] | None = None,
 ) -> dict[str, Any]:
     from pyarrow import csv as arrow_csv
@@ -167,17 +185,18 @@ def _options(
     return {
         "read_options": arrow_csv.ReadOptions(
             use_threads=not layout.wide,
-            block_size=layout.chunk_bytes if types else max(WHOLE_BYTES, layout.chunk_bytes),
+            block_size=block,
             encoding=source.encoding,
+            column_names=None if layout.named else layout.header,
         ),
         "parse_options": arrow_csv.ParseOptions(
-            delimiter=layout.delimiter, newlines_in_values=True
+            delimiter=layout.delimiter, newlines_in_values=quoted
         ),
         "convert_options": arrow_csv.ConvertOptions(
             null_values=MISSING,
             strings_can_be_null=True,
             decimal_point=layout.decimal,
-            column_types=dict(types or {}),
+            column_types=dict(types),
             include_columns=columns or [],
         ),
     }
@@ -192,113 +211,158 @@ def read_delimited(source: Source) -> pa.Table:
     from pyarrow import csv as arrow_csv
 
     layout = layout_of(source)
-    _check_header(layout.names, source)
-    options = _options(source, layout)
-    # Looking for newlines inside quotes costs a third of the reading, and not looking where
-    # there are quotes would misread rows without a word.
-    options["parse_options"].newlines_in_values = source.compressed or _has_quotes(source)
-    try:
-        with source.open() as file:
-            where = file if source.compressed else str(source.path)
-            table = arrow_csv.read_csv(where, **options)
-    except pa.ArrowInvalid as trouble:
-        raise _located(source, layout, str(trouble)) from trouble
-    columns = list(table.columns)
-    for k, column in enumerate(columns):
+    quoted = _has_quotes(source, layout)
+    block = max(WHOLE_BYTES, layout.chunk_bytes)
+    while True:
+        types = _said_to_be_dates(source.formats, layout)
+        options = _options(source, layout, block, quoted, types)
+        try:
+            with source.open() as file:
+                where = file if source.compressed else str(source.path)
+                table = arrow_csv.read_csv(where, **options)
+            break
+        except pa.ArrowInvalid as trouble:
+            block = _longer(source, layout, trouble, block)
+    for k, column in enumerate(table.columns):
         if pa.types.is_binary(column.type):
             raise _located(source, layout, "invalid UTF8 data", layout.names[k])
-        if pa.types.is_string(column.type):
-            columns[k] = inferred(column, layout.comma)
-    return pa.table(columns, names=layout.names)
+    table = pa.table(table.columns, names=layout.names)
+    marks = _marks(source, layout, [k for k, c in enumerate(table.columns) if c.null_count])
+    return canonical(table, layout.comma, source.formats, marks)
 
 
-def _has_quotes(source: Source) -> bool:
+def _marks(source: Source, layout: Layout, places: list[int]) -> dict[str, list[str]]:
+    """How missing values of these columns are spelled in the first rows, but for empty fields."""
+    marks: dict[str, list[str]] = {}
+    for row in itertools.islice(_python_rows(source, layout) if places else (), MARK_ROWS):
+        for k in places:
+            if k < len(row) and row[k] in MARKS:
+                marks.setdefault(layout.names[k], []).append(row[k])
+    return {name: list(dict.fromkeys(found)) for name, found in marks.items()}
+
+
+def _said_to_be_dates(formats: Formats, layout: Layout) -> dict[str, Any]:
+    """Columns that Arrow leaves as text because the user said how its dates are written."""
+    import pyarrow as pa
+
+    types = {}
+    for k, name in enumerate(layout.names if formats else ()):
+        first = pa.array([row[k].strip() for row in layout.rows if k < len(row)], pa.string())
+        forms = formats.for_column(name)
+        if any(parsed(first, form).null_count < len(first) for form in forms):
+            types[layout.header[k]] = pa.string()
+    return types
+
+
+def _longer(source: Source, layout: Layout, trouble: Exception, block: int) -> int:
+    """The next size to try of a block in which a row did not fit; all else is an error."""
+    if "straddl" not in str(trouble) or block >= LONGEST_ROW:
+        raise _located(source, layout, str(trouble)) from trouble
+    _check_closed(source, layout)
+    return min(LONGER * block, LONGEST_ROW)
+
+
+def _has_quotes(source: Source, layout: Layout) -> bool:
+    """May values be quoted? Looking for newlines inside quotes costs a third of the reading.
+
+    Not looking where there are quotes would misread rows without a word.
+    """
+    if source.compressed:
+        return True
     with source.open() as file:
-        return any(b'"' in block for block in iter(lambda: file.read(WHOLE_BYTES), b""))
+        quotes = sum(block.count(b'"') for block in iter(lambda: file.read(SCAN_BYTES), b""))
+    if quotes % 2:
+        _check_closed(source, layout)
+    return quotes > 0
+
+
+def _check_closed(source: Source, layout: Layout) -> None:
+    """Arrow takes the end of the file for the end of a quoted value."""
+    number = 0 if layout.named else 1
+    try:
+        for _ in _python_rows(source, layout, strict=True):
+            number += 1
+    except csv.Error as trouble:
+        if "end of data" not in str(trouble):
+            return  # something else that Python minds and Arrow does not
+        raise DataError(
+            "a quotation mark is opened here and never closed.", source.path, max(number, 1)
+        ) from trouble
+
+
+def _python_rows(source: Source, layout: Layout, strict: bool = False) -> Iterator[list[str]]:
+    with (
+        _long_fields(),
+        source.open() as file,
+        io.TextIOWrapper(file, source.encoding, "replace", newline="") as text,
+    ):
+        rows = csv.reader(text, delimiter=layout.delimiter, strict=strict)
+        yield from (row for row in rows if row)
 
 
 def delimited_chunks(
-    source: Source, kinds: Mapping[str, str], keep: Mapping[str, str]
+    source: Source,
+    kinds: Mapping[str, str],
+    keep: Mapping[str, str],
+    forms: Mapping[str, Sequence[str]],
 ) -> Iterator[pa.Table]:
     """Pieces of the file with the columns asked for, each read as it is said.
 
     Arrow reads the numbers; from a piece on in which it stumbles, all columns are read as
     text, which heeds spaces and decimal commas and finds the row of what is wrong.
     """
+    import pyarrow as pa
+
     layout = layout_of(source)
-    _check_header(layout.names, source)
     wanted = {**keep, **kinds}
     check_present(list(wanted), layout.names, source.path)
-    done = 0
-    try:
-        for piece in _pieces(source, layout, wanted, TYPED):
-            yield _read_as(piece, wanted, kinds, layout, source, done)
-            done += piece.num_rows
-    except _Stumble:
+    quoted = _has_quotes(source, layout)
+    typed, block, done = TYPED, layout.chunk_bytes, 0
+    while True:
         rows = 0
-        for piece in _pieces(source, layout, wanted, ()):
-            new = piece.slice(max(done - rows, 0))
-            if new.num_rows:
-                first = rows + piece.num_rows - new.num_rows
-                yield _read_as(new, wanted, kinds, layout, source, first)
-            rows += piece.num_rows
+        try:
+            for piece in _pieces(source, layout, wanted, typed, block, quoted):
+                new = piece.slice(max(done - rows, 0))
+                rows += piece.num_rows
+                if new.num_rows:
+                    yield piece_as(new, kinds, keep, forms, layout.comma, source.path, done)
+                    done += new.num_rows
+            return
+        except pa.ArrowInvalid as trouble:
+            said = str(trouble)
+            if typed and "conversion error" in said and "UTF8" not in said:
+                typed = ()
+            else:
+                block = _longer(source, layout, trouble, block)
 
 
-class _Stumble(Exception):
-    """Arrow found a value that is not of the type of its column."""
-
-
-TYPED = ("number", "boolean")
-"""Kinds that Arrow is asked to read itself; dates may have zones, which it wants to know before."""
+TYPED: tuple[str, ...] = ("number", "boolean")
+"""Kinds that Arrow is asked to read itself; dates have many spellings."""
 
 
 def _pieces(
-    source: Source, layout: Layout, wanted: Mapping[str, str], typed: tuple[str, ...]
+    source: Source,
+    layout: Layout,
+    wanted: Mapping[str, str],
+    typed: tuple[str, ...],
+    block: int,
+    quoted: bool,
 ) -> Iterator[pa.Table]:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
-
-    from everypair.columns import ARROW_KINDS
 
     written = dict(zip(layout.names, layout.header, strict=True))
     types = {
         written[name]: pa.type_for_alias(ARROW_KINDS[kind if kind in typed else "category"])
         for name, kind in wanted.items()
     }
-    options = _options(source, layout, types, list(types))
-    try:
-        with source.open() as file:
-            where = file if source.compressed else str(source.path)
-            reader: arrow_csv.CSVStreamingReader = arrow_csv.open_csv(where, **options)
-            for batch in reader:
-                if batch.num_rows:
-                    yield pa.table(batch.columns, names=list(wanted))
-    except pa.ArrowInvalid as trouble:
-        if typed and "conversion error" in str(trouble) and "UTF8" not in str(trouble):
-            raise _Stumble from trouble
-        raise _located(source, layout, str(trouble)) from trouble
-
-
-def _read_as(
-    piece: pa.Table,
-    wanted: Mapping[str, str],
-    kinds: Mapping[str, str],
-    layout: Layout,
-    source: Source,
-    rows_before: int,
-) -> pa.Table:
-    import pyarrow as pa
-
-    columns = []
-    for (name, kind), column in zip(wanted.items(), piece.columns, strict=True):
-        try:
-            text = pa.types.is_string(column.type)
-            columns.append(as_kind(column, kind, layout.comma) if text else column)
-        except Misread as trouble:
-            row = rows_before + trouble.at + 1
-            when = ", as it was in training" if name in kinds else ""
-            raise DataError(f"{trouble}{when}.", source.path, row, name) from None
-    return pa.table(columns, names=list(wanted))
+    options = _options(source, layout, block, quoted, types, list(types))
+    with source.open() as file:
+        where = file if source.compressed else str(source.path)
+        reader: arrow_csv.CSVStreamingReader = arrow_csv.open_csv(where, **options)
+        for batch in reader:
+            if batch.num_rows:
+                yield pa.table(batch.columns, names=list(wanted))
 
 
 def _located(source: Source, layout: Layout, trouble: str, column: str | None = None) -> DataError:
@@ -309,36 +373,29 @@ def _located(source: Source, layout: Layout, trouble: str, column: str | None = 
     if column is None and place is not None and place < width:
         column = layout.names[place]
     if "UTF8" in trouble:
-        return _bad_bytes(source, column)
+        return _bad_bytes(source, column, layout.named)
     if "straddl" in trouble:
         return DataError(
             "a quotation mark is opened and never closed, or a row has over "
-            f"{layout.chunk_bytes / 1e6:.0f} MB.",
+            f"{LONGEST_ROW >> 20} MB.",
             source.path,
         )
     if "Empty CSV" in trouble:
         return DataError("the file is empty.", source.path)
-    with (
-        _long_fields(),
-        source.open() as file,
-        io.TextIOWrapper(file, source.encoding, "replace") as text,
-    ):
-        rows = csv.reader(text, delimiter=layout.delimiter)
-        next(rows, None)
-        for number, row in enumerate(rows, start=1):
-            if row and len(row) != width:
-                return DataError(
-                    f"there are {len(row)} fields where the header has {width}: a missing or "
-                    f"unquoted {layout.delimiter!r}, or another delimiter (--delimiter)?",
-                    source.path,
-                    number,
-                )
-    return DataError(trouble.strip().split("\n")[0], source.path, column=column)
+    for number, row in enumerate(_python_rows(source, layout), start=0 if layout.named else 1):
+        if len(row) != width:
+            return DataError(
+                f"there are {len(row)} fields where the header has {width}: a missing or "
+                f"unquoted {layout.delimiter!r}, or another delimiter (--delimiter)?",
+                source.path,
+                number,
+            )
+    return DataError(trouble.strip().split("\n")[0][:200], source.path, column=column)
 
 
-def _bad_bytes(source: Source, column: str | None) -> DataError:
+def _bad_bytes(source: Source, column: str | None, named: bool) -> DataError:
     with source.open() as file:
-        for number, line in enumerate(file):
+        for number, line in enumerate(file, start=0 if named else 1):
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as trouble:

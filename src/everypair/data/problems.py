@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+SHOWN = 60
+"""Characters of a value that a message shows."""
+
+
+def shown(value: object) -> str:
+    """The value in quotes, cut short where it is long."""
+    text = value if isinstance(value, str) else str(value)
+    return repr(text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}...")
+
 
 class DataError(ValueError):
     """A file that cannot be used as it is.
@@ -24,5 +33,5 @@ class DataError(ValueError):
         if row is not None:
             places.append(f"row {row}")
         if column is not None:
-            places.append(f"column {column!r}")
+            places.append(f"column {shown(column)}")
         super().__init__(f"{', '.join(places)}: {problem}" if places else problem)
