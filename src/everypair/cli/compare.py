@@ -12,7 +12,7 @@ import typer
 
 from everypair.cli import options as opt
 from everypair.cli.guard import guarded, naming
-from everypair.cli.show import number, print_json, print_table, progress
+from everypair.cli.show import number, print_json, print_table, print_text, progress
 
 if TYPE_CHECKING:
     from everypair.comparison import Comparison
@@ -119,7 +119,6 @@ def _compare(
     show: opt.Show,
 ) -> None:
     from everypair.comparison.run import compare_models, n_steps
-    from everypair.model_files import path_written_whole
 
     began = time.perf_counter()
     with progress(n_steps(names, *cv), show.silent) as advance:
@@ -148,12 +147,11 @@ def _compare(
     if report is not None:
         from everypair.report import write_report
 
-        with path_written_whole(report) as temporary:
-            write_report(found, temporary)
+        write_report(found, report)
     if show.json:
         print_json(as_json(found, report, seconds))
     elif report is not None:
-        print(f"Report: {report.resolve()}")
+        print_text(f"Report: {report.resolve()}")
 
 
 def check_report(report: Path | None, *inputs: Path) -> None:
@@ -161,7 +159,7 @@ def check_report(report: Path | None, *inputs: Path) -> None:
     if report is not None:
         import jinja2  # noqa: F401 - or say that it is missing
 
-        from everypair.model_files import check_writable
+        from everypair.output_files import check_writable
 
         check_writable(report, *inputs)
 
@@ -188,13 +186,13 @@ def _print_comparison(found: Comparison) -> None:
             ]
         )
     n_positive = int(found.y.sum())
-    print(
+    print_text(
         f"{found.source}: {found.y.size} rows, {n_positive} with {found.target} = "
         f"{found.positive}; {found.folds}, seed {found.seed}"
     )
     header = ["model", "AUC", "95% interval", "difference", "p", "fit (s)", "features"]
     print_table(header, table, left=(0, 2), bold=bold)
-    print(found.verdict)
+    print_text(found.verdict)
 
 
 def as_json(found: Comparison, report: Path | None, seconds: float) -> dict[str, Any]:
