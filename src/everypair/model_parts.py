@@ -29,7 +29,7 @@ from scipy import sparse
 
 from everypair import _HOME
 from everypair.model_trees import KIND as TREES
-from everypair.model_trees import model_of_trees, plain_trees
+from everypair.model_trees import NotTrees, model_of_trees, plain_trees
 
 ENCODERS: dict[str, dict[str, str]] = {
     "TableEncoder": {
@@ -234,7 +234,10 @@ class Reader:
         return matrix
 
     def _trees(self, inner: Any, depth: int) -> Any:
-        return model_of_trees(self.value(inner, depth))
+        try:
+            return model_of_trees(self.value(inner, depth))
+        except NotTrees as trouble:
+            raise Refused(str(trouble)) from trouble
 
     def _object(self, inner: Any, depth: int) -> Any:
         name, attributes = _list(inner)
@@ -247,7 +250,7 @@ class Reader:
         values = {key: self.value(item, depth) for key, item in attributes.items()}
         for key, what in ENCODERS.get(name, {}).items():
             if not is_a(values[key], what):
-                raise Refused(f"{key!r} of the encoder is not {what}")
+                raise Refused(f"{key!r} of the encoder is no {what}")
         if hasattr(kind, "_fields"):
             return kind(**values)
         made = object.__new__(kind)

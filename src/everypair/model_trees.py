@@ -17,6 +17,10 @@ KIND = "HistGradientBoostingClassifier"
 PARTS = {"settings", "classes", "n_features", "baseline", "sizes", "nodes"}
 
 
+class NotTrees(ValueError):
+    """Arrays that no fitted boosting has."""
+
+
 def plain_trees(model: Any) -> dict[str, Any]:
     """The parts of a fitted `HistGradientBoostingClassifier`."""
     trees = [tree for stage in model._predictors for tree in stage]
@@ -34,7 +38,7 @@ def plain_trees(model: Any) -> dict[str, Any]:
 
 
 def model_of_trees(parts: Any) -> Any:
-    """The model of `plain_trees`; a ValueError where any part is not what it must be."""
+    """The model of `plain_trees`; `NotTrees` where any part is not what it must be."""
     from sklearn._loss.loss import HalfBinomialLoss
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.ensemble._hist_gradient_boosting.binning import _BinMapper
@@ -115,4 +119,4 @@ def _is(value: Any, dtype: np.dtype[Any] | None = None, ndim: int | None = None)
 
 def _require(held: bool) -> None:
     if not held:
-        raise ValueError("the trees are not those of a boosting.")
+        raise NotTrees("its trees are not those of a gradient boosting")

@@ -211,18 +211,17 @@ def test_one_row_of_a_class_has_an_area_and_no_interval(which, run, mixed, model
 def test_model_and_scores_go_into_pipes(mixed, model, tmp_path):
     import subprocess
 
-    program = f"{sys.executable} -m everypair"
-    scripts = {
-        f"{program} score {model} {mixed} -o >(wc -l > n) && sleep 0.5 && cat n": "201\n",
-        f"{program} score {model} {mixed} -o /dev/stdout | wc -l": "201\n",
-        f"{program} fit {mixed} -t churn --method auc-rls -o /dev/stdout > m 2> said && "
-        f"{program} score m {mixed} | wc -l": "201\n",
-    }
-    for script, expected in scripts.items():
-        found = subprocess.run(
-            ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
-        assert found.stdout.strip() == expected.strip(), found.stderr
+    from everypair.model_files import load_model
+
+    def shell(script):
+        command = ["bash", "-c", f"everypair() {{ {sys.executable} -m everypair $*; }}; {script}"]
+        found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert found.returncode == 0, found.stderr
+        return found.stdout
+
+    assert shell(f"everypair score {model} {mixed} -o >(cat > s); sleep 1; wc -l < s") == "201\n"
+    shell(f"everypair fit {mixed} -t churn --method auc-rls -o /dev/stdout > m")
+    assert load_model(tmp_path / "m").target == "churn"
 
 
 def test_fit_on_sparse_rows_with_a_kernel_can_be_scored(run, tmp_path):
