@@ -250,6 +250,10 @@ def _can_score(saved: SavedModel) -> bool:
                 for name, kind in saved.kinds.items()
             }
             rows = pa.table(columns)
-        return bool(saved.features() and np.isfinite(saved.score(rows)).all())
+        n_features = len(saved.features())
+        coef = getattr(saved.estimator, "coef_", None)  # `explain` shows all of it
+        if coef is not None and (coef.shape != (1, n_features) or not np.isfinite(coef).all()):
+            return False
+        return n_features > 0 and bool(np.isfinite(saved.score(rows)).all())
     except Exception:  # whatever parts that do not fit together make numpy say
         return False
