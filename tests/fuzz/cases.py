@@ -188,7 +188,7 @@ def _changed_array(rng, content):
         return mutated_bytes(rng, content)
     try:
         array = np.load(io.BytesIO(content))
-    except ValueError:  # it was changed before
+    except Exception:  # it was changed before
         return content
     match int(rng.integers(6)):
         case 0 if array.size:
@@ -217,6 +217,20 @@ def _changed_array(rng, content):
     return seeds.npy(array)
 
 
+def feather_astray():
+    """A column of text whose places lead out of memory."""
+    places = np.arange(seeds.N_ROWS + 1, dtype=np.int32)
+    places[30:-1] = 2**30
+    buffers = [None, pa.py_buffer(places), pa.py_buffer(b"u" * seeds.N_ROWS)]
+    words = pa.Array.from_buffers(pa.string(), seeds.N_ROWS, buffers)
+    table = pa.table({"x": seeds.DENSE["x"], "z": seeds.DENSE["z"], "c": words})
+    file = io.BytesIO()
+    pyarrow.feather.write_feather(
+        table.append_column("y", pa.array(seeds.Y)), file, compression="uncompressed"
+    )
+    return file.getvalue()
+
+
 def known_tables():
     rows = good_tables()["rows.csv"]
     return {
@@ -226,5 +240,6 @@ def known_tables():
         "wide.svm": b"1 2147483646:1\n0 1:1\n" * 5,
         "beyond.svm": b"1 99999999999999999999:1\n0 1:1\n" * 5,
         "below.svm": b"1 -5:1\n0 1:1\n" * 5,
+        "astray.feather": feather_astray(),
         "header.arff": b"@relation t\n@attribute x {" + b"a," * 100_000 + b"b}\n@data\n",
     }
