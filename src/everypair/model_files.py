@@ -24,6 +24,7 @@ from everypair import __version__
 from everypair.data.problems import DataError
 from everypair.model_parts import ENCODERS, ESTIMATORS, CannotBeSaved, Reader, Refused, Writer
 from everypair.model_trees import KIND as TREES
+from everypair.model_trees import NotTrees
 from everypair.output_files import written_whole
 
 Array = NDArray[np.float64]
@@ -89,7 +90,7 @@ def save_model(model: SavedModel, path: str | Path, rows: Any = None) -> None:
     try:
         content = packed(model)
         loaded = _read(io.BytesIO(content))
-    except (CannotBeSaved, Refused) as trouble:
+    except (CannotBeSaved, NotTrees, Refused) as trouble:
         raise DataError(f"the model cannot be saved: {trouble}.", path) from trouble
     if rows is not None and not np.allclose(loaded.score(rows), model.score(rows), 1e-9, 1e-12):
         raise RuntimeError("the model gives other scores once it is saved: it was not written.")

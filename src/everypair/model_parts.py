@@ -138,12 +138,12 @@ class Writer:
             called = getattr(value, "__name__", "") or kind.__name__
             raise CannotBeSaved(
                 f"{name} is {called}, which a model file cannot hold: it holds numbers, text and "
-                "what everypair itself defines."
+                "what everypair itself defines"
             )
         if getattr(value, "kernel", None) == "precomputed":
             raise CannotBeSaved(
                 "kernel='precomputed' needs the kernel between new rows and training rows, which "
-                "a table does not have: give the kernel by name to save the model."
+                "a table does not have: give the kernel by name to save the model"
             )
         attributes = value._asdict() if hasattr(kind, "_fields") else vars(value)
         try:
@@ -159,7 +159,7 @@ class Writer:
         if dtype not in DTYPES and array.dtype.kind != "U":
             raise CannotBeSaved(
                 f"{name} is an array of {array.dtype}, which a model file cannot hold: it holds "
-                "numbers and text."
+                "numbers and text"
             )
         file = io.BytesIO()
         np.lib.format.write_array(file, array.astype(dtype, copy=False), (1, 0), False)

@@ -18,14 +18,14 @@ PARTS = {"settings", "classes", "n_features", "baseline", "sizes", "nodes"}
 
 
 class NotTrees(ValueError):
-    """Arrays that no fitted boosting has."""
+    """A boosting that a model file cannot hold, or arrays that are none."""
 
 
 def plain_trees(model: Any) -> dict[str, Any]:
     """The parts of a fitted `HistGradientBoostingClassifier`."""
     trees = [tree for stage in model._predictors for tree in stage]
     if model.is_categorical_ is not None or model.n_trees_per_iteration_ != 1:
-        raise ValueError("only a boosting of numbers and two classes can be saved")
+        raise NotTrees("only a boosting of numbers and two classes can be saved")
     nodes = np.concatenate([tree.nodes for tree in trees])
     return {
         "settings": model.get_params(deep=False),
