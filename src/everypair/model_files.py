@@ -33,8 +33,8 @@ FORMAT = "everypair model"
 FORMAT_VERSION = 2
 
 DESCRIPTION = "model.json"
-MOST_TEXT = 64 * 2**20
-"""Bytes of the description: parsed, it takes up to twenty times as much."""
+MOST_TEXT = 32 * 2**20
+"""Bytes of the description: parsed, it takes up to 25 times as much."""
 MOST_PARTS = 10_000
 
 
