@@ -1,10 +1,11 @@
 # make demo: install, compare models on an embedded table, write a report.
-# make test: lint, types and every test.  make tables: the papers' tables.  make bench: the peers.
+# make test: lint, types and every test.  make fuzz: broken files, for longer.
+# make tables: the papers' tables.  make bench: the peers.
 PYTHON ?= python3
 BIN := .venv/bin
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 
-.PHONY: demo test lint types unit test-browser slow format bench tables clean
+.PHONY: demo test lint types unit test-browser slow fuzz format bench tables clean
 
 demo: .venv/installed
 	$(BIN)/everypair demo
@@ -31,6 +32,12 @@ test-browser: .venv/installed-dev
 
 slow: .venv/installed-dev
 	$(BIN)/python -m pytest -n auto -m slow
+
+# Broken files on the command line: make fuzz SECONDS=600 SEED=7
+SECONDS ?= 120
+SEED ?= 0
+fuzz: .venv/installed-dev
+	$(BIN)/python tests/fuzz/run.py --seconds $(SECONDS) --seed $(SEED)
 
 format: .venv/installed-dev
 	$(BIN)/ruff check --fix .

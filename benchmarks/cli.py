@@ -76,7 +76,7 @@ COMMAND = ("-m", "everypair")
 
 
 def fitting(page: Page, folder: Path) -> None:
-    path, model = folder / "fit.csv", folder / "fit.skops"
+    path, model = folder / "fit.csv", folder / "fit.everypair"
     write_table(path, FIT_ROWS, FIT_COLUMNS)
     size = path.stat().st_size / 2**20
     run(*COMMAND, "demo", "--help")  # imports come from the disk cache, as they would later
@@ -108,7 +108,7 @@ def fitting(page: Page, folder: Path) -> None:
 
 
 def scoring(page: Page, folder: Path) -> None:
-    small, model = folder / "small.csv", folder / "score.skops"
+    small, model = folder / "small.csv", folder / "score.everypair"
     write_table(small, 20_000, SCORE_COLUMNS)
     run(*COMMAND, "fit", small, "-t", "y", "-o", model, "--method", "auc")
     rows = []
@@ -140,7 +140,7 @@ def scoring(page: Page, folder: Path) -> None:
 
 
 def starting(page: Page, folder: Path) -> None:
-    path, model = folder / "small.csv", folder / "small.skops"
+    path, model = folder / "small.csv", folder / "small.everypair"
     write_table(path, 1000, 5)
     run(*COMMAND, "fit", path, "-t", "y", "-o", model, "--method", "auc-rls")
     import_only, import_cpu = best("-c", "import sklearn.linear_model")

@@ -68,6 +68,6 @@ def mixed(tmp_path_factory):
 @pytest.fixture(scope="session")
 def model(mixed):
     """A model file of the mixed table."""
-    path = mixed.parent / "model.skops"
+    path = mixed.parent / "model.everypair"
     assert exit_of(["fit", mixed, "-t", "churn", "-o", path, "--method", "auc", "--quiet"]) == 0
     return path

@@ -41,7 +41,7 @@ def reader(tmp_path, monkeypatch, mixed, model):
     """The files that the examples name, in the working directory of who reads them."""
     for table in ("customers.csv", "new.csv"):
         shutil.copy(mixed, tmp_path / table)
-    for file in ("churn.skops", "model.skops"):
+    for file in ("churn.everypair", "model.everypair"):
         shutil.copy(model, tmp_path / file)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")

@@ -1,102 +1,219 @@
-"""Model files: whole or not at all, and never code."""
+"""Model files: every model that can be fitted, whole or not at all, and never code."""
 
 from __future__ import annotations
 
 import io
 import json
+import warnings
 import zipfile
 
 import numpy as np
 import pytest
 
 pytest.importorskip("pyarrow")
-skops_io = pytest.importorskip("skops.io")
 
-from everypair.comparison.models import CANDIDATES  # noqa: E402
-from everypair.comparison.search import fit_candidate  # noqa: E402
-from everypair.data.problems import DataError  # noqa: E402
-from everypair.model_files import (  # noqa: E402
-    FORMAT,
-    SavedModel,
-    load_model,
-    save_model,
-    written_whole,
-)
-from everypair.tables import TableEncoder  # noqa: E402
+import model_seeds as seeds
 
-RNG = np.random.default_rng(0)
-TABLE = {"x": RNG.normal(size=60), "z": RNG.normal(size=60), "c": ["u", "v", "w"] * 20}
-Y = TABLE["x"] + RNG.normal(size=60) > 0.5
+import everypair
+from everypair import model_parts
+from everypair.comparison.models import CANDIDATES
+from everypair.comparison.search import fit_candidate
+from everypair.data.problems import DataError
+from everypair.measures import MEASURES, FBeta
+from everypair.model_files import load_model, packed, save_model
+from everypair.tables import encoder_for
 
-
-def saved_model(name="auc", **changes):
-    encoder = TableEncoder().fit(TABLE)
-    fitted = fit_candidate(CANDIDATES[name], encoder.transform(TABLE), Y)
-    known = {
-        "encoder": encoder, "estimator": fitted.model, "method": name, "settings": fitted.settings,
-        "target": "y", "positive": "yes", "negative": "no", "n_rows": 60,
-        "n_positive": int(Y.sum()), "train_auc": 0.9, "versions": {"everypair": "0.1.0"},
-        "created": "2026-01-01", "source": "t.csv", "notes": [],
-    }  # fmt: skip
-    return SavedModel(**{**known, **changes})
+DENSE_ONLY = ("CPAUC", "RankBoost")
+ESTIMATORS = [name for name in everypair.__all__ if name[0].isupper()]
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    path = tmp_path_factory.mktemp("model") / "m.skops"
-    save_model(saved_model("auc-rls"), path)
-    return path
+def content():
+    return packed(seeds.fitted(everypair.AUCRLS()))
 
 
-@pytest.mark.parametrize("name", CANDIDATES)
-def test_every_method_scores_the_same_after_loading(name, tmp_path):
-    model = saved_model(name)
-    save_model(model, tmp_path / "m.skops")
-    loaded = load_model(tmp_path / "m.skops")
-    np.testing.assert_allclose(loaded.score(TABLE), model.score(TABLE), rtol=1e-9, atol=1e-12)
-    assert loaded.settings == model.settings
+@pytest.fixture
+def refused(tmp_path):
+    """Writes the content of a file; loading it must fail with one sentence, which is returned."""
+
+    def call(content):
+        path = tmp_path / "bad.everypair"
+        path.write_bytes(content)
+        with pytest.raises(DataError) as trouble:
+            load_model(path)
+        sentence = str(trouble.value)
+        assert sentence.startswith(f"{path}: ")
+        assert "\n" not in sentence
+        return sentence
+
+    return call
+
+
+def scores_alike(model, table, path):
+    save_model(model, path, table)
+    loaded = load_model(path)
+    np.testing.assert_allclose(loaded.score(table), model.score(table), rtol=1e-12, atol=1e-14)
     assert loaded.features() == model.features()
-    assert [path.name for path in tmp_path.iterdir()] == ["m.skops"]
+    assert loaded.settings == model.settings
+    return loaded
 
 
-def test_truncated_file_is_refused(file, tmp_path):
-    whole = file.read_bytes()
+# --- what is written can be read ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [(n, t) for n, c in CANDIDATES.items() for t in seeds.TABLES if c.sparse or t == "dense"],
+)
+def test_every_method_scores_the_same_after_loading(name, table, tmp_path):
+    rows = seeds.TABLES[table]
+    encoder = encoder_for(rows).fit(rows)
+    X = encoder.transform(rows)
+    made = fit_candidate(CANDIDATES[name], X, seeds.Y)
+    model = seeds.saved(made.model, rows, encoder, settings=made.settings)
+    scores_alike(model, rows, tmp_path / "m.everypair")
+    assert [path.name for path in tmp_path.iterdir()] == ["m.everypair"]
+
+
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [
+        (n, t)
+        for n in ESTIMATORS
+        for t in ("dense", "svmlight")
+        if n not in DENSE_ONLY or t == "dense"
+    ],
+)
+def test_every_public_estimator_can_be_saved(name, table, tmp_path):
+    """With each kernel that it has, and each measure."""
+    cls = getattr(everypair, name)
+    settings = [{"n_alphas": 5, "cv": 2} if name == "AUCClassifierCV" else {}]
+    if "kernel" in cls._get_param_names():
+        settings = [{"kernel": kernel} for kernel in ("linear", "rbf", "polynomial")]
+    if "measure" in cls._get_param_names():
+        settings += [{"measure": measure, "k": 5} for measure in MEASURES]
+        settings.append({"measure": FBeta(2.0)})
+    for given in settings:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = seeds.fitted(cls(**given), seeds.TABLES[table])
+        loaded = scores_alike(model, seeds.TABLES[table], tmp_path / "m.everypair")
+        assert vars(loaded.estimator).keys() == vars(model.estimator).keys()
+
+
+def test_labels_and_numbers_keep_their_types(tmp_path):
+    labels = np.where(seeds.Y, "ja", "nein")
+    for y in (labels, labels.astype(object), seeds.Y.astype(int), seeds.Y.astype(np.float32)):
+        encoder = encoder_for(seeds.DENSE).fit(seeds.DENSE)
+        X = encoder.transform(seeds.DENSE).astype(np.float32)
+        estimator = everypair.AUCRLS().fit(X, y)
+        estimator.extra_ = np.float32(1 / 3)
+        save_model(seeds.saved(estimator), tmp_path / "m")
+        loaded = load_model(tmp_path / "m").estimator
+        np.testing.assert_array_equal(loaded.predict(X), estimator.predict(X))
+        assert loaded.extra_ == estimator.extra_
+        assert loaded.extra_.dtype == np.float32
+
+
+def test_the_encoders_attributes_are_listed_one_by_one():
+    for rows in (seeds.DENSE, seeds.SPARSE):
+        encoder = encoder_for(rows).fit(rows)
+        listed = model_parts.ENCODERS[type(encoder).__name__]
+        assert vars(encoder).keys() == listed.keys()
+        assert all(model_parts.is_a(getattr(encoder, name), what) for name, what in listed.items())
+
+
+def test_every_class_of_the_list_exists_and_is_where_it_says():
+    for name in model_parts.CLASSES:
+        assert model_parts._class(name).__name__ == name
+
+
+def test_what_cannot_be_saved_is_said(tmp_path):
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    def linear(X, Z):
+        return X @ Z.T
+
+    X = encoder_for(seeds.DENSE).fit(seeds.DENSE).transform(seeds.DENSE)
+    cases = {
+        "kernel is linear, which a model file cannot hold": everypair.AUCRLS(kernel=linear),
+        "kernel='precomputed' needs the kernel": everypair.AUCRLS(kernel="precomputed"),
+        "measure is .*which a model file cannot hold": everypair.MeasureSVM(
+            lambda a, b, c, d: a / (a + c)
+        ),
+    }
+    for said, estimator in cases.items():
+        rows = X @ X.T if estimator.kernel == "precomputed" else X
+        model = seeds.saved(estimator.fit(rows, seeds.Y))
+        with pytest.raises(DataError, match=f"the model cannot be saved: {said}.*[^.][.]$"):
+            save_model(model, tmp_path / "m.everypair")
+    by_category = HistGradientBoostingClassifier(max_iter=2, categorical_features=[1])
+    model = seeds.saved(by_category.fit(np.abs(X).round(), seeds.Y))
+    with pytest.raises(DataError, match="cannot be saved: only a boosting of numbers"):
+        save_model(model, tmp_path / "m.everypair")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_model_that_scores_otherwise_once_saved_is_not_written(tmp_path, monkeypatch):
+    from everypair import model_files
+
+    model = seeds.fitted(everypair.AUCRLS())
+    other = seeds.fitted(everypair.AUCRLS(lam=100.0))
+    monkeypatch.setattr(model_files, "_read", lambda file: other)
+    with pytest.raises(RuntimeError, match="other scores"):
+        save_model(model, tmp_path / "m.everypair", seeds.DENSE)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.filterwarnings("error")
+def test_scores_that_overflow_are_refused_by_the_features_name():
+    model = seeds.fitted(everypair.AUCRLS())
+    model.estimator.coef_ = model.estimator.coef_ * 1e10
+    with pytest.raises(DataError, match="column 'x': some values are too large"):
+        model.score({"x": [1e305], "z": [0.0], "c": ["u"]})
+
+
+# --- what is damaged or changed is refused ------------------------------------------------
+
+
+def test_truncated_file_is_refused(content, refused):
     for share in (0.0, 0.3, 0.9, 0.999):
-        (tmp_path / "cut.skops").write_bytes(whole[: int(share * len(whole))])
-        with pytest.raises(DataError, match=r"cut\.skops: .*(not a model|damaged)"):
-            load_model(tmp_path / "cut.skops")
+        assert "not a model" in refused(content[: int(share * len(content))])
 
 
-def test_flipped_bytes_are_noticed(file, tmp_path):
+def test_flipped_bytes_are_noticed(content, tmp_path):
     """Every part of the archive carries a checksum."""
-    whole = bytearray(file.read_bytes())
-    for place in range(60, len(whole) - 200, max(1, len(whole) // 25)):
-        changed = whole.copy()
+    path = tmp_path / "flipped.everypair"
+    path.write_bytes(content)
+    expected = load_model(path).score(seeds.DENSE)
+    for place in range(0, len(content), max(1, len(content) // 150)):
+        changed = bytearray(content)
         changed[place] ^= 0xFF
-        (tmp_path / "flipped.skops").write_bytes(changed)
+        path.write_bytes(changed)
         try:
-            loaded = load_model(tmp_path / "flipped.skops")
+            loaded = load_model(path)
         except DataError:
             continue
         # A byte of the archive's padding or of a date: the content is untouched.
-        np.testing.assert_array_equal(loaded.score(TABLE), load_model(file).score(TABLE))
+        np.testing.assert_array_equal(loaded.score(seeds.DENSE), expected)
 
 
-def test_foreign_files_are_refused(tmp_path):
-    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
-        archive.writestr("a.txt", "hello")
-    skops_io.dump({"format": "something else"}, tmp_path / "foreign.skops")
-    (tmp_path / "text.skops").write_text("hello")
-    for name in ("other.zip", "foreign.skops", "text.skops"):
-        with pytest.raises(DataError, match="not a model of everypair"):
-            load_model(tmp_path / name)
+def test_foreign_files_are_refused(refused):
+    def archive(name):
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as file:
+            file.writestr(name, "{}")
+        return out.getvalue()
+
+    for strange in (archive("a.txt"), archive("model.json"), b"hello", b""):
+        assert "not a model of everypair" in refused(strange)
+    assert "skops" in refused(archive("schema.json"))
 
 
-def test_another_format_version_is_named(tmp_path):
-    content = {"format": FORMAT, "format_version": 99, "versions": {"everypair": "7.0"}}
-    skops_io.dump(content, tmp_path / "new.skops")
-    with pytest.raises(DataError, match=r"format 99 \(everypair 7\.0\)"):
-        load_model(tmp_path / "new.skops")
+def test_another_format_version_is_named(content, refused):
+    description, parts = seeds.parts_of(content)
+    description |= {"format_version": 99, "everypair": "7.0"}
+    assert "format 99 (everypair 7.0)" in refused(seeds.file_of(description, parts))
 
 
 CHANGES = {
@@ -106,119 +223,251 @@ CHANGES = {
     "too few kinds": {"used_kinds_": np.array(["number"])},
     "kinds of another type": {"used_kinds_": 7},
     "too few means": {"mean_": np.zeros(1)},
+    "a mean of no number": {"mean_": np.full(2, np.nan)},
     "a category too many": {"categories_": {"c": ["u", "v", "w", "x"]}},
+    "a category of another type": {"categories_": {"c": ["u", "v", 3.0]}},
+    "no category": {"categories_": {"c": []}},
     "a part that is missing": {"scale_": None},
 }
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_an_encoder_whose_parts_do_not_fit_is_refused(change, tmp_path):
-    model = saved_model("auc-rls")
+def test_an_encoder_whose_parts_do_not_fit_is_refused(change, refused, tmp_path):
+    model = seeds.fitted(everypair.AUCRLS())
     for name, value in CHANGES[change].items():
         setattr(model.encoder, name, value)
-    save_model(model, tmp_path / "m.skops")
-    with pytest.raises(DataError, match=r"m\.skops: the model file was changed"):
-        load_model(tmp_path / "m.skops")
+    assert "the model file is damaged or was changed" in refused(packed(model))
+    with pytest.raises(DataError, match="the model cannot be saved"):
+        save_model(model, tmp_path / "m.everypair")
 
 
-@pytest.mark.filterwarnings("error")
-def test_scores_that_overflow_are_refused_by_the_features_name():
-    model = saved_model("auc-rls")
-    model.estimator.coef_ = model.estimator.coef_ * 1e10
-    table = {"x": [1e305], "z": [0.0], "c": ["u"]}
-    with pytest.raises(DataError, match="column 'x': some values are too large"):
-        model.score(table)
+def changed(content, change):
+    description, parts = seeds.parts_of(content)
+    change(description, parts)
+    return seeds.file_of(description, parts)
 
 
-class Ran(Exception):
-    pass
+def attributes(description):
+    return seeds.estimator_of(description)["object"][1]
 
 
-class Trap:
-    def __reduce__(self):
-        return (print, ("this would have run",))
-
-    def __setstate__(self, state):
-        raise Ran
+def more_weights(description, parts):
+    """A second row of weights: scores take the first, `explain` would show both."""
+    name = f"{attributes(description)['coef_']['array']}.npy"
+    parts[name] = seeds.npy(np.repeat(np.load(io.BytesIO(parts[name])), 2, axis=0))
 
 
-def test_strange_types_are_refused_unread(tmp_path):
-    trap = Trap()
-    trap.x = 1
-    skops_io.dump({"format": FORMAT, "format_version": 1, "x": trap}, tmp_path / "trap.skops")
-    with pytest.raises(DataError, match="Trap"):
-        load_model(tmp_path / "trap.skops")
+STRANGE = {
+    "more weights than features": more_weights,
+    "a class of the system": lambda d, p: seeds.estimator_of(d)["object"].__setitem__(0, "Popen"),
+    "a class by its module": lambda d, p: seeds.estimator_of(d)["object"].__setitem__(
+        0, "os.system"
+    ),
+    "an encoder as the model": lambda d, p: d["model"].update(
+        estimator=d["model"]["encoder"]
+    ),
+    "a method hidden": lambda d, p: attributes(d).__setitem__("decision_function", 1),
+    "an unknown attribute": lambda d, p: attributes(d).__setitem__("surprise", 1),
+    "a hidden name": lambda d, p: attributes(d).__setitem__("__class__", 1),
+    "an unknown form": lambda d, p: attributes(d).__setitem__("coef_", {"eval": "1"}),
+    "two forms": lambda d, p: attributes(d).__setitem__("coef_", {"tuple": [], "dict": {}}),
+    "an array used twice": lambda d, p: attributes(d).update(
+        coef_=attributes(d)["classes_"]
+    ),
+    "an array that is not there": lambda d, p: attributes(d)["coef_"].__setitem__("array", 99),
+    "an array too many": lambda d, p: p.__setitem__(f"{len(p)}.npy", seeds.npy(np.zeros(3))),
+    "another part": lambda d, p: p.__setitem__("evil.py", b"1"),
+    "a setting that is missing": lambda d, p: attributes(d).pop("lam"),
+    "an encoder's attribute too many": lambda d, p: d["model"]["encoder"]["object"][1].__setitem__(
+        "later_", 1
+    ),
+    "half a character": lambda d, p: d["model"].__setitem__("positive", "\ud800"),
+    "a label that is a number": lambda d, p: d["model"].__setitem__("positive", 3),
+    "notes that are numbers": lambda d, p: d["model"].__setitem__("notes", [1]),
+    "no estimator": lambda d, p: d["model"].pop("estimator"),
+    "no number": lambda d, p: attributes(d).__setitem__("lam", {"number": ["<f8", "x"]}),
+    "a number of objects": lambda d, p: attributes(d).__setitem__("lam", {"number": ["|O", 1]}),
+}  # fmt: skip
 
 
-def test_tampered_description_runs_nothing(file, tmp_path, capfd):
-    """The JSON of a real model edited to name functions of the system."""
-    for module, name in (("os", "system"), ("builtins", "eval"), ("subprocess", "Popen")):
-        out = io.BytesIO()
-        with zipfile.ZipFile(file) as old, zipfile.ZipFile(out, "w") as new:
-            for part in old.namelist():
-                content = old.read(part)
-                if part == "schema.json":
-                    text = json.dumps(json.loads(content))
-                    text = text.replace('"everypair.estimators.rls_cv"', f'"{module}"')
-                    content = text.replace('"AUCRLSCV"', f'"{name}"').encode()
-                new.writestr(part, content)
-        (tmp_path / "t.skops").write_bytes(out.getvalue())
-        with pytest.raises(DataError, match=f"{module}.{name}|damaged"):
-            load_model(tmp_path / "t.skops")
+@pytest.mark.parametrize("strange", STRANGE)
+def test_a_description_that_was_changed_is_refused(strange, content, refused):
+    said = refused(changed(content, STRANGE[strange]))
+    assert "the model file is damaged or was changed: " in said
 
 
-def test_interrupted_writing_keeps_the_old_file(tmp_path):
-    path = tmp_path / "m.skops"
-    path.write_text("old")
-
-    def interrupted():
-        with written_whole(path) as file:
-            file.write(b"half")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert path.read_text() == "old"
-    assert [p.name for p in tmp_path.iterdir()] == ["m.skops"]
-
-
-def test_a_boosting_whose_nodes_point_astray_is_refused(tmp_path):
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    from everypair.model_files import _trees_are_trees
-
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((200, 3))
-    model = HistGradientBoostingClassifier(max_iter=3).fit(X, X[:, 0] > 0)
-    assert _trees_are_trees(model)
-    for value in (0, 2**31):
-        nodes = model._predictors[0][0].nodes
-        before = nodes["left"][0]
-        nodes["left"][0] = value
-        assert not _trees_are_trees(model)
-        nodes["left"][0] = before
+HEADERS = {
+    "objects": ("|O", (3,), 24),
+    "records": ([("a", "<f8")], (3,), 24),
+    "too long": ("<f8", (10**12,), 24),
+    "too short": ("<f8", (2,), 24),
+    "negative": ("<f8", (-3,), 24),
+    "a product that is right": ("<f8", (-1, -3), 24),
+    "empty but wide": ("<f8", (0, 10**15), 0),
+    "text of no width": ("<U0", (1000,), 0),
+    "not text": ("<U1", (6,), b"\xff" * 24),
+    "not truth": ("|b1", (24,), b"\x02" * 24),
+    "other order": (">f8", (3,), 24),
+    "dates": ("<M8[s]", (3,), 24),
+}
 
 
-def test_links_stay_links_and_pipes_stay_pipes(tmp_path):
-    import os
-    import stat
-    import threading
+@pytest.mark.parametrize("header", HEADERS)
+def test_an_array_that_is_not_what_it_says_is_refused(header, content, refused):
+    form, shape, data = HEADERS[header]
+    text = repr({"descr": form, "fortran_order": False, "shape": shape}).encode() + b"\n"
+    data = data if isinstance(data, bytes) else bytes(data)
+    array = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + data
+    description, parts = seeds.parts_of(content)
+    parts[f"{attributes(description)['coef_']['array']}.npy"] = array
+    assert "it has " in refused(seeds.file_of(description, parts))
 
-    from everypair.model_files import written_whole
 
-    real, link, pipe = (tmp_path / name for name in ("real", "link", "pipe"))
-    real.write_text("old")
-    link.symlink_to(real)
-    with written_whole(link) as file:
-        file.write(b"new")
-    assert link.is_symlink()
-    assert real.read_text() == "new"
-    os.mkfifo(pipe)
-    found = []
-    reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()))
-    reader.start()
-    with written_whole(pipe) as file:
-        file.write(b"through")
-    reader.join(5)
-    assert found == [b"through"]
-    assert stat.S_ISFIFO(pipe.stat().st_mode)
+def test_pickles_in_arrays_are_refused_unread(content, refused):
+    class Trap:
+        def __reduce__(self):
+            return (pytest.fail, ("this ran",))
+
+    description, parts = seeds.parts_of(content)
+    parts[f"{attributes(description)['coef_']['array']}.npy"] = seeds.npy(
+        np.array([Trap()], dtype=object)
+    )
+    assert "type '|O'" in refused(seeds.file_of(description, parts))
+
+
+MATRICES = {
+    "an index too large": ([1, 2**30], [0, 1, 2]),
+    "an index below zero": ([1, -1], [0, 1, 2]),
+    "pointers beyond the data": ([0, 1], [0, 1, 10**9]),
+    "pointers that fall": ([0, 1], [0, 3, 2]),
+    "too few pointers": ([0, 1], [0, 2]),
+}
+
+
+@pytest.mark.parametrize("change", MATRICES)
+def test_a_sparse_matrix_whose_indices_lead_astray_is_refused(change, refused):
+    model = seeds.fitted(everypair.ROCSVM(max_rank=2), seeds.SPARSE)
+    description, parts = seeds.parts_of(packed(model))
+    expansion = attributes(description)["_expansion"]["object"][1]
+    kind, shape, *places = expansion["basis"]["sparse"]
+    assert kind == "csr_matrix"
+    indices, pointers = (np.array(values, dtype=np.int32) for values in MATRICES[change])
+    for place, array in zip(places, (np.ones(2), indices, pointers), strict=True):
+        parts[f"{place['array']}.npy"] = seeds.npy(array)
+    shape[0] = 2
+    refused(seeds.file_of(description, parts))
+
+
+NODES = {
+    "a feature below zero": ("feature_idx", -(2**40)),
+    "a feature too many": ("feature_idx", 5),
+    "a child beyond the tree": ("left", 2**31),
+    "a child in the next tree": ("right", 30),
+    "a node that is its own child": ("left", 0),
+    "a split by categories": ("is_categorical", 1),
+    "neither leaf nor split": ("is_leaf", 2),
+    "a threshold of no number": ("num_threshold", np.nan),
+    "a value without end": ("value", np.inf),
+}
+
+
+@pytest.mark.parametrize("change", NODES)
+def test_a_boosting_whose_nodes_point_astray_is_refused(change, refused):
+    assert "damaged or was changed" in refused(seeds.with_node(*NODES[change]))
+
+
+def test_a_boosting_is_refused_for_each_of_its_parts(refused):
+    whole = packed(seeds.boosting())
+
+    def trees(description):
+        return seeds.estimator_of(description)["trees"]["dict"]
+
+    def put(name, array):
+        def change(description, parts):
+            parts[f"{trees(description)[name]['array']}.npy"] = seeds.npy(array)
+
+        return change
+
+    changes = [
+        lambda d, p: trees(d).__setitem__("n_features", 10**6),
+        lambda d, p: trees(d).__setitem__("n_features", -1),
+        lambda d, p: trees(d).pop("sizes"),
+        lambda d, p: trees(d)["nodes"]["dict"].pop("left"),
+        lambda d, p: trees(d)["settings"]["dict"].__setitem__("surprise", 1),
+        put("sizes", np.array([], dtype=np.int64)),
+        put("sizes", np.array([0, 2**62, 2**62, 2**62, 2**62])),
+        put("sizes", np.array([10**9])),
+        put("baseline", np.array([[np.nan]])),
+        put("baseline", np.zeros((1, 3))),
+        put("classes", np.arange(3)),
+    ]
+    for change in changes:
+        assert "damaged or was changed" in refused(changed(whole, change))
+
+
+def test_a_boosting_keeps_its_probabilities(tmp_path):
+    model = seeds.boosting()
+    save_model(model, tmp_path / "m")
+    loaded = load_model(tmp_path / "m").estimator
+    X = model.encoder.transform(seeds.DENSE)
+    X[::7, 0] = np.nan
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.estimator.predict_proba(X))
+    np.testing.assert_array_equal(loaded.predict(X), model.estimator.predict(X))
+
+
+# --- and takes no more memory or time than its size ----------------------------------------
+
+
+def test_packed_parts_are_refused_before_they_are_unpacked(content, refused, monkeypatch):
+    _, parts = seeds.parts_of(content)
+    bomb = seeds.file_of(b" " * 50_000_000, parts, zipfile.ZIP_DEFLATED)
+    assert len(bomb) < 100_000
+    monkeypatch.setattr(zipfile.ZipFile, "open", lambda *a, **k: pytest.fail("unpacked"))
+    assert "is packed or locked" in refused(bomb)
+
+
+def test_parts_that_overlap_are_refused(content, refused):
+    """One stretch of bytes that a hundred entries of the directory name."""
+    description, _ = seeds.parts_of(content)
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("model.json", json.dumps(description))
+        archive.writestr("0.npy", bytes(100_000))
+        first = archive.infolist()[1]
+        for k in range(1, 100):
+            again = zipfile.ZipInfo(f"{k}.npy")
+            again.header_offset, again.CRC = first.header_offset, first.CRC
+            again.file_size = again.compress_size = first.file_size
+            archive.filelist.append(again)
+            archive.NameToInfo[again.filename] = again
+        archive._didModify = True
+    assert "larger than the file" in refused(out.getvalue())
+
+
+def test_depth_and_number_of_values_are_bounded(content, refused, monkeypatch):
+    from everypair import model_files
+
+    description, parts = seeds.parts_of(content)
+    deep = 1
+    for _ in range(100):
+        deep = [deep]
+    attributes(description)["lam"] = deep
+    assert "deep" in refused(seeds.file_of(description, parts))
+    refused(seeds.file_of("[" * 200_000, parts))
+    refused(seeds.file_of('{"format":' * 100_000, parts))
+    monkeypatch.setattr(model_files, "MOST_TEXT", 1000)
+    assert "larger than" in refused(content)
+    monkeypatch.setattr(model_files, "MOST_TEXT", 2**20)
+    monkeypatch.setattr(model_files, "MOST_PARTS", 2)
+    assert "more than 2 parts" in refused(content)
+
+
+def test_no_byte_is_read_twice(content, tmp_path, monkeypatch):
+    (tmp_path / "m").write_bytes(content)
+    read = zipfile.ZipFile.read
+    names = []
+    monkeypatch.setattr(
+        zipfile.ZipFile, "read", lambda self, name: names.append(name) or read(self, name)
+    )
+    load_model(tmp_path / "m")
+    assert len(names) == len(set(names)) == len(zipfile.ZipFile(tmp_path / "m").namelist())

@@ -1,63 +1,41 @@
 """Models on disk: the fitted model with all that scoring a new table needs.
 
-A file is a zip archive written by skops: arrays as ``.npy`` and a description of the objects in
-JSON. Loading builds only objects of the classes named in `OUR_TYPES` and of those that skops
-itself trusts (numpy, scipy and scikit-learn): no code of the file's choosing runs. A file is
-written under a temporary name and renamed when it is complete.
+A file is a zip archive of ``model.json`` and of arrays (``0.npy``, ``1.npy``, ...), none of them
+packed. It holds data only: `model_parts` says in which form, and of which classes. A file is
+checked from the outside inwards, and nothing is built in memory that the file has not got:
+the archive, its sizes, the description, each array, the objects, and at last two rows are scored.
 """
 
 from __future__ import annotations
 
-import errno
-import lzma
+import io
+import json
 import os
-import tempfile
 import zipfile
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
+from numbers import Number
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from everypair import __version__
 from everypair.data.problems import DataError
+from everypair.model_parts import ENCODERS, ESTIMATORS, CannotBeSaved, Reader, Refused, Writer
+from everypair.model_trees import KIND as TREES
+from everypair.model_trees import NotTrees
+from everypair.output_files import written_whole
 
 Array = NDArray[np.float64]
 
 FORMAT = "everypair model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
-OUR_TYPES = frozenset(
-    {
-        "everypair.estimators._kernel.CentredRBF",
-        "everypair.estimators.auc.AUCClassifier",
-        "everypair.estimators.cpauc.CPAUC",
-        "everypair.estimators.measure_svm.MeasureSVM",
-        "everypair.estimators.rankboost.RankBoost",
-        "everypair.estimators.rankopt.RadiusRow",
-        "everypair.estimators.rankopt.RankOpt",
-        "everypair.estimators.rls_cv.AUCRLSCV",
-        "everypair.estimators.rocsvm.ROCSVM",
-        "everypair.estimators.sparse.AUCClassifierCV",
-        "everypair.estimators.two_norm_svm.TwoNormSVM",
-        "everypair.kernels.Expansion",
-        "everypair.kernels.Kernel",
-        "everypair.measures.contingency.FBeta",
-        "everypair.measures.roc_area.ROCArea",
-        "everypair.metrics.statuses.PairCounts",
-        "everypair.rls.moments.ClassMoments",
-        "everypair.rls.moments.PairMoments",
-        "everypair.tables.SparseEncoder",
-        "everypair.tables.TableEncoder",
-        "scipy.sparse._csc.csc_array",
-        # Part of a gradient boosting, and not on skops' own list.
-        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-    }
-)
-"""Classes that a model file may hold beside those that skops trusts: data and no more."""
+DESCRIPTION = "model.json"
+MOST_TEXT = 32 * 2**20
+"""Bytes of the description: parsed, it takes up to 25 times as much."""
+MOST_PARTS = 10_000
 
 
 @dataclass(frozen=True)
@@ -108,43 +86,39 @@ class SavedModel:
         return scores
 
 
-def save_model(model: SavedModel, path: str | Path) -> None:
-    """Write the model; the file appears whole or not at all."""
-    import skops.io
+def save_model(model: SavedModel, path: str | Path, rows: Any = None) -> None:
+    """Write the model; the file appears whole or not at all.
 
-    content = {"format": FORMAT, "format_version": FORMAT_VERSION}
-    content |= {f.name: getattr(model, f.name) for f in fields(model)}
+    What is to be written is loaded first. With ``rows``, some rows of a table, the loaded model
+    must give them the scores of ``model``.
+    """
+    try:
+        content = packed(model)
+        loaded = _read(io.BytesIO(content))
+    except (CannotBeSaved, NotTrees, Refused) as trouble:
+        raise DataError(f"the model cannot be saved: {trouble}.", path) from trouble
+    if rows is not None and not np.allclose(loaded.score(rows), model.score(rows), 1e-9, 1e-12):
+        raise RuntimeError("the model gives other scores once it is saved: it was not written.")
     with written_whole(path) as file:
-        skops.io.dump(content, file)
+        file.write(content)
+
+
+def packed(model: SavedModel) -> bytes:
+    """The content of the model's file, unchecked."""
+    writer = Writer()
+    parts = {f.name: writer.plain(getattr(model, f.name), f.name) for f in fields(model)}
+    head = {"format": FORMAT, "format_version": FORMAT_VERSION, "everypair": __version__}
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(DESCRIPTION, json.dumps(head | {"model": parts}))
+        for k, part in enumerate(writer.parts):
+            archive.writestr(f"{k}.npy", part)
+    return content.getvalue()
 
 
 def load_model(path: str | Path) -> SavedModel:
     """The model of a file, or a `DataError` that says what is wrong with the file."""
-    import skops.io
-
     path = Path(path)
-    check_is_model(path)
-    try:
-        strange = sorted(set(skops.io.get_untrusted_types(file=path)) - OUR_TYPES)
-        if strange:
-            raise DataError(
-                f"the model file names the type {strange[0]}, which no model of everypair has: "
-                "it is refused unread.",
-                path,
-            )
-        content = skops.io.load(path, trusted=sorted(OUR_TYPES))
-    except DataError:
-        raise
-    except Exception as trouble:  # whatever a damaged archive makes the parsers say
-        line = " ".join(str(trouble).split())[:150]
-        raise DataError(
-            f"the model file is damaged or was changed ({type(trouble).__name__}: {line}).", path
-        ) from trouble
-    return _checked(content, path)
-
-
-def check_is_model(path: Path) -> None:
-    """Refuse what is not a whole zip archive of skops, in words about the file."""
     if not path.exists():
         raise DataError("there is no such file.", path)
     if path.is_dir():
@@ -154,61 +128,113 @@ def check_is_model(path: Path) -> None:
     if not os.access(path, os.R_OK):
         raise DataError("this file may not be read (permission denied).", path)
     try:
-        with zipfile.ZipFile(path) as archive:
-            damaged = archive.testzip()
-            if damaged is not None:
-                raise DataError(f"the model file is damaged (part {damaged!r}).", path)
-            if "schema.json" not in archive.namelist():
-                raise DataError("this is a zip archive but not a model of everypair.", path)
-    except (
-        zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, RuntimeError
-    ) as trouble:  # fmt: skip
-        if isinstance(trouble, DataError):
-            raise
-        raise DataError(
-            "this is not a model of everypair, or it is cut short (not a whole zip archive).", path
+        with path.open("rb") as file:
+            return _read(file)
+    except _NotAModel as trouble:
+        raise DataError(f"{trouble}.", path) from trouble
+    except Refused as trouble:
+        raise DataError(f"the model file is damaged or was changed: {trouble}.", path) from trouble
+
+
+class _NotAModel(Exception):
+    """A file of another kind or version."""
+
+
+def _read(file: IO[bytes]) -> SavedModel:
+    """Every trouble is about the file: nothing else is read."""
+    try:
+        size = file.seek(0, io.SEEK_END)
+        with zipfile.ZipFile(file) as archive:
+            n_parts = _check_archive(archive, size)
+            tree = json.loads(archive.read(DESCRIPTION))
+            reader = Reader(lambda k: archive.read(f"{k}.npy"), n_parts, size)
+            saved = _saved(_parts_of(tree), reader)
+            reader.finish()
+    except (Refused, _NotAModel, MemoryError):
+        raise
+    except zipfile.BadZipFile as trouble:
+        raise _NotAModel(
+            "this is not a model of everypair, or it is damaged or cut short (not a whole zip "
+            "archive)"
         ) from trouble
-
-
-def _checked(content: Any, path: Path) -> SavedModel:
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise DataError("this is a skops file but not a model of everypair.", path)
-    if content.get("format_version") != FORMAT_VERSION:
-        versions = content.get("versions")
-        known = versions if isinstance(versions, dict) else {}
-        made = known.get("everypair", "another version")
-        raise DataError(
-            f"the model file has format {content.get('format_version')!r} (everypair {made}), and "
-            f"this version reads format {FORMAT_VERSION}: use that version, or fit again.",
-            path,
-        )
-    names = {f.name for f in fields(SavedModel)}
-    missing = sorted(names - content.keys())
-    if missing:
-        raise DataError(f"the model file is incomplete: it has no {missing[0]!r}.", path)
-    saved = SavedModel(**{name: content[name] for name in names})
-    _check_types(saved, path)
+    except Exception as trouble:  # whatever a changed description makes the parsers say
+        raise Refused("its description is not in the form of everypair") from trouble
+    if not _can_score(saved):
+        raise Refused("its parts are not those of a model")
     return saved
 
 
-def _check_types(saved: SavedModel, path: Path) -> None:
-    """Each part must be what `save_model` wrote there."""
-    from everypair.tables import SparseEncoder, TableEncoder
+def _check_archive(archive: zipfile.ZipFile, size: int) -> int:
+    """The number of arrays of an archive that takes no more room than the file."""
+    entries = archive.infolist()
+    names = {entry.filename for entry in entries}
+    if DESCRIPTION not in names:
+        if "schema.json" in names:
+            raise _NotAModel(
+                "this is a file of skops, not a model of everypair (earlier versions wrote such "
+                "files: fit again)"
+            )
+        raise _NotAModel("this is a zip archive but not a model of everypair")
+    if len(entries) > MOST_PARTS:
+        raise Refused(f"it has more than {MOST_PARTS} parts")
+    if names != {DESCRIPTION, *(f"{k}.npy" for k in range(len(entries) - 1))}:
+        raise Refused("its parts have other names, or the same name twice")
+    for entry in entries:
+        stored = entry.compress_type == zipfile.ZIP_STORED and not entry.flag_bits & 1
+        if not stored or entry.file_size != entry.compress_size:
+            raise Refused(f"its part {entry.filename!r} is packed or locked")
+    if sum(entry.file_size for entry in entries) > size:
+        raise Refused("its parts are larger than the file")
+    if archive.getinfo(DESCRIPTION).file_size > MOST_TEXT:
+        raise Refused(f"its description is larger than {MOST_TEXT // 2**20} MB")
+    return len(entries) - 1
 
-    words = (saved.method, saved.target, saved.positive, saved.negative, saved.source)
-    whole = (
-        type(saved.encoder) in (TableEncoder, SparseEncoder)
-        and hasattr(saved.estimator, "decision_function")
-        and all(isinstance(word, str) for word in words)
-        and isinstance(saved.settings, dict)
-        and isinstance(saved.versions, dict)
-    )
-    if not (whole and _trees_are_trees(saved.estimator) and _can_score(saved)):
-        raise DataError("the model file was changed: its parts are not those of a model.", path)
+
+def _parts_of(tree: Any) -> dict[str, Any]:
+    if type(tree) is not dict or tree.get("format") != FORMAT:
+        raise _NotAModel("this is a zip archive but not a model of everypair")
+    version, made = tree.get("format_version"), str(tree.get("everypair"))[:20]
+    if version != FORMAT_VERSION:
+        raise _NotAModel(
+            f"the model file has format {str(version)[:20]} (everypair {made}), and this version "
+            f"reads format {FORMAT_VERSION}: use that version, or fit again"
+        )
+    parts = tree.get("model")
+    names = {f.name for f in fields(SavedModel)}
+    if type(parts) is not dict or not parts.keys() <= names:
+        raise Refused("it holds something else than a model")
+    if names - parts.keys():
+        raise Refused(f"it has no {min(names - parts.keys())!r}")
+    return parts
+
+
+KINDS = {
+    "method": str, "settings": dict, "target": str, "positive": str, "negative": str,
+    "n_rows": int, "n_positive": int, "train_auc": float, "versions": dict, "created": str,
+    "source": str, "notes": list,
+}  # fmt: skip
+
+
+def _saved(parts: dict[str, Any], reader: Reader) -> SavedModel:
+    values = {name: reader.value(part) for name, part in parts.items()}
+    for name, kind in KINDS.items():
+        if not isinstance(values[name], kind):
+            raise Refused(f"{name!r} is not what it must be")
+    words = (*values["notes"], *values["versions"].values())
+    numbers = values["settings"].values()
+    if not all(type(word) is str for word in words):
+        raise Refused("its notes or versions are not text")
+    if not all(isinstance(value, (str, Number, type(None))) for value in numbers):
+        raise Refused("its settings are not numbers or text")
+    if type(values["encoder"]).__name__ not in ENCODERS:
+        raise Refused("it has no encoder")
+    if type(values["estimator"]).__name__ not in (*ESTIMATORS, TREES):
+        raise Refused("it has no estimator")
+    return SavedModel(**values)
 
 
 def _can_score(saved: SavedModel) -> bool:
-    """Does a row in which everything is missing get a score?"""
+    """Do two rows get a score, one with all values missing and one of known categories?"""
     import pyarrow as pa
     from scipy import sparse
 
@@ -216,101 +242,24 @@ def _can_score(saved: SavedModel) -> bool:
 
     try:
         if saved.kinds is None:
-            row: Any = sparse.csr_matrix((1, saved.encoder.scale_.size))
+            scale = saved.encoder.scale_
+            rows: Any = sparse.csr_matrix(np.stack([np.zeros_like(scale), scale]))
         else:
-            words = {name for name, kind in saved.kinds.items() if kind == "category"}
-            if words != set(saved.encoder.categories_):
+            levels = saved.encoder.categories_
+            if {name for name, kind in saved.kinds.items() if kind == "category"} != {*levels}:
                 return False
-            types = {k: pa.type_for_alias(ARROW_KINDS[v]) for k, v in saved.kinds.items()}
-            row = pa.table({name: pa.nulls(1, of) for name, of in types.items()})
-        return bool(saved.features() and np.isfinite(saved.score(row)).all())
+            columns = {
+                name: pa.array(
+                    [None, levels[name][0] if kind == "category" else None],
+                    pa.type_for_alias(ARROW_KINDS[kind]),
+                )
+                for name, kind in saved.kinds.items()
+            }
+            rows = pa.table(columns)
+        n_features = len(saved.features())
+        coef = getattr(saved.estimator, "coef_", None)  # `explain` shows all of it
+        if coef is not None and (coef.shape != (1, n_features) or not np.isfinite(coef).all()):
+            return False
+        return n_features > 0 and bool(np.isfinite(saved.score(rows)).all())
     except Exception:  # whatever parts that do not fit together make numpy say
         return False
-
-
-def _trees_are_trees(estimator: Any) -> bool:
-    """Compiled code follows the children of a boosting's nodes without looking where they point."""
-    for tree in (tree for stage in getattr(estimator, "_predictors", []) for tree in stage):
-        nodes = tree.nodes
-        inner = np.flatnonzero(nodes["is_leaf"] == 0)
-        for side in ("left", "right"):
-            children = nodes[side][inner].astype(np.int64)
-            if not np.all((children > inner) & (children < nodes.size)):
-                return False
-        if not np.all(nodes["feature_idx"][inner] < estimator.n_features_in_):
-            return False
-    return True
-
-
-@contextmanager
-def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file to write to, under another name until it is complete; gone if anything fails."""
-    given, path = Path(path), Path(path).resolve()  # a link stays a link
-    check_writable(path)
-    if path.exists() and not path.is_file():  # a pipe or a device takes what comes
-        with _trouble_of_output(given, path), path.open("wb") as file:
-            yield file
-        return
-    with _trouble_of_output(given, path.parent):
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    with _trouble_of_output(given, name):
-        yield from _renamed_when_written(handle, name, path)
-
-
-def _renamed_when_written(handle: int, name: str, path: Path) -> Iterator[IO[bytes]]:
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(name).chmod(0o666 & ~mask)  # a temporary file is its owner's alone
-        Path(name).replace(path)
-    except BaseException:  # Ctrl-C as well
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-@contextmanager
-def path_written_whole(path: str | Path) -> Iterator[Path]:
-    """As `written_whole`, for a function that wants a path."""
-    given, path = Path(path), Path(path).resolve()
-    check_writable(path)
-    with (
-        _trouble_of_output(given, path.parent),
-        tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder,
-    ):
-        temporary = Path(folder) / path.name
-        yield temporary
-        temporary.replace(path)
-
-
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENAMETOOLONG)
-"""What a system says of a file that it cannot write, at times without its name."""
-
-
-@contextmanager
-def _trouble_of_output(path: Path, temporary: str | Path) -> Iterator[None]:
-    """Errors about the temporary name are errors about the file that was asked for."""
-    try:
-        yield
-    except OSError as trouble:
-        ours = str(trouble.filename or "").startswith(str(temporary))
-        if not (ours or (trouble.filename is None and trouble.errno in FULL)):
-            raise
-        raise DataError(f"cannot be written: {trouble.strerror}.", path) from trouble
-
-
-def check_writable(path: Path, *inputs: Path) -> None:
-    """Refuse at once, not after an hour of work; nor may it be a file that is read."""
-    for given in inputs:
-        if path.is_file() and given.exists() and path.samefile(given):
-            also = "" if path == given else f" (it is {given})"
-            raise DataError(f"this is the file to read{also}: give another name to write to.", path)
-    if not path.parent.is_dir():
-        raise DataError(f"there is no folder {str(path.parent)!r} to write to.", path)
-    if path.is_dir():
-        raise DataError("this is a folder: give the name of a file to write.", path)
-    if not os.access(path.parent, os.W_OK):
-        raise DataError("this folder may not be written to (permission denied).", path)

@@ -41,18 +41,18 @@ BAD = {
 def test_bad_file_is_named_in_one_line(name, run, tmp_path):
     content, expected = BAD[name]
     (tmp_path / name).write_bytes(content)
-    found = run("fit", tmp_path / name, "--target", "y", "-o", tmp_path / "m.skops")
+    found = run("fit", tmp_path / name, "--target", "y", "-o", tmp_path / "m.everypair")
     last = found.err.strip().split("\n")[-1]
     assert found.code == 2
     assert last.startswith(f"everypair: {tmp_path / name}")  # as it was typed
     assert expected in last
     assert "Traceback" not in found.err
-    assert not (tmp_path / "m.skops").exists()
+    assert not (tmp_path / "m.everypair").exists()
 
 
 def test_bad_svmlight_line_is_named(run, tmp_path):
     (tmp_path / "bad.svm").write_text("1 1:2\n-1 2:1\n1 foo\n")
-    found = run("fit", tmp_path / "bad.svm", "-o", tmp_path / "m.skops")
+    found = run("fit", tmp_path / "bad.svm", "-o", tmp_path / "m.everypair")
     assert found.code == 2
     assert "bad.svm, row 3" in found.err
 
@@ -61,7 +61,7 @@ def test_archive_of_two_files_is_refused(run, tmp_path):
     with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
         archive.writestr("a.csv", GOOD)
         archive.writestr("b.csv", GOOD)
-    found = run("fit", tmp_path / "two.zip", "--target", "y", "-o", tmp_path / "m.skops")
+    found = run("fit", tmp_path / "two.zip", "--target", "y", "-o", tmp_path / "m.everypair")
     assert found.code == 2
     assert "holds 2 files" in found.err
 
@@ -93,7 +93,7 @@ def test_table_that_does_not_fit_in_memory_is_one_line(run, tmp_path, monkeypatc
 
     monkeypatch.setattr(delimited, "read_delimited", full)
     (tmp_path / "t.csv").write_text(GOOD)
-    found = run("fit", tmp_path / "t.csv", "-t", "y", "-o", tmp_path / "m.skops")
+    found = run("fit", tmp_path / "t.csv", "-t", "y", "-o", tmp_path / "m.everypair")
     assert found.code == 2
     assert "the memory is not enough for this table" in found.err
     assert found.err.count("\n") == 1
@@ -103,7 +103,7 @@ def test_values_too_large_are_named_by_column_in_every_command(run, tmp_path):
     path = tmp_path / "huge.csv"
     rows = [f"{(-1) ** k}e308,{'uv'[k % 2]},{int(k % 3 == 0)}" for k in range(30)]
     path.write_text("\n".join(["h,b,y", *rows]) + "\n")
-    for command in (["fit", "-o", tmp_path / "m.skops"], ["compare"], ["path"]):
+    for command in (["fit", "-o", tmp_path / "m.everypair"], ["compare"], ["path"]):
         found = run(command[0], path, "-t", "y", *command[1:])
         assert found.code == 2
         assert "huge.csv, column 'h': some values are too large" in found.err
@@ -134,7 +134,7 @@ def test_debug_shows_the_traceback(run, tmp_path):
 def test_unlabelled_rows_are_left_out_and_counted(run, tmp_path):
     path = tmp_path / "gaps.csv"
     path.write_text(GOOD.replace("2,u,0\n", "2,u,\n", 2))
-    found = run("fit", path, "-t", "y", "-o", tmp_path / "m.skops", "--method", "auc")
+    found = run("fit", path, "-t", "y", "-o", tmp_path / "m.everypair", "--method", "auc")
     assert found.code == 0
     assert "no value in the target" in found.err
     assert "row 3" in found.err
@@ -144,7 +144,7 @@ def test_one_value_against_the_others(run, tmp_path):
     path = tmp_path / "three.csv"
     path.write_text("a,y\n" + "".join(f"{k},{'pqr'[k % 3]}\n" for k in range(30)))
     found = run(
-        "fit", path, "-t", "y", "--positive", "q", "-o", tmp_path / "m.skops", "--method", "auc"
+        "fit", path, "-t", "y", "--positive", "q", "-o", tmp_path / "m.everypair", "--method", "auc"
     )
     assert found.code == 0
     assert "'q' against the 2 other values" in found.err
@@ -153,7 +153,7 @@ def test_one_value_against_the_others(run, tmp_path):
 def test_number_column_with_one_word_is_noted_once_and_truly(run, tmp_path):
     path = tmp_path / "word.csv"
     path.write_text(GOOD.replace("3,v,1", "oops,v,1", 1))
-    fit = ("fit", path, "-t", "y", "-o", tmp_path / "m.skops", "--method", "auc-rls")
+    fit = ("fit", path, "-t", "y", "-o", tmp_path / "m.everypair", "--method", "auc-rls")
     found = run(*fit)
     assert found.code == 0
     assert "column 'a' is read as categories" in found.err
@@ -183,7 +183,7 @@ def test_numbers_and_dates_in_other_spellings_are_pointed_out(spelling, said, ru
     path = tmp_path / "t.txt"
     rows = [f"{spelling.format(k % 9 + 1)}|{k % 7}|{int(k % 3 == 0)}" for k in range(40)]
     path.write_text("\n".join(["a|b|y", *rows]) + "\n")
-    found = run("fit", path, "-t", "y", "-o", tmp_path / "m.skops", "--method", "auc-rls")
+    found = run("fit", path, "-t", "y", "-o", tmp_path / "m.everypair", "--method", "auc-rls")
     assert found.code == 0
     notes = [line for line in found.err.splitlines() if "column 'a'" in line]
     assert len(notes) == 1
@@ -209,7 +209,7 @@ def test_column_cannot_be_target_and_something_else(run, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(GOOD)
     for option in ("--drop", "--weight", "--group"):
-        found = run("fit", path, "-t", "y", option, "y", "-o", tmp_path / "m.skops")
+        found = run("fit", path, "-t", "y", option, "y", "-o", tmp_path / "m.everypair")
         assert found.code == 2
         assert f"column 'y': this is the target: it cannot be {option} as well" in found.err
 
@@ -263,7 +263,7 @@ def test_compare_fails_when_every_model_does(run, tmp_path):
 def test_model_without_weights_says_why_and_is_evaluated(run, tmp_path):
     rng = np.random.default_rng(0)
     rows = [f"{rng.normal():.3f},{int(k % 10 == 0)}" for k in range(200)]
-    path, model = tmp_path / "noise.csv", tmp_path / "m.skops"
+    path, model = tmp_path / "noise.csv", tmp_path / "m.everypair"
     path.write_text("\n".join(["x,y", *rows]) + "\n")
     found = run("fit", path, "-t", "y", "--method", "svm-f1", "-o", model)
     assert found.code == 0, found.err
@@ -299,7 +299,7 @@ def test_hundred_thousand_columns(run, tmp_path):
         file.write(",".join(f"c{k}" for k in range(n_columns)) + ",y\n")
         for k, row in enumerate(signal):
             file.write(",".join(map(str, row)) + f",{k % 2}\n")
-    model = tmp_path / "m.skops"
+    model = tmp_path / "m.everypair"
     found = run(
         "fit", tmp_path / "wide.csv", "-t", "y", "-o", model, "--method", "auc-rls", "--json"
     )

@@ -62,7 +62,7 @@ def save(columns, path):
 
 
 def fit(run, path, *options):
-    model = path.parent / f"{path.name}.skops"
+    model = path.parent / f"{path.name}.everypair"
     found = run("fit", path, "-t", "y", "-o", model, "--method", "auc-rls", *options)
     assert found.code == 0, found.err
     return model
@@ -134,15 +134,15 @@ def test_dates_are_read_by_the_order_of_training(run, tmp_path):
 def test_unclear_dates_get_a_note_and_a_format(run, tmp_path):
     unclear = [f"0{k % 9 + 1}/0{k % 4 + 1}/2021" for k in range(N)]
     path = save({"d": unclear, "x": MESSY["x"], "y": LABELS}, tmp_path / "t.csv")
-    fitted = ("fit", path, "-t", "y", "-o", tmp_path / "m.skops", "--method", "auc-rls")
+    fitted = ("fit", path, "-t", "y", "-o", tmp_path / "m.everypair", "--method", "auc-rls")
     found = run(*fitted)
     assert "column 'd' is read as categories, though its values look like dates" in found.err
     assert "--date-format" in found.err
     found = run(*fitted, "--date-format", "%d/%m/%Y")
     assert found.code == 0
     assert "column 'd'" not in found.err
-    assert "d: month" in run("explain", tmp_path / "m.skops", "--json").out
-    assert scores(run, tmp_path / "m.skops", path).size == N
+    assert "d: month" in run("explain", tmp_path / "m.everypair", "--json").out
+    assert scores(run, tmp_path / "m.everypair", path).size == N
 
 
 def test_file_without_a_header_is_fitted_scored_and_evaluated(run, tmp_path):
@@ -150,7 +150,7 @@ def test_file_without_a_header_is_fitted_scored_and_evaluated(run, tmp_path):
     rows = zip(MESSY["x"], MESSY["word"], LABELS, strict=True)
     with path.open("w", newline="") as file:
         csv.writer(file).writerows(rows)
-    model = tmp_path / "m.skops"
+    model = tmp_path / "m.everypair"
     command = ("fit", path, "-t", "column 3", "-o", model, "--method", "auc-rls")
     assert "say --no-header" in run(*command).err
     assert run(*command, "--no-header").code == 0

@@ -33,7 +33,7 @@ def test_help_loads_neither_numpy_nor_pyarrow():
     code = (
         "import sys\nfrom everypair.cli.app import app\n"
         "try: app(['--help'])\nexcept SystemExit: pass\n"
-        "heavy = {'numpy', 'pyarrow', 'sklearn', 'pandas', 'skops'} & set(sys.modules)\n"
+        "heavy = {'numpy', 'pyarrow', 'sklearn', 'pandas'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
@@ -48,14 +48,14 @@ def test_a_reader_that_has_seen_enough_is_no_error(mixed, model):
 
 
 def test_from_file_to_ranked_list(mixed, tmp_path):
-    model, scores = tmp_path / "m.skops", tmp_path / "scores.csv"
+    model, scores = tmp_path / "m.everypair", tmp_path / "scores.csv"
     made = start("fit", mixed, "--target", "churn", "-o", model, "--method", "auc-rls")
     assert made.returncode == 0, made.stderr
     assert "Ranked first: churn = yes, not no: the label means yes" in made.stderr
     scored = start("score", model, mixed, "-o", scores, "--top", "10")
     assert scored.returncode == 0, scored.stderr
     assert len(scores.read_text().splitlines()) == 11
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.skops", "scores.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.everypair", "scores.csv"]
     bad = start("score", mixed, mixed)
     assert bad.returncode == 2
     assert bad.stderr.count("\n") == 1

@@ -13,7 +13,7 @@ import typer
 
 from everypair.cli import options as opt
 from everypair.cli.guard import guarded, naming
-from everypair.cli.show import number, print_json, print_table, progress
+from everypair.cli.show import number, print_json, print_table, print_text, progress
 
 if TYPE_CHECKING:
     from everypair.comparison import Comparison
@@ -118,7 +118,6 @@ def _compare(
     show: opt.Show,
 ) -> None:
     from everypair.comparison.run import compare_models, n_steps
-    from everypair.model_files import path_written_whole
 
     began = time.perf_counter()
     with progress(n_steps(names, *cv), show.silent) as advance:
@@ -148,12 +147,11 @@ def _compare(
     if report is not None:
         from everypair.report import write_report
 
-        with path_written_whole(report) as temporary:
-            write_report(found, temporary)
+        write_report(found, report)
     if show.json:
         print_json(as_json(found, report, seconds))
     elif report is not None:
-        print(f"Report: {report.resolve()}")
+        print_text(f"Report: {report.resolve()}")
 
 
 def check_report(report: Path | None, *inputs: Path) -> None:
@@ -161,7 +159,7 @@ def check_report(report: Path | None, *inputs: Path) -> None:
     if report is not None:
         import jinja2  # noqa: F401 - or say that it is missing
 
-        from everypair.model_files import check_writable
+        from everypair.output_files import check_writable
 
         check_writable(report, *inputs)
 
@@ -188,7 +186,7 @@ def _print_comparison(found: Comparison) -> None:
             ]
         )
     n_positive = int(found.y.sum())
-    print(
+    print_text(
         f"{found.source}: {found.y.size} rows, {n_positive} with {found.target} = "
         f"{found.positive}; {found.folds}, seed {found.seed}"
     )
@@ -196,8 +194,8 @@ def _print_comparison(found: Comparison) -> None:
     print_table(header, table, left=(0, 2), bold=bold)
     for finding in found.findings:
         if finding.severity == "warning":
-            print(f"Warning: {finding.sentence}")
-    print(found.verdict)
+            print_text(f"Warning: {finding.sentence}")
+    print_text(found.verdict)
 
 
 def as_json(found: Comparison, report: Path | None, seconds: float) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from everypair.cli import options as opt
+from everypair.cli.formulas import without_formulas
 from everypair.cli.guard import guarded, naming
-from everypair.cli.show import number, print_json, print_table
+from everypair.cli.show import number, print_json, print_table, print_text
 
 if TYPE_CHECKING:
     from everypair.data.readers import Source
@@ -35,7 +36,8 @@ def evaluate(
     import numpy as np
 
     from everypair.data.problems import DataError
-    from everypair.metrics import auc_confidence_interval, prbep
+    from everypair.metrics import auc_confidence_interval, auc_score, prbep
+    from everypair.metrics._rows import NoSpread
     from everypair.model_files import load_model
     from everypair.wording import counted
 
@@ -46,15 +48,17 @@ def evaluate(
         if y.all() or not y.any():
             only = saved.positive if y.all() else saved.negative
             raise DataError(f"every row has the label {only!r}: two classes are needed.", data)
-        notes = []
-        auc, interval = 0.5, (np.nan, np.nan)
-        if scores.min() < scores.max():
+        notes, interval = [], (np.nan, np.nan)
+        auc = auc_score(y, scores, sample_weight=weights)
+        try:
             found = auc_confidence_interval(y, scores, level=LEVEL, sample_weight=weights)
-            auc, interval = found.auc, (found.low, found.high)
-        else:
+            interval = found.low, found.high
+        except NoSpread as why:
             notes.append(
-                f"every row has the score {scores[0]:g}: the model ranks nothing, and its AUC of "
-                "1/2 has no interval."
+                f"the AUC has no interval: {str(why)[0].lower()}{str(why)[1:]}"
+                if scores.min() < scores.max()
+                else f"every row has the score {scores[0]:g}: the model ranks nothing, and its AUC "
+                "of 1/2 has no interval."
             )
     if n_missing:
         notes.append(f"left out: {counted(n_missing, 'row')} without a label.")
@@ -84,7 +88,7 @@ def evaluate(
         }  # fmt: skip
         print_json(content)
         return
-    print(
+    print_text(
         f"{data.name}: {counted(y.size, 'row')}, {int(y.sum())} with {target or saved.target} = "
         f"{saved.positive}\nAUC {auc:.3f}"
         + (
@@ -98,7 +102,7 @@ def evaluate(
         [[f"is {saved.positive}", str(tp), str(fn)], [f"is {saved.negative}", str(fp), str(tn)]],
     )
     for name, value in rates.items():
-        print(f"{name.replace('_', ' '):28} {value:.3f}")
+        print_text(f"{name.replace('_', ' '):28} {value:.3f}")
 
 
 def _labels_and_scores(
@@ -169,13 +173,15 @@ def explain(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write all weights to this CSV.")
     ] = None,
+    escape_formulas: opt.EscapeFormulas = False,
     show: opt.Show,
 ) -> None:
     """The weights of a model with the names of the features, largest first."""
     import numpy as np
 
     from everypair.data.problems import DataError
-    from everypair.model_files import check_writable, load_model, written_whole
+    from everypair.model_files import load_model
+    from everypair.output_files import check_writable, written_whole
 
     if output is not None:
         check_writable(output, model)
@@ -194,10 +200,9 @@ def explain(
         import pyarrow as pa
         from pyarrow import csv
 
+        table = pa.table({"feature": [names[k] for k in order], "weight": coef[order]})
         with written_whole(output) as file:
-            csv.write_csv(
-                pa.table({"feature": [names[k] for k in order], "weight": coef[order]}), file
-            )
+            csv.write_csv(without_formulas(table) if escape_formulas else table, file)
     shown = order[: min(top, used)]
     if show.json:
         print_json(
@@ -218,7 +223,7 @@ def explain(
             }
         )
         return
-    print(
+    print_text(
         f"{saved.method} on {saved.source}: {saved.n_rows} rows, {used} of {len(names)} features "
         f"have a weight; above zero speaks for {saved.target} = {saved.positive}"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -12,14 +13,19 @@ import typer
 
 from everypair.cli import options as opt
 from everypair.cli.guard import guarded, naming
-from everypair.cli.show import print_json
+from everypair.cli.show import print_json, print_text
+
+CHECKED_ROWS = 100
+"""Training rows that the saved model must score as the fitted one does."""
 
 
 @guarded
 def fit(
     data: opt.Data,
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write (.skops).")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Model file to write (.everypair).")
+    ],
     columns: opt.Columns,
     method: Annotated[
         str,
@@ -33,6 +39,7 @@ def fit(
     show: opt.Show,
 ) -> None:
     """Train a model on a table and write it to a file."""
+    import numpy as np
     import pyarrow.compute
     import pyarrow.csv  # noqa: F401
 
@@ -42,8 +49,9 @@ def fit(
     from everypair.comparison.search import choose_method, fit_candidate
     from everypair.metrics import auc_score
     from everypair.metrics.cross_val import scores_of
-    from everypair.model_files import SavedModel, check_writable, save_model
-    from everypair.tables import encoder_for, unused
+    from everypair.model_files import SavedModel, save_model
+    from everypair.output_files import check_writable, is_stream
+    from everypair.tables import encoder_for, take_rows, unused
     from everypair.wording import counted
 
     if method != "auto" and method not in CANDIDATES:
@@ -56,6 +64,7 @@ def fit(
         used = rows.check.used(rows.X)
         encoder = encoder_for(used).fit(used)
         X = encoder.transform(used)
+    some = take_rows(used, np.arange(min(len(rows.y), CHECKED_ROWS)))
     del used
     rows.X = None  # the matrix is all that is needed from here on
     groups = rows.check.groups(rows.groups)
@@ -91,7 +100,7 @@ def fit(
     )
     for remark in fitted.remarks:
         show.note(f"{candidate.name} {remark}.")
-    save_model(model, output)
+    save_model(model, output, some)
     spent = [after - before for before, after in pairwise(clock)]
     if show.json:
         print_json(
@@ -111,10 +120,11 @@ def fit(
         )
     elif not show.quiet:
         settings = ", ".join(f"{k} = {v:g}" for k, v in model.settings.items())
-        print(
+        print_text(
             f"{model.method}{f' ({settings})' if settings else ''}: "
             f"{counted(model.n_rows, 'row')}, {model.n_positive} positive, "
             f"{counted(X.shape[1], 'feature')}; AUC {train_auc:.3f} on the "
             f"training rows\nread {spent[0]:.1f} s, encoded {spent[1]:.1f} s, fitted "
-            f"{spent[2]:.1f} s; written to {output}"
+            f"{spent[2]:.1f} s; written to {output}",
+            file=sys.stderr if is_stream(output) else None,  # which may be standard output
         )

@@ -22,6 +22,7 @@ from typing import Any, NoReturn, TypeVar
 import typer
 
 from everypair.cli import options as opt
+from everypair.cli.show import print_text
 from everypair.data.problems import DataError
 
 NAME = "everypair"
@@ -29,7 +30,7 @@ FAULT, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 EXTRAS = {
     "jinja2": "report", "markupsafe": "report", "matplotlib": "plot", "pandas": "data",
-    "openpyxl": "excel", "pooch": "data", "pyarrow": "cli", "rich": "cli", "skops": "cli",
+    "openpyxl": "excel", "pooch": "data", "pyarrow": "cli", "rich": "cli",
 }  # fmt: skip
 """Packages that the core does without, and what to ask pip for."""
 
@@ -125,14 +126,14 @@ def _unexpected(trouble: Exception, options: dict[str, Any]) -> NoReturn:
 
 def _leave(message: str, code: int, options: dict[str, Any]) -> NoReturn:
     if options.get("debug"):
-        traceback.print_exc()
+        print_text(traceback.format_exc().rstrip(), file=sys.stderr)
     if message:
         _say(message)
     raise typer.Exit(code) from None
 
 
 def _say(message: str) -> None:
-    print(f"{NAME}: {' '.join(message.split())}", file=sys.stderr)
+    print_text(f"{NAME}: {' '.join(message.split())}", file=sys.stderr)
 
 
 @contextmanager

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from everypair.wording import printable
+
 if TYPE_CHECKING:
     from everypair.app import Finding
     from everypair.data.readers import Source
@@ -31,6 +33,13 @@ ModelFile = Annotated[
     Path, typer.Argument(readable=False, help="Model written by `everypair fit`.")
 ]
 Weight = Annotated[str | None, typer.Option(help="Column of row weights, not negative.")]
+EscapeFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--escape-formulas",
+        help="Put ' before text in the CSV that a spreadsheet would run as a formula.",
+    ),
+]
 Seed = Annotated[
     int, typer.Option(min=0, max=2**32 - 1000, help="Of the random folds and samples.")
 ]
@@ -131,7 +140,7 @@ class Show:
     def say(self, text: str) -> None:
         """A line on stderr."""
         if not self.silent:
-            print(text, file=sys.stderr)
+            print(printable(text), file=sys.stderr)
 
     def note(self, text: str) -> None:
         self.say(f"note: {text}")

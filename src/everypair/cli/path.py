@@ -9,7 +9,7 @@ import typer
 
 from everypair.cli import options as opt
 from everypair.cli.guard import guarded, naming
-from everypair.cli.show import number, print_json, print_table
+from everypair.cli.show import number, print_json, print_table, print_text
 
 
 @guarded
@@ -30,7 +30,7 @@ def path(
 
     from everypair.cli.inputs import load_labelled
     from everypair.comparison.path import l1_path
-    from everypair.model_files import check_writable, written_whole
+    from everypair.output_files import check_writable, written_whole
     from everypair.tables import encoder_for, unused
     from everypair.wording import counted
 
@@ -87,7 +87,7 @@ def path(
         )  # fmt: skip
         return
     if not found.coefs.any():
-        print(nothing)
+        print_text(nothing)
         return
     table = [
         [
@@ -100,12 +100,12 @@ def path(
     ]
     print_table(["alpha", "features", "AUC (3 folds)", "enter"], table, left=(3,), bold=[chosen])
     if not found.n_nonzero[chosen]:
-        print(
+        print_text(
             "Chosen: no feature. None ranks held-out rows better than chance by more than one "
             "standard error."
         )
         return
-    print(
+    print_text(
         f"Chosen: alpha = {found.alphas[chosen]:.3g} with "
         f"{counted(int(found.n_nonzero[chosen]), 'feature')}, the fewest within one standard "
         "error of the best."

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from everypair.cli import options as opt
+from everypair.cli.formulas import without_formulas
 from everypair.cli.guard import guarded, naming
 from everypair.cli.show import print_json
+from everypair.wording import counted, printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,12 +38,13 @@ def score(
     id: Annotated[
         str | None, typer.Option(help="Column to name the rows by. Default: the row's number.")
     ] = None,
+    escape_formulas: opt.EscapeFormulas = False,
     reading: opt.Reading,
     show: opt.Show,
 ) -> None:
     """Score the rows of a table: the higher, the more likely positive."""
-    from everypair.model_files import check_writable, load_model
-    from everypair.wording import counted
+    from everypair.model_files import load_model
+    from everypair.output_files import check_writable
 
     if show.json and output is None:
         raise ValueError("--json prints a summary: say where the scores go with -o FILE.")
@@ -56,7 +59,9 @@ def score(
         pieces = _scored(saved, source, id, tally)
         if top is not None:
             pieces = iter([_highest(pieces, top)])
-        _write(pieces, file)
+        if escape_formulas:
+            pieces = map(without_formulas, pieces)
+        _write(pieces, file, to_terminal=output is None and sys.stdout.isatty())
     empty = [column for column, count in tally["empty"].items() if count == tally["rows"]]
     for column in empty:
         show.note(f"column {column!r} has no value in any row: the model takes it for missing.")
@@ -144,22 +149,25 @@ def _output(path: Path | None) -> Iterator[Any]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    from everypair.model_files import written_whole
+    from everypair.output_files import written_whole
 
     with written_whole(path) as file:
         yield file
 
 
-def _write(pieces: Iterator[pa.Table], file: Any) -> None:
+def _write(pieces: Iterator[pa.Table], file: Any, to_terminal: bool) -> None:
     import csv
     import io
 
     for k, piece in enumerate(pieces):
+        lines = memoryview(_lines(piece))
         if k == 0:
             header = io.StringIO()
             csv.writer(header, lineterminator="\n").writerow(piece.column_names)
-            file.write(header.getvalue().encode())
-        file.write(_lines(piece))
+            lines = memoryview(header.getvalue().encode() + lines)
+        if to_terminal:
+            lines = memoryview(printable(bytes(lines).decode(), keep="\n\t").encode())
+        file.write(lines)
 
 
 def _lines(piece: pa.Table) -> Any:

@@ -7,11 +7,24 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TextIO
+
+from everypair.wording import UNPRINTABLE, printable
+
+
+def print_text(text: str, file: TextIO | None = None) -> None:
+    """A line or more; what would command the terminal is written out."""
+    print(printable(text, keep="\n"), file=file)
 
 
 def print_json(content: Mapping[str, Any]) -> None:
-    print(json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False)
+    # Inside JSON's strings a character may be written by its number.
+    print(UNPRINTABLE.sub(lambda found: _in_json(found[0]), text))
+
+
+def _in_json(character: str) -> str:
+    return character if character == "\n" else f"\\u{ord(character):04x}"
 
 
 def _plain(value: Any) -> Any:
@@ -34,7 +47,7 @@ def print_table(
     title: str | None = None,
     bold: Sequence[int] = (),
 ) -> None:
-    """A table on stdout; cells are printed as they are, whatever characters they hold."""
+    """A table on stdout; what would command the terminal is written out."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -43,11 +56,11 @@ def print_table(
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
     for k, name in enumerate(columns):
         table.add_column(
-            Text(name), justify="left" if k in left else "right", no_wrap=k not in left
+            Text(printable(name)), justify="left" if k in left else "right", no_wrap=k not in left
         )
     for number, row in enumerate(rows):
         style = "bold" if number in bold else None
-        table.add_row(*(Text(cell) for cell in row), style=style)
+        table.add_row(*(Text(printable(cell)) for cell in row), style=style)
     console = Console()
     if not console.is_terminal:  # a file or a pipe has no width of its own
         console = Console(width=160)

@@ -333,7 +333,7 @@ def versions() -> dict[str, str]:
     import everypair
 
     found = {"everypair": everypair.__version__, "python": platform.python_version()}
-    for name in ("numpy", "scipy", "scikit-learn", "numba", "pyarrow", "skops"):
+    for name in ("numpy", "scipy", "scikit-learn", "numba", "pyarrow"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:

@@ -75,7 +75,7 @@ def _as_it_stands(source: Source) -> pa.Table:
                 import pyarrow.parquet as pq
 
                 return pq.ParquetFile(where).read()
-            return _read_feather(where)
+            return _valid(_read_feather(where))
         except (pa.ArrowInvalid, OSError) as trouble:
             raise _not_of_format(source, trouble) from trouble
 
@@ -92,6 +92,12 @@ def _read_feather(where: Any) -> pa.Table:
             where.seek(0)
         with pa.ipc.open_stream(where if not isinstance(where, str) else pa.OSFile(where)) as file:
             return file.read_all()
+
+
+def _valid(table: pa.Table) -> pa.Table:
+    """Refuse offsets that lead out of memory: Arrow takes those of its own format as they are."""
+    table.validate(full=True)
+    return table
 
 
 def read_chunks(
@@ -188,7 +194,7 @@ def _column_chunks(source: Source, wanted: Mapping[str, str]) -> Iterator[pa.Tab
             return
         with pa.memory_map(str(source.path)) as file, pa.ipc.open_file(file) as batches:
             for k in range(batches.num_record_batches):
-                yield pa.Table.from_batches([batches.get_batch(k)])
+                yield _valid(pa.Table.from_batches([batches.get_batch(k)]))
     except (pa.ArrowInvalid, OSError) as trouble:
         raise _not_of_format(source, trouble) from trouble
 

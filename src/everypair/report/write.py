@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from everypair.comparison.result import Comparison, ModelResult
+from everypair.output_files import written_whole
 from everypair.report import words
 from everypair.report.drawn import LEVEL, drawn
 
@@ -52,13 +53,8 @@ def write_report(comparison: Comparison, path: str | os.PathLike[str]) -> Path:
     """
     target = Path(path)
     page = _render(comparison).encode("utf-8", "replace")
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(page)
-        os.replace(part, target)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    with written_whole(target) as file:
+        file.write(page)
     return target
 
 

@@ -1,0 +1,105 @@
+"""Files that appear whole or not at all.
+
+A file is written under a temporary name beside its own and renamed when it is complete, so that
+an interruption leaves the old file or none. A pipe or a device takes what comes.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from everypair.data.problems import DataError
+
+OPEN_ALREADY = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/(self|\d+)/fd/\d+")
+"""Names of what the shell opened for the command: ``-o /dev/stdout``, ``-o >(gzip > s.gz)``."""
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENAMETOOLONG)
+"""What a system says of a file that it cannot write, at times without its name."""
+
+
+def is_stream(path: Path) -> bool:
+    """Is this a pipe, a device or a file that the shell has opened? It cannot be replaced."""
+    return bool(OPEN_ALREADY.fullmatch(str(path))) or (path.exists() and not path.is_file())
+
+
+@contextmanager
+def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
+    """A file to write to, under another name until it is complete; gone if anything fails.
+
+    A file that is there already keeps its permissions, and a link stays a link.
+    """
+    given = Path(path)
+    check_writable(given)
+    if is_stream(given):
+        # "ab" does not cut off what `>>` is to keep.
+        with _trouble_of_output(given, given), given.open("ab") as file:
+            yield file
+        return
+    path = given.resolve()
+    with _trouble_of_output(given, path.parent):
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    with _trouble_of_output(given, name):
+        yield from _renamed_when_written(handle, name, path)
+
+
+def _renamed_when_written(handle: int, name: str, path: Path) -> Iterator[IO[bytes]]:
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(_mode_of(path))  # a temporary file is its owner's alone
+        Path(name).replace(path)
+    except BaseException:  # Ctrl-C as well
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _mode_of(path: Path) -> int:
+    """The permissions of the file that is replaced, or those of a new one."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
+
+
+@contextmanager
+def _trouble_of_output(path: Path, temporary: str | Path) -> Iterator[None]:
+    """Errors about the temporary name are errors about the file that was asked for."""
+    try:
+        yield
+    except OSError as trouble:
+        ours = str(trouble.filename or "").startswith(str(temporary))
+        if not (ours or (trouble.filename is None and trouble.errno in FULL)):
+            raise
+        raise DataError(f"cannot be written: {trouble.strerror}.", path) from trouble
+
+
+def check_writable(path: Path, *inputs: Path) -> None:
+    """Refuse at once, not after an hour of work; nor may it be a file that is read."""
+    for given in inputs:
+        if path.is_file() and given.exists() and path.samefile(given):
+            also = "" if path == given else f" (it is {given})"
+            raise DataError(f"this is the file to read{also}: give another name to write to.", path)
+    if path.is_dir():
+        raise DataError("this is a folder: give the name of a file to write.", path)
+    if is_stream(path):
+        if not path.exists():
+            raise DataError("this is not open: give the name of a file to write.", path)
+        if not os.access(path, os.W_OK):
+            raise DataError("this may not be written to (permission denied).", path)
+        return
+    if not path.parent.is_dir():
+        raise DataError(f"there is no folder {str(path.parent)!r} to write to.", path)
+    if not os.access(path.parent, os.W_OK):
+        raise DataError("this folder may not be written to (permission denied).", path)
