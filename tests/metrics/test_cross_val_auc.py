@@ -57,7 +57,9 @@ def test_each_row_tested_once_is_the_mean_of_delongs_variances():
         alone.append(auc_confidence_interval(y[test], scores[test]))
     np.testing.assert_allclose(result.fold_auc, [one.auc for one in alone])
     assert result.auc == pytest.approx(np.mean([one.auc for one in alone]))
-    assert result.se == pytest.approx(np.sqrt(sum(one.se**2 for one in alone)) / 4)
+    within = sum(one.se**2 for one in alone) / 16
+    assert result.se**2 == pytest.approx((1 + result.kappa) * within)
+    assert 0 <= result.kappa <= 1
     pooled = auc_confidence_interval(y, scores)
     assert result.pooled.auc == pytest.approx(auc_score(y, scores))
     assert result.pooled.se == pytest.approx(pooled.se)
