@@ -303,7 +303,6 @@ def main():
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     page = Page("intervals", "Coverage of intervals and level of tests", INTRO)
-    kept = page.path.read_text().rstrip().split("\n\n## ")[1:] if page.path.exists() else []
     parts = {
         "area": partial(add_areas, heading="Cross-validated AUC, 95 % interval", cases=AREA),
         "other": partial(
@@ -316,7 +315,8 @@ def main():
         if given.only in (None, name):
             work(page, given.repetitions)
     if given.write:
-        # Parts that were not run now stay as they are, in the order of all parts.
+        # Parts that were not run now stay as they are.
+        kept = page.path.read_text().rstrip().split("\n\n## ")[1:] if page.path.exists() else []
         titles = [part.split(":")[0] for part in page.parts if part.startswith("## ")]
         old = [part for part in kept if f"## {part}".split(":")[0] not in titles]
         page.parts += [f"## {part}" for part in old]

@@ -69,10 +69,8 @@ class HeldOutArea:
     def kappa(self) -> float:
         """The share of V that is there twice."""
         conditional = standard_error(float(np.sum(self.sums.sum(axis=1) ** 2)))
-        if self.fold_auc.size < 2:
+        if self.fold_auc.size < 2 or conditional == 0:
             return 0.0
-        if conditional == 0:
-            return 1.0
         away = abs(self.auc - 0.5) / conditional
         return max(self.dependence, min(1.0, max(0.0, (CLEAR - away) / (CLEAR - CHANCE))))
 
@@ -85,7 +83,9 @@ class HeldOutArea:
         return _satterthwaite(self)
 
     def interval(self, level: float, logit: bool = True) -> tuple[float, float]:
-        return area_interval(self.auc, self.se, self.sizes, self.pairs, level, logit, df=self.df)
+        # Disjoint pairs bound V alone, so that they count for less where V is not all.
+        pairs = self.pairs / (1 + self.kappa)
+        return area_interval(self.auc, self.se, self.sizes, pairs, level, logit, df=self.df)
 
 
 @dataclass(frozen=True)
