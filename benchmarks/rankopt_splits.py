@@ -7,12 +7,12 @@ import warnings
 
 import numpy as np
 from scipy import sparse
+from scipy.special import stdtr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.preprocessing import StandardScaler
 
 from everypair import RankOpt
-from everypair.comparison.judge import corrected_resampled_t
 from everypair.matrix import as_matrix
 from everypair.pairs import Pairs
 from everypair.solvers.rank_statistic import AllPairsStatistic
@@ -66,6 +66,19 @@ def timed_fit(model, X, y):
         model.fit(X, y)
         spent = time.process_time() - began
     return model, spent, sum(issubclass(w.category, ConvergenceWarning) for w in caught)
+
+
+def corrected_resampled_t(differences, test_share):
+    """Two-sided p of the corrected resampled t test (Nadeau & Bengio 2003, eq. 9).
+
+    t = mean(d) / sqrt((1/J + n_test / n_train) var(d)) ,   J - 1 degrees of freedom
+    """
+    n_splits = differences.size
+    variance = differences.var(ddof=1) * (1 / n_splits + test_share / (1 - test_share))
+    mean = differences.mean()
+    if variance == 0:
+        return 1.0 if mean == 0 else 0.0
+    return float(2 * stdtr(n_splits - 1, -abs(mean) / np.sqrt(variance)))
 
 
 def verdict(ours, theirs, overlap):

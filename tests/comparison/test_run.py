@@ -9,16 +9,16 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from scipy import sparse, stats
+from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
 from everypair.comparison import models as catalogue
-from everypair.comparison.judge import corrected_resampled_t, pooled_auc, verdict_of
+from everypair.comparison.judge import area_over_folds, verdict_of
 from everypair.comparison.models import CANDIDATES, Candidate, candidates_of
 from everypair.comparison.result import ModelResult
 from everypair.comparison.run import compare_models, n_steps
 from everypair.comparison.search import splits_of, stratified_sample
-from everypair.metrics import auc_confidence_interval
+from everypair.metrics.held_out import held_out_difference
 
 
 @pytest.fixture(scope="module")
@@ -157,23 +157,74 @@ def test_weight_zero_is_absence(data):
     assert abs(one.models[0].auc - two.models[0].auc) < 0.05
 
 
-def test_pooled_interval_of_one_repeat_is_delong():
+def test_table_difference_interval_and_p_are_of_one_quantity(data):
+    """AUC, difference, its interval and p all come from the mean of the areas of the folds."""
+    X, y = data
+    rng = np.random.default_rng(2)
+    weight = rng.random(y.size) + 0.2
+    for seed, weights in ((0, None), (1, weight), (2, None)):
+        noisy = np.where(rng.random(y.size) < 0.5, y, rng.random(y.size) < 0.3)
+        found = compare_models(
+            X, noisy, models=["auc", "auc-hinge", "auc-rls", "baselines"], n_folds=3, seed=seed,
+            n_repeats=1 + seed, sample_weight=weights,
+        )  # fmt: skip
+        base = next(model for model in found.models if model.name == found.best_baseline)
+        for model in found.models:
+            assert model.auc == pytest.approx(np.mean(model.fold_auc), abs=1e-12)
+            if model is base:
+                continue
+            assert model.difference == pytest.approx(model.auc - base.auc, abs=1e-12)
+            assert model.difference_low <= model.difference <= model.difference_high
+            assert (model.p_value < 0.05) == (model.difference_low * model.difference_high > 0)
+
+
+def fold_areas(rng, n_rows=60, n_folds=2, gap=0.0, n_repeats=1):
+    """Two sets of made-up scores on the same folds."""
+    y = np.arange(n_rows) % 2 == 0
+    splits = [splits_of(y, None, n_folds, r) for r in range(n_repeats)]
+    out = []
+    for shift in (1 + gap, 1):
+        scores = [rng.standard_normal(n_rows) + shift * y for _ in splits]
+        out.append(area_over_folds(y, splits, scores, scores, None, None))
+    return out
+
+
+def test_folds_with_equal_differences_are_not_certain():
+    """Two folds that differ alike have no spread between them: that is luck and not proof."""
     rng = np.random.default_rng(0)
-    y = rng.random(80) < 0.3
-    scores = rng.normal(size=80) + y
-    expected = auc_confidence_interval(y, scores)
-    found = pooled_auc(y, [scores], None, None)
-    np.testing.assert_allclose(found, (expected.auc, expected.low, expected.high), rtol=1e-12)
-    twice = pooled_auc(y, [scores, scores], None, None)
-    np.testing.assert_allclose(twice, found, rtol=1e-12)  # repeating makes no new rows
+    equal = 0
+    for _ in range(600):
+        one, other = fold_areas(rng, 20)
+        gaps = one.fold_auc - other.fold_auc
+        if abs(gaps[0] - gaps[1]) < 1e-12 and 0 < abs(gaps[0]) < 0.2:
+            equal += 1
+            assert held_out_difference(one, other).p > 0.05
+    assert equal > 5
 
 
-def test_corrected_t_is_the_plain_one_with_a_larger_variance():
-    d = np.random.default_rng(0).normal(0.01, 0.02, 10)
-    t = d.mean() / np.sqrt((1 / 10 + 0.2 / 0.8) * d.var(ddof=1))
-    assert corrected_resampled_t(d, 0.2) == pytest.approx(2 * stats.t.sf(abs(t), 9), rel=1e-10)
-    assert corrected_resampled_t(np.zeros(5), 0.2) == 1.0
-    assert corrected_resampled_t(d, 0.2) > stats.ttest_1samp(d, 0).pvalue
+def test_the_difference_to_itself_is_nothing_and_to_chance_is_clear():
+    one, other = fold_areas(np.random.default_rng(1), 200, gap=1.5)
+    same = held_out_difference(one, one)
+    assert (same.difference, same.low, same.high, same.p) == (0, 0, 0, 1)
+    assert held_out_difference(one, other).p < 1e-3
+    back = held_out_difference(other, one)
+    assert back.p == pytest.approx(held_out_difference(one, other).p)
+    chosen = held_out_difference(other, one, n_rivals=4)
+    assert chosen.p == pytest.approx(min(1, 4 * back.p))  # the best of four looks better
+    assert held_out_difference(one, other, n_rivals=4).p == held_out_difference(one, other).p
+
+
+def test_one_positive_in_a_fold_still_has_an_interval():
+    rng = np.random.default_rng(3)
+    y = np.arange(100) < 5
+    scores = rng.standard_normal(100) + y
+    folds = splits_of(y, None, 5, 0)
+    found = area_over_folds(y, [folds], [scores], [scores], None, None)
+    low, high = found.interval(0.95)
+    assert 0 < low < found.auc < high <= 1
+    assert high - low > 0.15
+    expected = [roc_auc_score(y[test], scores[test]) for _, test in folds]
+    np.testing.assert_allclose(found.fold_auc, expected)
 
 
 def line(name, kind, auc, p=None, difference=None):

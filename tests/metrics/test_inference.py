@@ -28,8 +28,7 @@ def quadratic_delong(y, rankings, weight=None):
         rows.append(a * (psi @ b - auc))
         columns.append(b * (a @ psi - auc))
     rows, columns = np.array(rows), np.array(columns)
-    m, n = a.size, b.size
-    return m / (m - 1) * rows @ rows.T + n / (n - 1) * columns @ columns.T
+    return rows / (1 - a) @ rows.T + columns / (1 - b) @ columns.T
 
 
 def quadratic_obuchowski(y, s, groups):
@@ -55,7 +54,7 @@ def test_fast_delong_equals_the_quadratic_definition(data):
     other = np.round(s + np.random.default_rng(0).standard_normal(s.size))
     rows = Rows.of(y, weight)
     parts = [influence(rows, rows.scores(r)) for r in (s, other)]
-    ours = covariance(np.column_stack([u for _, u in parts]), rows.positive)
+    ours = covariance(np.column_stack([u for _, u in parts]), rows)
     np.testing.assert_allclose(ours, quadratic_delong(y, [s, other], weight), rtol=0, atol=1e-12)
     assert parts[0][0] == pytest.approx(auc_score(y, s, weight), abs=1e-12)
 
@@ -88,7 +87,7 @@ def test_clustered_variance_equals_obuchowskis_formula(data, seed):
         return
     rows = Rows.of(y)
     _, u = influence(rows, s)
-    ours = covariance(u[:, None], rows.positive, rows.groups(groups))[0, 0]
+    ours = covariance(u[:, None], rows, rows.groups(groups))[0, 0]
     assert ours == pytest.approx(quadratic_obuchowski(y, s, groups), abs=1e-12)
     assert ours >= 0
 

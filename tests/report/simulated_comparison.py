@@ -111,7 +111,14 @@ def _model(name, kind, y, scores, weights, rng, names) -> ModelResult:
 def _against(model: ModelResult, best: ModelResult) -> ModelResult:
     if model is best:
         return model
-    return replace(model, difference=model.auc - best.auc, p_value=0.03)
+    gap = model.auc - best.auc
+    return replace(
+        model,
+        difference=gap,
+        difference_low=gap - 0.02,
+        difference_high=gap + 0.02,
+        p_value=0.03,
+    )
 
 
 def _failed(name: str, n_rows: int) -> ModelResult:

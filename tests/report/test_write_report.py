@@ -15,6 +15,7 @@ from everypair.app import Finding
 from everypair.comparison import ColumnSummary
 from everypair.metrics import precision_from_rates, roc_band, threshold_for
 from everypair.report import write_report
+from everypair.report.words import signed
 
 
 @pytest.fixture
@@ -106,8 +107,10 @@ def test_the_table_says_what_the_records_say(page_of):
         assert cells[at + 2] == f"{model.low:.3f} to {model.high:.3f}"
         wanted = "–" if model.difference is None else f"{abs(model.difference):.3f}"
         assert cells[at + 4].lstrip("+−") == wanted
-        assert cells[at + 5] == ("–" if model.p_value is None else "0.030")
-        assert cells[at + 7] == ("–" if model.n_features is None else str(model.n_features))
+        ends = [signed(end) for end in (model.difference_low, model.difference_high)]
+        assert cells[at + 5] == ("–" if model.difference is None else " to ".join(ends))
+        assert cells[at + 6] == ("–" if model.p_value is None else "0.030")
+        assert cells[at + 8] == ("–" if model.n_features is None else str(model.n_features))
     at = cells.index("failing model 1 not fitted")
     assert cells[at + 1] == comparison.models[-1].failure
 

@@ -168,7 +168,7 @@ def _print_comparison(found: Comparison) -> None:
     table, bold = [], []
     for k, model in enumerate(found.models):
         if model.failure is not None:
-            table.append([model.name, "failed", model.failure, "", "", "", ""])
+            table.append([model.name, "failed", model.failure, "", "", "", "", ""])
             continue
         mark = " (baseline)" if model.kind == "baseline" else ""
         if model.name == found.best_baseline:
@@ -180,6 +180,10 @@ def _print_comparison(found: Comparison) -> None:
                 number(model.auc),
                 f"{number(model.low)} - {number(model.high)}",
                 number(model.difference, "+.3f"),
+                ""
+                if model.difference_low is None
+                else f"{number(model.difference_low, '+.3f')} to "
+                f"{number(model.difference_high, '+.3f')}",
                 number(model.p_value, ".2g"),
                 number(model.fit_seconds, ".2f"),
                 "" if model.n_features is None else str(model.n_features),
@@ -190,8 +194,8 @@ def _print_comparison(found: Comparison) -> None:
         f"{found.source}: {found.y.size} rows, {n_positive} with {found.target} = "
         f"{found.positive}; {found.folds}, seed {found.seed}"
     )
-    header = ["model", "AUC", "95% interval", "difference", "p", "fit (s)", "features"]
-    print_table(header, table, left=(0, 2), bold=bold)
+    header = ["model", "AUC", "95% interval", "difference", "its 95% interval", "p"]
+    print_table([*header, "fit (s)", "features"], table, left=(0, 2, 4), bold=bold)
     for finding in found.findings:
         if finding.severity == "warning":
             print_text(f"Warning: {finding.sentence}")
@@ -208,6 +212,8 @@ def as_json(found: Comparison, report: Path | None, seconds: float) -> dict[str,
             "low": model.low,
             "high": model.high,
             "difference": model.difference,
+            "difference_low": model.difference_low,
+            "difference_high": model.difference_high,
             "p_value": model.p_value,
             "fit_seconds": model.fit_seconds,
             "n_features": model.n_features,

@@ -6,69 +6,50 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr
 
 from everypair.comparison.result import ModelResult
 from everypair.metrics._rows import Rows
-from everypair.metrics.inference import (
-    area_interval,
-    effective_sizes,
-    independent_pairs,
-    standard_error,
-)
-from everypair.metrics.placements import covariance, influence
+from everypair.metrics.held_out import HeldOutArea, held_out_area
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+Splits = Sequence[Sequence[tuple[Index, Index]]]
 
 LEVEL = 0.95
 SURE = 0.05
 ROUNDING = 1e-12
 
 
-def pooled_auc(
+def area_over_folds(
     y: NDArray[np.bool_],
-    repeats: Sequence[Array],
+    splits: Splits,
+    scores: Sequence[Array],
+    seen: Sequence[Array],
     weight: Array | None,
-    groups: NDArray[np.intp] | None,
-) -> tuple[float, float, float]:
-    """Mean over the repeats of the AUC of all held-out scores, with its 95 % interval.
+    groups: Index | None,
+) -> HeldOutArea:
+    """Mean over all folds of the AUC within a test fold (`everypair.metrics.held_out`).
 
-    A row's influences on the repeats are averaged before DeLong's variance is taken: repeating
-    the folds does not make new rows.
+    ``scores[r]`` are the held-out scores of repeat r; ``seen[r]`` scores each row by the model of
+    the next fold, which trained on it. Rows of weight zero are left out.
     """
     rows = Rows.of(y, weight, pos_label=True)
-    kept = slice(None) if rows.kept is None else rows.kept
+    kept = np.ones(y.size, dtype=bool) if rows.kept is None else rows.kept
+    number = np.cumsum(kept) - 1
     codes = None if groups is None else np.unique(groups[kept], return_inverse=True)[1]
-    parts = [influence(rows, scores[kept]) for scores in repeats]
-    auc = float(np.mean([part[0] for part in parts]))
-    mean = np.mean([part[1] for part in parts], axis=0)
-    se = standard_error(covariance(mean[:, None], rows.positive, codes)[0, 0])
-    sizes = effective_sizes(rows, codes)
-    return (auc, *area_interval(auc, se, sizes, independent_pairs(sizes, codes), LEVEL, True))
-
-
-def corrected_resampled_t(differences: Array, test_share: float) -> float:
-    """Two-sided p value of the corrected resampled t test (Nadeau & Bengio 2003, eq. 9).
-
-        t = mean(d) / sqrt((1/J + n_test / n_train) var(d)) ,   J - 1 degrees of freedom
-
-    for the differences d of J splits. Splits share training rows, so that their differences
-    vary together; the plain t test (1/J alone) finds differences that are not there.
-
-    >>> import numpy as np
-    >>> from everypair.comparison.judge import corrected_resampled_t
-    >>> d = np.array([0.01, 0.03, 0.02, 0.00, 0.02])
-    >>> print(round(corrected_resampled_t(d, test_share=0.2), 3))
-    0.105
-    """
-    n_splits = differences.size
-    if n_splits < 2:
-        return 1.0
-    variance = float(differences.var(ddof=1)) * (1 / n_splits + test_share / (1 - test_share))
-    mean = float(differences.mean())
-    if variance == 0:
-        return 1.0 if mean == 0 else 0.0
-    return float(2 * stdtr(n_splits - 1, -abs(mean) / np.sqrt(variance)))
+    tests, own, other = [], [], []
+    for repeat, folds in enumerate(splits):
+        for _, test in folds:
+            chosen = test[kept[test]]
+            if not (np.any(y[chosen]) and np.any(~y[chosen])):
+                raise ValueError(
+                    "a test fold has rows of weight above zero in one class only: use fewer folds "
+                    "(--cv sets them)."
+                )
+            tests.append(number[chosen])
+            own.append(scores[repeat][chosen])
+            other.append(seen[repeat][chosen])
+    return held_out_area(rows, codes, tests, own, other, float(len(splits[0])))
 
 
 def verdict_of(models: Sequence[ModelResult], best_baseline: str) -> str:

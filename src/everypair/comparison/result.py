@@ -40,7 +40,7 @@ class ModelResult:
 
     name: str
     kind: Literal["everypair", "baseline"]
-    auc: float  # mean over the repeats of the pooled out-of-fold AUC
+    auc: float  # mean over the folds of the AUC within each test fold
     low: float
     high: float
     fold_auc: NDArray[np.float64]  # (repeats * folds,)
@@ -49,7 +49,9 @@ class ModelResult:
     threshold: float  # where the model itself cuts those scores
     settings: Mapping[str, object]  # what the grid chose on the whole table
     difference: float | None = None  # AUC minus the best baseline's; None for that baseline
-    p_value: float | None = None  # corrected resampled t test of that difference
+    difference_low: float | None = None  # 95 % interval of that difference:
+    difference_high: float | None = None  # it excludes 0 exactly where p_value < 0.05
+    p_value: float | None = None
     n_features: int | None = None  # columns with a weight, when the model has weights
     coefficients: Mapping[str, float] | None = None  # by feature name, when it has weights
     called: NDArray[np.bool_] | None = (

@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from everypair.app.check import Check, check_table
-from everypair.comparison.judge import corrected_resampled_t, pooled_auc, verdict_of
+from everypair.comparison.judge import LEVEL, area_over_folds, verdict_of
 from everypair.comparison.models import Candidate, candidates_of
 from everypair.comparison.path import l1_path
 from everypair.comparison.result import Comparison, ModelResult, PathSummary
 from everypair.comparison.search import Fitted, TooFewRows, fit_candidate, splits_of
+from everypair.metrics._rows import finite_scores
+from everypair.metrics.held_out import HeldOutArea, held_out_difference
 from everypair.tables import as_table, encoder_for, take_rows, unused
 from everypair.wording import counted
 
@@ -46,8 +48,8 @@ class _Tally:
     """What one model has done so far."""
 
     scores: list[Array]  # standardised, a list for each repeat
+    seen: list[Array]  # by the model of the next fold, which trained on the row
     called: Bool  # in the first repeat, by the model of the row's fold
-    fold_auc: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     failure: str | None = None
@@ -120,21 +122,32 @@ def compare_models(
     splits = [splits_of(y, group, n_folds, seed + r) for r in range(n_repeats)]
     unknown = np.full(y.size, np.nan)
     none = np.zeros(y.size, dtype=bool)
-    tallies = {c.name: _Tally([unknown.copy() for _ in splits], none.copy()) for c in candidates}
+    tallies = {
+        c.name: _Tally(
+            [unknown.copy() for _ in splits], [unknown.copy() for _ in splits], none.copy()
+        )
+        for c in candidates
+    }
     for repeat, folds in enumerate(splits):
-        for train, test in folds:
+        for k, split in enumerate(folds):
+            before = folds[k - 1][1]
             _one_split(
-                candidates, tallies, X, y, weight, group, (train, test), repeat, seed, notify
+                candidates, tallies, X, y, weight, group, split, before, repeat, seed, notify
             )
     encoder = encoder_for(X).fit(X)
     whole = encoder.transform(X)
     names = [str(name) for name in encoder.get_feature_names_out()]
-    results = []
+    results, areas = [], dict[str, HeldOutArea]()
     for candidate in candidates:
-        final = _refit(candidate, tallies[candidate.name], whole, y, weight, group, seed)
+        tally = tallies[candidate.name]
+        final = _refit(candidate, tally, whole, y, weight, group, seed)
         notify(candidate.name)
-        results.append(_result(candidate, tallies[candidate.name], final, names, y, weight, group))
-    results, best_baseline = _against_baseline(results, 1 / n_folds)
+        if final is not None:
+            areas[candidate.name] = area_over_folds(
+                y, splits, tally.scores, tally.seen, weight, group
+            )
+        results.append(_result(candidate, tally, final, names, areas.get(candidate.name)))
+    results, best_baseline = _against_baseline(results, areas)
     summary = None
     remarks = unused(encoder)
     if path:
@@ -181,17 +194,18 @@ def _one_split(
     weight: Array | None,
     group: NDArray[Any] | None,
     split: tuple[NDArray[np.intp], NDArray[np.intp]],
+    before: NDArray[np.intp],
     repeat: int,
     seed: int,
     notify: Callable[[str], None],
 ) -> None:
-    from everypair.metrics import auc_score
-
+    """Every model on one split; it also scores the fold ``before``, which it trained on."""
     train, test = split
     X_train = take_rows(X, train)
     encoder = encoder_for(X).fit(X_train)
     encoded, held_out = encoder.transform(X_train), encoder.transform(take_rows(X, test))
-    weight_train, weight_test = (None if weight is None else weight[rows] for rows in split)
+    weight_train = None if weight is None else weight[train]
+    trained_before = encoded[np.searchsorted(train, before)]
     group_train = None if group is None else group[train]
     for candidate in candidates:
         tally = tallies[candidate.name]
@@ -202,9 +216,9 @@ def _one_split(
                     candidate, encoded, y[train], weight_train, group_train, seed
                 )
                 tally.seconds.append(time.perf_counter() - began)
-                scores = fitted.scores(held_out)
+                scores = finite_scores(fitted.scores(held_out), test.size)
                 tally.scores[repeat][test] = fitted.standardised(scores)
-                tally.fold_auc.append(auc_score(y[test], scores, sample_weight=weight_test))
+                tally.seen[repeat][before] = fitted.scores(trained_before)
                 tally.remarks += fitted.remarks
                 if repeat == 0:
                     tally.called[test] = scores > 0
@@ -241,26 +255,24 @@ def _result(
     tally: _Tally,
     final: Fitted | None,
     names: Sequence[str],
-    y: Bool,
-    weight: Array | None,
-    group: NDArray[Any] | None,
+    area: HeldOutArea | None,
 ) -> ModelResult:
-    if final is None:
-        nothing = np.full(y.size, np.nan)
+    if final is None or area is None:
+        nothing = np.full(tally.called.size, np.nan)
         return ModelResult(
             candidate.name, candidate.kind, np.nan, np.nan, np.nan, np.array([]), np.nan,
             nothing, 0.0, {}, failure=tally.failure,
         )  # fmt: skip
-    auc, low, high = pooled_auc(y, tally.scores, weight, group)
+    low, high = area.interval(LEVEL)
     weights = coefficients_of(final.model, names)
     used = None if weights is None else int(np.count_nonzero(final.model.coef_))
     return ModelResult(
         name=candidate.name,
         kind=candidate.kind,
-        auc=auc,
+        auc=area.auc,
         low=low,
         high=high,
-        fold_auc=np.array(tally.fold_auc),
+        fold_auc=area.fold_auc,
         fit_seconds=float(np.median(tally.seconds)),
         scores=tally.scores[0],
         threshold=_cut_calling(int(np.count_nonzero(tally.called)), tally.scores[0]),
@@ -290,18 +302,27 @@ def coefficients_of(model: Any, names: Sequence[str]) -> dict[str, float] | None
 
 
 def _against_baseline(
-    results: list[ModelResult], test_share: float
+    results: list[ModelResult], areas: Mapping[str, HeldOutArea]
 ) -> tuple[list[ModelResult], str]:
     """Best first, failures last, each beside the best baseline."""
     results = sorted(results, key=lambda r: (r.failure is not None, -np.nan_to_num(r.auc)))
-    base = next((r for r in results if r.kind == "baseline" and r.failure is None), None)
-    if base is None:
+    baselines = [r for r in results if r.kind == "baseline" and r.failure is None]
+    if not baselines:
         return results, ""
+    base = baselines[0]
     judged = []
     for result in results:
         if result.failure is None and result.name != base.name:
-            p = corrected_resampled_t(result.fold_auc - base.fold_auc, test_share)
-            result = replace(result, difference=result.auc - base.auc, p_value=p)  # noqa: PLW2901
+            # The best baseline is chosen on these folds, among those that the model is not.
+            n_rivals = len(baselines) - (result.kind == "baseline")
+            found = held_out_difference(areas[result.name], areas[base.name], LEVEL, n_rivals)
+            result = replace(  # noqa: PLW2901
+                result,
+                difference=found.difference,
+                difference_low=found.low,
+                difference_high=found.high,
+                p_value=found.p,
+            )
         judged.append(result)
     return judged, base.name
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import chdtrc, ndtr, ndtri
+from scipy.special import fdtrc, ndtr, stdtr
 from sklearn.utils import check_random_state
 
 from everypair.metrics._rows import Array, Index, NoSpread, Rows, by_name, check_level
@@ -21,9 +21,15 @@ from everypair.metrics.inference import (
     effective_sizes,
     independent_pairs,
     percentiles,
+    quantile,
     standard_error,
 )
-from everypair.metrics.placements import covariance, influence
+from everypair.metrics.placements import (
+    class_covariances,
+    covariance,
+    degrees_of_freedom,
+    influence,
+)
 from everypair.metrics.roc import area
 
 
@@ -41,6 +47,7 @@ class AUCComparison:
     p: float
     level: float = 0.95
     method: str = "delong"
+    df: float = np.inf
 
     def __str__(self) -> str:
         return (
@@ -95,7 +102,9 @@ def compare_auc(
 
         z = (AUC1 - AUC2) / se,   se^2 = var1 + var2 - 2 cov ,   p = 2 Phi(-|z|)
 
-    with the covariance of DeLong et al. (1988) in O(n log n), or of a bootstrap.
+    with the covariance of DeLong et al. (1988) in O(n log n), or of a bootstrap. With weights or
+    groups DeLong's p and interval come from Student's t with ``df`` degrees of freedom, as in
+    `auc_confidence_interval`.
 
     Parameters
     ----------
@@ -118,7 +127,7 @@ def compare_auc(
     Returns
     -------
     AUCComparison
-        ``difference``, ``low``, ``high``, ``se``, ``z``, ``p``, ``auc1``, ``auc2``.
+        ``difference``, ``low``, ``high``, ``se``, ``z``, ``p``, ``df``, ``auc1``, ``auc2``.
 
     Notes
     -----
@@ -150,13 +159,16 @@ def compare_auc(
         )
     samples = _samples(y, (s1, s2), paired, sample_weight, groups, pos_label)
     if method == "delong":
-        aucs, variance = [], 0.0
+        aucs, variance, doubt = [], 0.0, 0.0
         for rows, rankings, codes in samples:
             parts = [influence(rows, scores) for scores in rankings]
             aucs += [auc for auc, _ in parts]
             gap = parts[0][1] - parts[1][1] if paired else parts[0][1]
-            variance += covariance(gap[:, None], rows.positive, codes)[0, 0]
-        return _delong(aucs, variance, level, samples)
+            own = float(covariance(gap[:, None], rows, codes)[0, 0])
+            variance += own
+            doubt += own**2 / degrees_of_freedom(gap, rows, codes)
+        df = variance**2 / doubt if doubt > 0 else np.inf  # Satterthwaite, of two samples
+        return _delong(aucs, variance, level, samples, df)
     random = check_random_state(random_state)
     replicates, aucs = [], []
     for rows, rankings, codes in samples:
@@ -186,7 +198,13 @@ def compare_models(
         chi2 = (L A)' (L S L')^+ (L A)
 
     tests that all areas A are equal (DeLong et al. 1988, eq. 5): L takes the differences to the
-    first model, S is the covariance of the areas.
+    first model, S is the covariance of the areas. With k = rank S its p comes from Hotelling's
+
+        F = (nu - k + 1) / (nu k) chi2   with k and nu - k + 1 degrees of freedom,
+
+    since S is estimated; nu is that of Nel & van der Merwe (1986) for the two classes, or the
+    effective number of groups less one. For two models p is that of the paired test. Where
+    nu < k the rows are too few to test all models at once, and p = 1.
 
     Parameters
     ----------
@@ -227,27 +245,32 @@ def compare_models(
     tests = [
         _delong(
             [aucs[i], aucs[j]],
-            covariance((columns[i] - columns[j])[:, None], rows.positive, codes)[0, 0],
+            covariance((columns[i] - columns[j])[:, None], rows, codes)[0, 0],
             level,
             [(rows, [rankings[i], rankings[j]], codes)],
+            degrees_of_freedom(columns[i] - columns[j], rows, codes),
         )
         for i, j in combinations(range(len(aucs)), 2)
     ]
     contrasts = np.column_stack([columns[0] - column for column in columns[1:]])
     gaps = aucs[0] - np.array(aucs[1:])
-    spread = covariance(contrasts, rows.positive, codes)
-    chi2 = float(gaps @ np.linalg.pinv(spread, hermitian=True) @ gaps)
+    spread = covariance(contrasts, rows, codes)
+    inverse: Array = np.linalg.pinv(spread, hermitian=True).astype(np.float64, copy=False)
+    chi2 = float(gaps @ inverse @ gaps)
     df = int(np.linalg.matrix_rank(spread, hermitian=True))
+    p = tests[0].p
+    if len(aucs) > 2:
+        p = _p_of_all(chi2, df, _degrees_of_all(contrasts, inverse, rows, codes))
     return ModelComparison(
         names=tuple(scores),
         auc=np.array(aucs),
-        covariance=covariance(np.column_stack(columns), rows.positive, codes),
+        covariance=covariance(np.column_stack(columns), rows, codes),
         pairs=tuple(combinations(scores, 2)),
         comparisons=tuple(tests),
         p_holm=holm([test.p for test in tests]),
         chi2=chi2,
         df=df,
-        p=float(chdtrc(df, chi2)) if df > 0 else 1.0,
+        p=p,
     )
 
 
@@ -273,25 +296,50 @@ def holm(p: ArrayLike) -> Array:
 Sample = tuple[Rows, list[Array], Index | None]
 
 
+def _p_of_all(chi2: float, k: int, nu: float) -> float:
+    if k == 0 or nu < k:
+        return 1.0
+    return float(fdtrc(k, nu - k + 1, chi2 * (nu - k + 1) / (nu * k)))
+
+
+def _degrees_of_all(contrasts: Array, inverse: Array, rows: Rows, codes: Index | None) -> float:
+    if codes is not None:
+        return degrees_of_freedom(contrasts, rows, codes)
+
+    def size(matrix: Array) -> float:
+        return float(np.trace(matrix @ matrix) + np.trace(matrix) ** 2)
+
+    parts = [part @ inverse for part in class_covariances(contrasts, rows)]
+    doubt = sum(
+        size(part) / max(n - 1, 1.0) for part, n in zip(parts, effective_sizes(rows), strict=True)
+    )
+    return size(parts[0] + parts[1]) / doubt if doubt > 0 else np.inf
+
+
 def _delong(
-    aucs: list[float], variance: float, level: float, samples: list[Sample]
+    aucs: list[float], variance: float, level: float, samples: list[Sample], df: float
 ) -> AUCComparison:
     difference, se = aucs[0] - aucs[1], standard_error(variance)
     if se == 0:
         ends = _ends_without_spread(aucs, level, samples)
     else:
-        reach = float(ndtri((1 + level) / 2)) * se
+        reach = quantile(level, df) * se
         ends = max(-1.0, difference - reach), min(1.0, difference + reach)
-    return _comparison(aucs, ends, se, level, "delong")
+    return _comparison(aucs, ends, se, level, "delong", df)
 
 
 def _comparison(
-    aucs: list[float], ends: tuple[float, float], se: float, level: float, method: str
+    aucs: list[float],
+    ends: tuple[float, float],
+    se: float,
+    level: float,
+    method: str,
+    df: float = np.inf,
 ) -> AUCComparison:
     difference = aucs[0] - aucs[1] if se > 0 else 0.0
     z = difference / se if se > 0 else 0.0
-    p = float(2 * ndtr(-abs(z)))
-    return AUCComparison(aucs[0], aucs[1], difference, *ends, se, z, p, level, method)
+    p = float(2 * (ndtr(-abs(z)) if np.isinf(df) else stdtr(df, -abs(z))))
+    return AUCComparison(aucs[0], aucs[1], difference, *ends, se, z, p, level, method, df)
 
 
 def _ends_without_spread(

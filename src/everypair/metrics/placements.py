@@ -8,15 +8,17 @@ With psi = 1, 1/2, 0 for a pair won, tied, lost, and shares a, b of the rows in 
 
     cov(AUC, AUC') = m/(m-1) sum_i u_i u'_i + n/(n-1) sum_j u_j u'_j ,
 
-m positives and n negatives: without weights DeLong's S10/m + S01/n. With weights it is the
-linearised variance of survey statistics: weights are taken as given and fixed.
+m positives and n negatives: DeLong's S10/m + S01/n. With weights it is the linearised variance of
+survey statistics, weights being taken as given and fixed, and each u is divided by the root of
+1 - a (HC2): the more a row weighs the more of the area is its own. Equal weights give DeLong back.
 
 Rows in groups (Obuchowski 1997): the influences are first added up in each group, U_g over
 its positives and W_g over its negatives; of I groups, I+ have positives and I- negatives:
 
     I+/(I+ - 1) sum_g U_g U'_g + I-/(I- - 1) sum_g W_g W'_g + I/(I-1) sum_g (U_g W'_g + W_g U'_g)
 
-It is never negative: I+, I- <= I, so it is at least I/(I-1) sum_g (U_g + W_g)^2.
+It is never negative: I+, I- <= I, so it is at least I/(I-1) sum_g (U_g + W_g)^2. With weights
+U_g and W_g are divided by the root of 1 less the group's share of the class instead.
 Sorting instead of the quadratic sum: Sun & Xu (2014).
 """
 
@@ -24,7 +26,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from everypair.metrics._rows import Array, Bool, Index, NoSpread, Rows
+from everypair.metrics._rows import Array, Index, NoSpread, Rows
 
 
 def influence(rows: Rows, scores: Array) -> tuple[float, Array]:
@@ -57,28 +59,80 @@ def influence(rows: Rows, scores: Array) -> tuple[float, Array]:
     return auc, out
 
 
-def covariance(influences: Array, positive: Bool, groups: Index | None = None) -> Array:
+def covariance(influences: Array, rows: Rows, groups: Index | None = None) -> Array:
     """Covariance matrix of several AUCs, one column of ``influences`` each."""
+    positive = rows.positive
     if groups is None:
-        total = np.zeros((influences.shape[1],) * 2)
-        for members, name in ((positive, "positive"), (~positive, "negative")):
-            own = influences[members]
-            total += bessel(own.shape[0], f"{name} row") * (own.T @ own)
-        return total
+        return sum(class_covariances(influences, rows), np.zeros((influences.shape[1],) * 2))
     n_groups = int(groups.max()) + 1
     sums: list[Array] = []
-    held: list[int] = []
-    for members in (positive, ~positive):
+    scales: list[float] = []
+    for members, name in ((positive, "positives"), (~positive, "negatives")):
         codes = groups[members]
-        sums.append(np.empty((n_groups, influences.shape[1])))
-        for k, column in enumerate(influences[members].T):
-            sums[-1][:, k] = np.bincount(codes, column, n_groups)
-        held.append(int(np.count_nonzero(np.bincount(codes, minlength=n_groups))))
+        each = np.column_stack(
+            [summed(codes, column, n_groups) for column in influences[members].T]
+        )
+        held = np.unique(codes).size
+        scales.append(bessel(held, f"group with {name}"))
+        if rows.weight is not None:
+            each *= leverage(summed(codes, rows.shares(members), n_groups))[:, None]
+            scales[-1] = 1.0
+        sums.append(each)
     cross: Array = sums[0].T @ sums[1]
-    total = bessel(n_groups, "group") * (cross + cross.T)
-    for own, n_held, name in zip(sums, held, ("positives", "negatives"), strict=True):
-        total += bessel(n_held, f"group with {name}") * (own.T @ own)
+    total = (bessel(n_groups, "group") if rows.weight is None else 1.0) * (cross + cross.T)
+    for own, scale in zip(sums, scales, strict=True):
+        total += scale * (own.T @ own)
     return total
+
+
+def class_covariances(influences: Array, rows: Rows) -> list[Array]:
+    """What the positives and what the negatives contribute, rows being independent."""
+    parts = []
+    for members, name in ((rows.positive, "positive"), (~rows.positive, "negative")):
+        own = influences[members]
+        scale = bessel(own.shape[0], f"{name} row")
+        if rows.weight is not None:
+            own, scale = own * leverage(rows.shares(members))[:, None], 1.0
+        parts.append(scale * (own.T @ own))
+    return parts
+
+
+def summed(codes: Index, values: Array, n_codes: int) -> Array:
+    """Sums of the values of each code."""
+    return np.bincount(codes, values, n_codes).astype(np.float64, copy=False)
+
+
+def leverage(shares: Array) -> Array:
+    """``1 / sqrt(1 - share)``; where one row is all, its influence is zero anyway."""
+    return 1 / np.sqrt(np.maximum(1 - shares, np.finfo(np.float64).eps))
+
+
+def degrees_of_freedom(influences: Array, rows: Rows, groups: Index | None = None) -> float:
+    """Of Student's t for one area, or one difference of areas, over its standard error.
+
+    Infinite for equal, independent rows, where the normal distribution holds its level. With
+    weights ``(sum u^2)^2 / sum u^4``: how many rows carry the variance. With groups
+    ``(sum_g s_g^2)^2 / sum_g s_g^4 - 1``, s_g being the larger of a group's shares of the two
+    classes: the number of groups less one where all are alike.
+    """
+    if groups is not None and np.unique(groups).size < groups.size:
+        return max(1.0, effective_groups(rows, groups) - 1)
+    if rows.weight is None or all(
+        np.ptp(rows.weight[members]) == 0 for members in (rows.positive, ~rows.positive)
+    ):
+        return np.inf
+    squares = influences**2
+    total = float(squares.sum())
+    return max(1.0, total**2 / float(np.sum(squares**2))) if total > 0 else np.inf
+
+
+def effective_groups(rows: Rows, groups: Index) -> float:
+    parts = [
+        summed(groups[members], rows.shares(members), int(groups.max()) + 1)
+        for members in (rows.positive, ~rows.positive)
+    ]
+    squares = np.maximum(*parts) ** 2
+    return float(squares.sum() ** 2 / np.sum(squares**2))
 
 
 def bessel(count: int, what: str) -> float:
