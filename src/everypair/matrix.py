@@ -52,11 +52,12 @@ class DenseMatrix:
     def _pieces(self, start: int, stop: int, whole: bool = True) -> Iterator[tuple[slice, Array]]:
         """The rows ``start:stop`` in float64, with their place.
 
-        ``whole``: in one piece, where BLAS can read X as it is; otherwise small blocks in C order,
-        each to be used before the next.
+        ``whole``: views, where BLAS can read X as it is; otherwise small blocks in C order, each to
+        be used before the next.
         """
         if whole and self._whole:
-            yield slice(start, stop), self.X[start:stop]
+            for rows in _slices(start, stop, self.block_rows):
+                yield rows, self.X[rows]
             return
         buffer = np.empty((min(self.block_rows, stop - start), self.shape[1]))
         for rows in _slices(start, stop, self.block_rows):
@@ -76,6 +77,22 @@ class DenseMatrix:
         step = max(1, self.shape[0] // CENTRE_ROWS)
         largest = np.max(np.abs(self.X[::step] - self.centre), axis=0)
         return np.where(largest > 0, np.exp2(np.frexp(largest)[1]), 1.0)
+
+    @property
+    def chain(self) -> float:
+        """Additions behind an entry of `pull_back`: of a block's rows, then of the blocks."""
+        if self._narrow:
+            return self.shape[0] / 4
+        return min(self.block_rows, self.shape[0]) + self.shape[0] / self.block_rows
+
+    @cached_property
+    def lengths(self) -> Array:
+        """Euclidean norm of each column."""
+        with np.errstate(over="ignore"):
+            squares = self._sum_over_rows(
+                lambda rows, block: np.einsum("ij,ij->j", block, block), self.shape[1:]
+            )
+        return _roots(squares, lambda columns: np.take(self.X, columns, axis=1))
 
     def centred_sums(
         self, shapes: Sequence[tuple[int, ...]], add: Callable[..., None], rough: bool = False
@@ -162,7 +179,10 @@ class DenseMatrix:
 
     def columns(self, columns: NDArray[np.intp]) -> DenseMatrix:
         """A copy of these columns: for a few of them."""
-        return DenseMatrix(np.take(self.X, columns, axis=1))
+        few = DenseMatrix(np.take(self.X, columns, axis=1))
+        if "lengths" in vars(self):
+            few.lengths = self.lengths[columns]
+        return few
 
 
 class SparseMatrix:
@@ -188,13 +208,24 @@ class SparseMatrix:
         """As for dense X in columns without zeros, whose values may lie anywhere; zero, which is
         among the values, in the others."""
         centre = np.zeros(self.shape[1])
-        if self.X.has_canonical_format:  # without it an entry may be there twice
-            full = np.flatnonzero(self._entries_a_column() == self.shape[0])
-            if full.size:
-                step = max(1, self.shape[0] // CENTRE_ROWS)
-                # Rows first: the columns without zeros may be all of X.
-                centre[full] = np.median(self.X[::step][:, full].toarray(), axis=0)
+        full = np.flatnonzero(self._entries_a_column() == self.shape[0])
+        if full.size:
+            step = max(1, self.shape[0] // CENTRE_ROWS)
+            # Rows first: the columns without zeros may be all of X.
+            centre[full] = np.median(self.X[::step][:, full].toarray(), axis=0)
         return centre
+
+    @property
+    def chain(self) -> float:
+        """As for dense X: the rows one after the other."""
+        return self.shape[0]
+
+    @cached_property
+    def lengths(self) -> Array:
+        """As for dense X."""
+        with np.errstate(over="ignore"):
+            squares = self.pull_back_moments(np.ones(self.shape[0]))[1]
+        return _roots(squares, lambda columns: self.X[:, columns])
 
     def _entries_a_column(self) -> NDArray[Any]:
         if not self.by_rows:
@@ -224,9 +255,9 @@ class SparseMatrix:
             parts = over_rows(part, self.shape[0], self.shape[0] * self.shape[1] ** 2)
         return [sum(arrays[1:], arrays[0]) for arrays in zip(*parts, strict=True)]
 
-    @property
+    @cached_property
     def rows_first(self) -> SparseMatrix:
-        """Itself, or a CSR copy of a CSC matrix."""
+        """Itself, or a CSR copy of a CSC matrix, kept for the next Hessian."""
         return self if self.by_rows else SparseMatrix(self.X.tocsr())
 
     @property
@@ -304,7 +335,10 @@ class SparseMatrix:
 
     def columns(self, columns: NDArray[np.intp]) -> SparseMatrix:
         """These columns, as rows: a CSR matrix of as many non-zeros as they have."""
-        return SparseMatrix(self.X[:, columns].tocsr())
+        few = SparseMatrix(self.X[:, columns].tocsr())
+        if "lengths" in vars(self):
+            few.lengths = self.lengths[columns]
+        return few
 
 
 Matrix = DenseMatrix | SparseMatrix
@@ -312,4 +346,36 @@ Matrix = DenseMatrix | SparseMatrix
 
 def as_matrix(X: Any) -> Matrix:
     """Wrap a validated X: an array, or a CSR or CSC matrix."""
-    return SparseMatrix(X) if sparse.issparse(X) else DenseMatrix(X)
+    return SparseMatrix(canonical(X)) if sparse.issparse(X) else DenseMatrix(X)
+
+
+def canonical(X: Any) -> Any:
+    """X, or a copy of a sparse X that holds an entry in several parts or out of order: the parts
+    added up, in order."""
+    if sparse.issparse(X) and X.format in ("csr", "csc") and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+SAFE_SQUARES = 1e-280, 1e300
+"""Sums of squares outside have lost terms to underflow, or the whole to overflow."""
+
+
+def _roots(squares: Array, columns: Callable[[NDArray[np.intp]], Any]) -> Array:
+    """Norms from sums of squares; those that may have left the range from the columns again."""
+    low, high = SAFE_SQUARES
+    out = np.sqrt(squares)
+    doubtful = np.flatnonzero(~((squares > low) & (squares < high)))
+    if doubtful.size:
+        few = sparse.csc_array(columns(doubtful), dtype=np.float64)
+        counts = np.diff(few.indptr)
+        held = np.flatnonzero(counts)
+        starts, values = few.indptr[held], np.abs(few.data)
+        out[doubtful] = 0.0
+        if held.size:
+            size = np.maximum.reduceat(values, starts)
+            size[size == 0] = 1.0
+            shares = values / np.repeat(size, counts[held])
+            out[doubtful[held]] = size * np.sqrt(np.add.reduceat(shares**2, starts))
+    return out

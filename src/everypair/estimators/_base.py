@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from everypair.matrix import DenseMatrix, canonical
 from everypair.metrics._rows import Rows
 from everypair.metrics.thresholds import check_rule, cut_by
 
@@ -46,7 +47,7 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X, y = validate_data(
             self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], **checks
         )
-        positive = self._encode_labels(y)
+        X, positive = canonical(X), self._encode_labels(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
@@ -86,9 +87,10 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _validate_predict(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(
+        X = validate_data(
             self, X, reset=False, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32]
         )
+        return canonical(X)
 
     def decision_function(self, X: Any) -> Array:
         """Scores less the threshold: the higher, the more likely of class ``classes_[1]``."""
@@ -144,8 +146,6 @@ def _two_labels(y: NDArray[Any]) -> NDArray[Any] | None:
 def linear_scores(X: Any, coef: Array) -> Array:
     """``X @ coef`` in float64, widening float32 a slice at a time."""
     if not sparse.issparse(X):
-        from everypair.matrix import DenseMatrix
-
         return DenseMatrix(X).dot(coef)
     if X.dtype == np.float64:
         return np.asarray(X @ coef)

@@ -34,6 +34,8 @@ from everypair.pairs.point import (
     EXACT,
     fenchel_dual,
     gram_bytes,
+    growth,
+    margin_rounding,
     refuse_unusable,
     weighted_gram,
 )
@@ -46,6 +48,9 @@ Result = TypeVar("Result")
 
 POSITIVE_SHORTFALL = np.nextafter(0.0, 1.0)
 """The least u that counts as u > 0."""
+
+LARGE_HEIGHT = 1e4
+"""Second derivatives above it are bounded by what they are, not by what they could be at most."""
 
 
 class RankedClass(NamedTuple):
@@ -81,8 +86,10 @@ class Side(NamedTuple):
         return counts
 
     def growing_sum(self, high: Index, moment: int) -> Array:
-        sums = np.empty(self.targets.rows.size)
         sources = self.sources
+        if moment == 0 and sources.even:  # a sum of equal terms would round the same way each time
+            return high * sources.weights[0]
+        sums = np.empty(self.targets.rows.size)
         growing_sum(self.targets.scores, sources.scores, sources.weights, high, moment, sums)
         return sums
 
@@ -272,6 +279,20 @@ class _SortedPoint:
 
     def dual_value(self) -> float:
         return fenchel_dual(self.value(), self.order.scores, self.gradient())
+
+    def gradient_error(self, gradient: Array) -> float:
+        """Of the sums, and of the margins where the slope changes with them."""
+        of_margins = margin_rounding(self.order.scores) * self._largest_curvature()
+        return growth(self.pairs.n_rows) * float(np.linalg.norm(gradient)) + of_margins
+
+    def _largest_curvature(self) -> float:
+        """A bound on the norm of `curvature`, without a sum over pairs where that may do."""
+        if self._height <= LARGE_HEIGHT:
+            return self._height * float(np.linalg.norm(self.pairs.weight))
+        return float(np.linalg.norm(self._curvature))
+
+    def steepest(self) -> float:
+        return self._height * float(self.pairs.weight.max())
 
     def _over_positives(self, per_target: Array) -> float:
         return float(self.order.positives.weights @ per_target)

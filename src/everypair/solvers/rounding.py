@@ -1,0 +1,59 @@
+"""What rounding may hide from a certificate: bounds that are added to every duality gap.
+
+Three things are rounded. The scores s = Xw; a point's multipliers are those of the scores as they
+were rounded, so for a smooth loss an error e of the scores costs only
+
+    L(s) - L(s - e) - e . dL(s - e) <= max phi'' sum_i weight_i e_i^2 .
+
+The gradient c in score space, whose error `PairPoint.gradient_error` bounds; and the product X'c.
+A sum over rows is at most a product of norms (Cauchy and Schwarz), so the norms of the columns,
+read once, serve every point.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everypair.matrix import Matrix
+from everypair.pairs import PairPoint
+from everypair.pairs.point import growth
+
+Array = NDArray[np.float64]
+
+
+def score_error(X: Matrix, w: Array) -> float:
+    """Of scores beside Xw: the norm over the rows. A solver's path may add as much again."""
+    return 2 * growth(X.shape[1]) * float(np.sum(X.lengths * np.abs(w)))
+
+
+def refreshed(X: Matrix, w: Array, scores: Array, product: Array) -> Array | None:
+    """``product``, which is Xw computed anew, where the scores have drifted away from it.
+
+    Steps add up scores without a product with X, and rounding adds up with them, far where the
+    first coefficients were huge.
+    """
+    # A NaN has drifted.
+    drift = float(np.linalg.norm(product - scores))
+    return None if drift <= score_error(X, w) / 2 else product
+
+
+def pulled_error(X: Matrix, loss: PairPoint, gradient: Array) -> Array:
+    """Of ``X'c`` beside what the exact multipliers would give, by coefficient.
+
+    The exact c sums to zero; what is left of the sum was rounding, too.
+    """
+    of_product = growth(X.chain) * float(np.linalg.norm(gradient))
+    of_gradient = loss.gradient_error(gradient) + abs(float(gradient.sum()))
+    return X.lengths * (of_product + of_gradient)
+
+
+def value_error(X: Matrix, weight: Array, w: Array, value: float) -> float:
+    """Of a loss of Lipschitz constant one, which takes errors of the scores as they are."""
+    of_scores = float(np.linalg.norm(weight)) * score_error(X, w)
+    return of_scores + growth(weight.size) * value
+
+
+def bent(X: Matrix, loss: PairPoint, w: Array) -> float:
+    """What errors of the scores cost a loss with second derivatives."""
+    return loss.steepest() * score_error(X, w) ** 2
