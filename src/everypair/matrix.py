@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,56 @@ mean may be dragged away from them by one outlier."""
 def _slices(start: int, stop: int, step: int) -> Iterator[slice]:
     for begin in range(start, stop, step):
         yield slice(begin, min(begin + step, stop))
+
+
+SAFE_SQUARES = 1e-280, 1e300
+"""Sums of squares outside have lost terms to underflow, or the whole to overflow."""
+
+
+class Sizes(NamedTuple):
+    """Of each column: what bounds the rounding of sums over its rows."""
+
+    means: Array
+    lengths: Array
+    """Euclidean norms."""
+    spreads: Array
+    """Euclidean norms about the means, at most."""
+
+    @classmethod
+    def of(
+        cls, sums: Array, squares: Array, n_rows: int, columns: Callable[[NDArray[np.intp]], Any]
+    ) -> Sizes:
+        """From sums over rows; ``columns`` of X are read again where the sums may have left the
+        range of float64."""
+        means, lengths = sums / n_rows, _roots(squares, columns)
+        with np.errstate(over="ignore", invalid="ignore"):
+            about = squares - sums * means
+            about = np.maximum(about, 0) + n_rows * np.finfo(np.float64).eps * squares
+        low, high = SAFE_SQUARES
+        spreads = np.where((squares > low) & (squares < high), np.sqrt(about), lengths)
+        return cls(means, lengths, np.minimum(spreads, lengths))
+
+    def on(self, columns: NDArray[np.intp]) -> Sizes:
+        return Sizes(self.means[columns], self.lengths[columns], self.spreads[columns])
+
+
+def _roots(squares: Array, columns: Callable[[NDArray[np.intp]], Any]) -> Array:
+    """Norms from sums of squares; those that may have left the range from the columns again."""
+    low, high = SAFE_SQUARES
+    out = np.sqrt(squares)
+    doubtful = np.flatnonzero(~((squares > low) & (squares < high)))
+    if doubtful.size:
+        few = sparse.csc_array(columns(doubtful), dtype=np.float64)
+        counts = np.diff(few.indptr)
+        held = np.flatnonzero(counts)
+        starts, values = few.indptr[held], np.abs(few.data)
+        out[doubtful] = 0.0
+        if held.size:
+            size = np.maximum.reduceat(values, starts)
+            size[size == 0] = 1.0
+            shares = values / np.repeat(size, counts[held])
+            out[doubtful[held]] = size * np.sqrt(np.add.reduceat(shares**2, starts))
+    return out
 
 
 class DenseMatrix:
@@ -86,13 +136,27 @@ class DenseMatrix:
         return min(self.block_rows, self.shape[0]) + self.shape[0] / self.block_rows
 
     @cached_property
-    def lengths(self) -> Array:
-        """Euclidean norm of each column."""
-        with np.errstate(over="ignore"):
-            squares = self._sum_over_rows(
-                lambda rows, block: np.einsum("ij,ij->j", block, block), self.shape[1:]
-            )
-        return _roots(squares, lambda columns: np.take(self.X, columns, axis=1))
+    def sizes(self) -> Sizes:
+        def moments(rows: slice, block: Array) -> Array:
+            return np.stack([block.sum(axis=0), np.einsum("ij,ij->j", block, block)])
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums, squares = self._sum_over_rows(moments, (2, self.shape[1]))
+        return Sizes.of(sums, squares, self.shape[0], lambda columns: self.X[:, columns])
+
+    @cached_property
+    def longest(self) -> float:
+        """The largest Euclidean norm of a row."""
+        parts = over_rows(self._longest, self.shape[0], self.X.size)
+        return max(parts)
+
+    def _longest(self, start: int, stop: int) -> float:
+        longest = 0.0
+        for _, block in self._pieces(start, stop):
+            with np.errstate(over="ignore"):
+                squares = float(np.einsum("ij,ij->i", block, block).max())
+            longest = max(longest, float(np.sqrt(squares)))
+        return longest
 
     def centred_sums(
         self, shapes: Sequence[tuple[int, ...]], add: Callable[..., None], rough: bool = False
@@ -180,8 +244,8 @@ class DenseMatrix:
     def columns(self, columns: NDArray[np.intp]) -> DenseMatrix:
         """A copy of these columns: for a few of them."""
         few = DenseMatrix(np.take(self.X, columns, axis=1))
-        if "lengths" in vars(self):
-            few.lengths = self.lengths[columns]
+        if "sizes" in vars(self):
+            few.sizes = self.sizes.on(columns)
         return few
 
 
@@ -221,11 +285,21 @@ class SparseMatrix:
         return self.shape[0]
 
     @cached_property
-    def lengths(self) -> Array:
+    def sizes(self) -> Sizes:
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums, squares = self.pull_back_moments(np.ones(self.shape[0]))
+        return Sizes.of(sums, squares, self.shape[0], lambda columns: self.X[:, columns])
+
+    @cached_property
+    def longest(self) -> float:
         """As for dense X."""
+        ones = np.ones(self.shape[1])
         with np.errstate(over="ignore"):
-            squares = self.pull_back_moments(np.ones(self.shape[0]))[1]
-        return _roots(squares, lambda columns: self.X[:, columns])
+            if self.by_rows:
+                squares = self._gather(ones, moments=True)[:, 1]
+            else:
+                squares = self._scatter(ones, self.shape[0], moments=True)[:, 1]
+        return float(np.sqrt(squares.max()))
 
     def _entries_a_column(self) -> NDArray[Any]:
         if not self.by_rows:
@@ -336,8 +410,8 @@ class SparseMatrix:
     def columns(self, columns: NDArray[np.intp]) -> SparseMatrix:
         """These columns, as rows: a CSR matrix of as many non-zeros as they have."""
         few = SparseMatrix(self.X[:, columns].tocsr())
-        if "lengths" in vars(self):
-            few.lengths = self.lengths[columns]
+        if "sizes" in vars(self):
+            few.sizes = self.sizes.on(columns)
         return few
 
 
@@ -346,36 +420,31 @@ Matrix = DenseMatrix | SparseMatrix
 
 def as_matrix(X: Any) -> Matrix:
     """Wrap a validated X: an array, or a CSR or CSC matrix."""
-    return SparseMatrix(canonical(X)) if sparse.issparse(X) else DenseMatrix(X)
+    return SparseMatrix(X) if sparse.issparse(X) else DenseMatrix(X)
+
+
+def summed(X: Any) -> Any:
+    """X, or a copy of a sparse X that holds an entry in several parts: with the parts added up.
+
+    Entries out of order do no harm, and cost no copy.
+    """
+    if not sparse.issparse(X) or X.has_canonical_format:
+        return X
+    if not X.has_sorted_indices:
+        from everypair import _kernels
+
+        last_seen = np.full(X.shape[1 if X.format == "csr" else 0], -1, dtype=np.intp)
+        if not _kernels.csr_has_duplicates(X.indices, X.indptr, last_seen):
+            return X
+    return canonical(X)
 
 
 def canonical(X: Any) -> Any:
-    """X, or a copy of a sparse X that holds an entry in several parts or out of order: the parts
-    added up, in order."""
-    if sparse.issparse(X) and X.format in ("csr", "csc") and not X.has_canonical_format:
+    """X, or a copy of a sparse X whose entries come in parts or out of order: added up, in order.
+
+    As `summed`, without compiled code: for predictions.
+    """
+    if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     return X
-
-
-SAFE_SQUARES = 1e-280, 1e300
-"""Sums of squares outside have lost terms to underflow, or the whole to overflow."""
-
-
-def _roots(squares: Array, columns: Callable[[NDArray[np.intp]], Any]) -> Array:
-    """Norms from sums of squares; those that may have left the range from the columns again."""
-    low, high = SAFE_SQUARES
-    out = np.sqrt(squares)
-    doubtful = np.flatnonzero(~((squares > low) & (squares < high)))
-    if doubtful.size:
-        few = sparse.csc_array(columns(doubtful), dtype=np.float64)
-        counts = np.diff(few.indptr)
-        held = np.flatnonzero(counts)
-        starts, values = few.indptr[held], np.abs(few.data)
-        out[doubtful] = 0.0
-        if held.size:
-            size = np.maximum.reduceat(values, starts)
-            size[size == 0] = 1.0
-            shares = values / np.repeat(size, counts[held])
-            out[doubtful[held]] = size * np.sqrt(np.add.reduceat(shares**2, starts))
-    return out

@@ -71,6 +71,7 @@ def shortfall(seed):
         exact = better.coef_[0].astype(np.longdouble) / size
         candidates += [exact, *(exact * (1 + s * np.longdouble(2.0) ** -k)
                                 for k in range(30, 56, 3) for s in (-1, 1))]  # fmt: skip
+
     def value(w):
         return objective(X, y, w, loss, penalty, alpha)
 

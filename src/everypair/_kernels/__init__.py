@@ -40,6 +40,7 @@ from everypair._kernels.rows import (
     csr_add_rows,
     csr_dot,
     csr_dot_moments,
+    csr_has_duplicates,
     csr_window_cross,
     dense_add_rows,
 )
@@ -76,6 +77,7 @@ __all__ = [
     "csr_box_row_moments",
     "csr_dot",
     "csr_dot_moments",
+    "csr_has_duplicates",
     "csr_window_cross",
     "dense_add_rows",
     "descend_coordinates",

@@ -139,3 +139,14 @@ def csr_window_cross(
                 row = out[indices[k]]
                 for j in range(n_columns):
                     row[j] += value * running[j]
+
+
+@compiled
+def csr_has_duplicates(indices, indptr, last_seen):
+    """Whether a compressed row holds a place twice; ``last_seen`` has a -1 for each place."""
+    for i in range(indptr.size - 1):
+        for k in range(indptr[i], indptr[i + 1]):
+            if last_seen[indices[k]] == i:
+                return True
+            last_seen[indices[k]] = i
+    return False

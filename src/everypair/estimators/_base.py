@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from everypair.matrix import DenseMatrix, canonical
+from everypair.matrix import DenseMatrix, canonical, summed
 from everypair.metrics._rows import Rows
 from everypair.metrics.thresholds import check_rule, cut_by
 
@@ -47,7 +47,7 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X, y = validate_data(
             self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], **checks
         )
-        X, positive = canonical(X), self._encode_labels(y)
+        X, positive = summed(X), self._encode_labels(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True

@@ -68,7 +68,7 @@ class AUCClassifier(LinearRanker):
         Relative duality gap to reach (for the sigmoid: relative gradient norm). With ``l1``
         and ``elasticnet`` the KKT residual as well, except for the hinge.
     max_iter : int
-        Newton steps at most; for the hinge, on each width of its rounding.
+        Newton steps at most, for the hinge over all widths of its rounding together.
     warm_start : bool
         Start from the last fit's coefficients.
     verbose : int

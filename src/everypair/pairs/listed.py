@@ -93,6 +93,9 @@ class ListedHuberHingePoint:
     def value(self) -> float:
         return float(self.pairs.pair_weight @ self._loss.value(self._margins))
 
+    def mass_short(self, least: float) -> float:
+        return float(self.pairs.pair_weight @ (1 - self._margins >= least))
+
     def largest_shortfall(self) -> float:
         return 1.0 - float(self._margins.min())
 
@@ -134,7 +137,9 @@ class ListedHuberHingePoint:
         return fenchel_dual(self.value(), self.scores, self.gradient())
 
     def gradient_error(self, gradient: Array) -> float:
-        of_margins = margin_rounding(self.scores) * float(np.linalg.norm(self.curvature()))
+        of_margins = margin_rounding(self.scores, self.width) * float(
+            np.linalg.norm(self.curvature())
+        )
         return growth(self.pairs.n_pairs) * float(np.linalg.norm(gradient)) + of_margins
 
     def steepest(self) -> float:

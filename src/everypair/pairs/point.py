@@ -28,10 +28,10 @@ def growth(terms: float) -> float:
     return CONFIDENCE * float(np.sqrt(terms)) * UNIT_ROUNDOFF
 
 
-def margin_rounding(scores: Array) -> float:
-    """What rounding may add to a margin ``1 - (s_i - s_j)`` of these scores."""
+def margin_rounding(scores: Array, most: float = np.inf) -> float:
+    """What rounding may add to a shortfall ``1 - (s_i - s_j)`` of these scores, up to ``most``."""
     low, high = extent(scores)
-    return 2 * UNIT_ROUNDOFF * (1 + high - low)
+    return UNIT_ROUNDOFF * (1 + min(high - low, 1 + most))
 
 
 class PairPoint(Protocol):

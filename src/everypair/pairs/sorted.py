@@ -49,9 +49,6 @@ Result = TypeVar("Result")
 POSITIVE_SHORTFALL = np.nextafter(0.0, 1.0)
 """The least u that counts as u > 0."""
 
-LARGE_HEIGHT = 1e4
-"""Second derivatives above it are bounded by what they are, not by what they could be at most."""
-
 
 class RankedClass(NamedTuple):
     """The rows of one class, scores descending."""
@@ -282,17 +279,20 @@ class _SortedPoint:
 
     def gradient_error(self, gradient: Array) -> float:
         """Of the sums, and of the margins where the slope changes with them."""
-        of_margins = margin_rounding(self.order.scores) * self._largest_curvature()
-        return growth(self.pairs.n_rows) * float(np.linalg.norm(gradient)) + of_margins
-
-    def _largest_curvature(self) -> float:
-        """A bound on the norm of `curvature`, without a sum over pairs where that may do."""
-        if self._height <= LARGE_HEIGHT:
-            return self._height * float(np.linalg.norm(self.pairs.weight))
-        return float(np.linalg.norm(self._curvature))
+        size = float(np.linalg.norm(gradient))
+        of_margin = margin_rounding(self.order.scores, self._corner)
+        curvature = self._height * float(np.linalg.norm(self.pairs.weight))  # at most
+        if of_margin * curvature > EXACT * size:
+            curvature = float(np.linalg.norm(self._curvature))
+        return growth(self.pairs.n_rows) * size + of_margin * curvature
 
     def steepest(self) -> float:
         return self._height * float(self.pairs.weight.max())
+
+    def mass_short(self, least: float) -> float:
+        """What the pairs with ``u >= least`` weigh together."""
+        side = self.order.from_positives
+        return self._over_positives(side.growing_sum(side.count_short(least), 0))
 
     def _over_positives(self, per_target: Array) -> float:
         return float(self.order.positives.weights @ per_target)

@@ -44,6 +44,11 @@ LEAST_VALUE = float(np.sqrt(np.finfo(np.float64).eps))
 separates the classes the objective's minimum is zero, and no gap is small beside it."""
 
 
+NEARLY_FEASIBLE, SMALL_LOSS = 1e-4, 1e-9
+"""Another sum over the rows is worth while at a theta so near to one, and at such a share of the
+loss."""
+
+
 class LossPoint:
     """The pair loss at one vector of scores; what is asked for is computed once."""
 
@@ -87,9 +92,9 @@ def exponential_loss(point: LossPoint, theta: float) -> float:
 
 
 def logistic_loss(point: LossPoint, theta: float) -> float:
-    if theta == 1:
-        return 0.0
     first = (1 - theta) * point.value + point.multipliers * theta * float(np.log(theta))
+    if 1 - theta > NEARLY_FEASIBLE or first <= SMALL_LOSS * point.value:
+        return first
     return min(first, (1 - theta) ** 2 / (2 * theta) * point.exponential)
 
 

@@ -33,7 +33,7 @@ from everypair.solvers.objective import (
     at_rest,
     better_start,
 )
-from everypair.solvers.rounding import value_error
+from everypair.solvers.rounding import hinge_error
 
 Array = NDArray[np.float64]
 
@@ -56,8 +56,14 @@ INNER_SHARE = 0.3
 def judge_as_hinge(now: Iterate) -> Judgement:
     """The hinge objective and its relative gap at a point of the rounded problem, stretched."""
     stretch, value = best_stretch(now)
-    weight = _rounded(now).pairs.weight
-    error = value_error(now.objective.X, weight, stretch * now.w, value)
+    loss = _rounded(now)
+    error = hinge_error(
+        now.objective.X,
+        stretch * now.w,
+        value,
+        # A shortfall of the stretched margins: 1 - t z >= u where 1 - z >= 1 - (1 - u) / t.
+        lambda least: loss.mass_short(1 - (1 - least) / stretch),
+    )
     # Rounding may push either above the other: then they differ by no less than they seem to.
     return Judgement.of_gap(value, abs(value - dual_of_hinge(now)) + error)
 

@@ -29,7 +29,7 @@ from everypair.solvers.composite import (
 from everypair.solvers.huber import FIRST_WIDTH, LAST_WIDTH
 from everypair.solvers.objective import Judgement, Progress, too_large
 from everypair.solvers.prox_newton import prox_newton
-from everypair.solvers.rounding import refreshed, value_error
+from everypair.solvers.rounding import hinge_error, refreshed
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -151,7 +151,9 @@ def judge_as_hinge(now: CompositeIterate) -> Judgement:
 def hinge_objective(now: CompositeIterate, hinge: float) -> tuple[float, float]:
     """With the hinge at these scores; and what rounding may have taken off it."""
     value = hinge + now.objective.penalty.value(now.w)
-    return value, value_error(now.objective.X, now.point.pairs.weight, now.w, value)
+    loss = now.point.loss
+    assert isinstance(loss, HingePoint | HuberHingePoint)
+    return value, hinge_error(now.objective.X, now.w, value, loss.mass_short)
 
 
 def dual_of_hinge(now: CompositeIterate) -> float:

@@ -12,6 +12,8 @@ read once, serve every point.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,10 +23,12 @@ from everypair.pairs.point import growth
 
 Array = NDArray[np.float64]
 
+SMALL_SHARE = 1e-9
+
 
 def score_error(X: Matrix, w: Array) -> float:
     """Of scores beside Xw: the norm over the rows. A solver's path may add as much again."""
-    return 2 * growth(X.shape[1]) * float(np.sum(X.lengths * np.abs(w)))
+    return 2 * growth(X.shape[1]) * float(np.sum(X.sizes.lengths * np.abs(w)))
 
 
 def refreshed(X: Matrix, w: Array, scores: Array, product: Array) -> Array | None:
@@ -41,17 +45,26 @@ def refreshed(X: Matrix, w: Array, scores: Array, product: Array) -> Array | Non
 def pulled_error(X: Matrix, loss: PairPoint, gradient: Array) -> Array:
     """Of ``X'c`` beside what the exact multipliers would give, by coefficient.
 
-    The exact c sums to zero; what is left of the sum was rounding, too.
+    The exact c sums to zero, so its error meets the columns about their means, and what is left of
+    the sum meets the means.
     """
-    of_product = growth(X.chain) * float(np.linalg.norm(gradient))
-    of_gradient = loss.gradient_error(gradient) + abs(float(gradient.sum()))
-    return X.lengths * (of_product + of_gradient)
+    means, lengths, spreads = X.sizes
+    out = spreads * loss.gradient_error(gradient) + np.abs(means) * abs(float(gradient.sum()))
+    out += lengths * growth(X.chain) * float(np.linalg.norm(gradient))
+    return out
 
 
-def value_error(X: Matrix, weight: Array, w: Array, value: float) -> float:
-    """Of a loss of Lipschitz constant one, which takes errors of the scores as they are."""
-    of_scores = float(np.linalg.norm(weight)) * score_error(X, w)
-    return of_scores + growth(weight.size) * value
+def hinge_error(X: Matrix, w: Array, value: float, mass_short: Callable[[float], float]) -> float:
+    """Of the objective of the hinge, which takes errors of the scores as they are.
+
+    Of every pair at most; where that is no small share of the value, of the pairs alone that may
+    be short, whose weight ``mass_short`` says: of those with a shortfall of at least so much.
+    """
+    size = min(X.longest * float(np.linalg.norm(w)), float(np.sum(X.sizes.lengths * np.abs(w))))
+    of_margin = 4 * growth(X.shape[1]) * size
+    if of_margin > SMALL_SHARE * value:
+        of_margin *= mass_short(-of_margin)
+    return of_margin + growth(X.shape[0]) * value
 
 
 def bent(X: Matrix, loss: PairPoint, w: Array) -> float:
