@@ -137,11 +137,20 @@ class DenseMatrix:
 
     @cached_property
     def sizes(self) -> Sizes:
-        def moments(rows: slice, block: Array) -> Array:
-            return np.stack([block.sum(axis=0), np.einsum("ij,ij->j", block, block)])
+        from everypair import _kernels
+
+        def part(start: int, stop: int) -> Array:
+            out = np.zeros((2, self.shape[1]))
+            if self.X.flags.c_contiguous:
+                _kernels.dense_add_moments(self.X, start, stop, out)
+            else:
+                for _, block in self._pieces(start, stop):
+                    out += np.stack([block.sum(axis=0), np.einsum("ij,ij->j", block, block)])
+            return out
 
         with np.errstate(over="ignore", invalid="ignore"):
-            sums, squares = self._sum_over_rows(moments, (2, self.shape[1]))
+            parts = over_rows(part, self.shape[0], self.X.size)
+        sums, squares = sum(parts[1:], parts[0])
         return Sizes.of(sums, squares, self.shape[0], lambda columns: self.X[:, columns])
 
     @cached_property

@@ -42,6 +42,7 @@ from everypair._kernels.rows import (
     csr_dot_moments,
     csr_has_duplicates,
     csr_window_cross,
+    dense_add_moments,
     dense_add_rows,
 )
 from everypair._kernels.simplex import (
@@ -79,6 +80,7 @@ __all__ = [
     "csr_dot_moments",
     "csr_has_duplicates",
     "csr_window_cross",
+    "dense_add_moments",
     "dense_add_rows",
     "descend_coordinates",
     "doubled_wins",

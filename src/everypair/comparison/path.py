@@ -37,7 +37,7 @@ def l1_path(
     seed: int,
     n_alphas: int,
 ) -> L1Path:
-    """The path of `AUCClassifierCV` on all rows, with the AUC of three folds of them at each alpha."""
+    """The path of `AUCClassifierCV` on all rows, and the AUC of three folds at each alpha."""
     from sklearn.exceptions import ConvergenceWarning
 
     from everypair import AUCClassifierCV
