@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
+from everypair import auc_path
 from everypair.comparison.run import compare_models
 
 
