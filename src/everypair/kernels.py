@@ -16,7 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
+from sklearn.metrics.pairwise import (
+    KERNEL_PARAMS,
+    PAIRWISE_KERNEL_FUNCTIONS,
+    pairwise_kernels,
+)
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -61,7 +65,7 @@ class Kernel:
         if sparse.issparse(X):
             X = X.tocsr()
         gamma = self.gamma
-        if isinstance(gamma, str):
+        if isinstance(gamma, str) and "gamma" in KERNEL_PARAMS.get(self.function, ()):
             gamma = default_gamma(X, gamma)
         return TrainingKernel(Kernel(self.function, gamma, self.degree, self.coef0), X)
 
@@ -203,13 +207,25 @@ def default_gamma(X: Any, rule: str) -> float:
         entries, n_zero = X.data, n_rows * n_columns - X.nnz
     else:
         entries, n_zero = X, 0
-    mean = float(entries.sum(dtype=np.float64)) / (n_rows * n_columns)
-    squares = n_zero * mean**2
+    # In units of the largest entry, whose squares neither overflow nor vanish.
+    size = float(max(entries.max(initial=0.0), -entries.min(initial=0.0))) or 1.0
     step = BLOCK_ENTRIES if sparse.issparse(X) else max(1, BLOCK_ENTRIES // n_columns)
-    for start in range(0, len(entries), step):
-        squares += float(np.sum((_wide(entries[start : start + step]) - mean) ** 2))
+    blocks = [slice(start, start + step) for start in range(0, len(entries), step)]
+    mean = sum(float(np.sum(_wide(entries[some]) / size)) for some in blocks) / (n_rows * n_columns)
+    squares = n_zero * mean**2
+    for some in blocks:
+        squares += float(np.sum((_wide(entries[some]) / size - mean) ** 2))
     variance = squares / (n_rows * n_columns)
-    return 1.0 / (n_columns * variance) if variance > 0 else 1.0
+    if variance == 0:
+        return 1.0
+    gamma = 1.0 / (n_columns * variance) / size / size
+    if not np.finfo(np.float64).tiny <= gamma < np.inf:
+        raise ValueError(
+            f"The features are too {'small' if gamma > 1 else 'large'} for float64: gamma='scale' "
+            f"would be {gamma:g}. Rescale X, for example with StandardScaler (MaxAbsScaler for "
+            "sparse X)."
+        )
+    return gamma
 
 
 def _wide(X: Any) -> Any:

@@ -7,7 +7,7 @@ whatever X is: float32 rows are widened a block at a time, inside the cache.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,56 @@ def _slices(start: int, stop: int, step: int) -> Iterator[slice]:
         yield slice(begin, min(begin + step, stop))
 
 
+SAFE_SQUARES = 1e-280, 1e300
+"""Sums of squares outside have lost terms to underflow, or the whole to overflow."""
+
+
+class Sizes(NamedTuple):
+    """Of each column: what bounds the rounding of sums over its rows."""
+
+    means: Array
+    lengths: Array
+    """Euclidean norms."""
+    spreads: Array
+    """Euclidean norms about the means, at most."""
+
+    @classmethod
+    def of(
+        cls, sums: Array, squares: Array, n_rows: int, columns: Callable[[NDArray[np.intp]], Any]
+    ) -> Sizes:
+        """From sums over rows; ``columns`` of X are read again where the sums may have left the
+        range of float64."""
+        means, lengths = sums / n_rows, _roots(squares, columns)
+        with np.errstate(over="ignore", invalid="ignore"):
+            about = squares - sums * means
+            about = np.maximum(about, 0) + n_rows * np.finfo(np.float64).eps * squares
+        low, high = SAFE_SQUARES
+        spreads = np.where((squares > low) & (squares < high), np.sqrt(about), lengths)
+        return cls(means, lengths, np.minimum(spreads, lengths))
+
+    def on(self, columns: NDArray[np.intp]) -> Sizes:
+        return Sizes(self.means[columns], self.lengths[columns], self.spreads[columns])
+
+
+def _roots(squares: Array, columns: Callable[[NDArray[np.intp]], Any]) -> Array:
+    """Norms from sums of squares; those that may have left the range from the columns again."""
+    low, high = SAFE_SQUARES
+    out = np.sqrt(squares)
+    doubtful = np.flatnonzero(~((squares > low) & (squares < high)))
+    if doubtful.size:
+        few = sparse.csc_array(columns(doubtful), dtype=np.float64)
+        counts = np.diff(few.indptr)
+        held = np.flatnonzero(counts)
+        starts, values = few.indptr[held], np.abs(few.data)
+        out[doubtful] = 0.0
+        if held.size:
+            size = np.maximum.reduceat(values, starts)
+            size[size == 0] = 1.0
+            shares = values / np.repeat(size, counts[held])
+            out[doubtful[held]] = size * np.sqrt(np.add.reduceat(shares**2, starts))
+    return out
+
+
 class DenseMatrix:
     def __init__(self, X: NDArray[Any]):
         self.X = X
@@ -52,11 +102,12 @@ class DenseMatrix:
     def _pieces(self, start: int, stop: int, whole: bool = True) -> Iterator[tuple[slice, Array]]:
         """The rows ``start:stop`` in float64, with their place.
 
-        ``whole``: in one piece, where BLAS can read X as it is; otherwise small blocks in C order,
-        each to be used before the next.
+        ``whole``: views, where BLAS can read X as it is; otherwise small blocks in C order, each to
+        be used before the next.
         """
         if whole and self._whole:
-            yield slice(start, stop), self.X[start:stop]
+            for rows in _slices(start, stop, self.block_rows):
+                yield rows, self.X[rows]
             return
         buffer = np.empty((min(self.block_rows, stop - start), self.shape[1]))
         for rows in _slices(start, stop, self.block_rows):
@@ -76,6 +127,45 @@ class DenseMatrix:
         step = max(1, self.shape[0] // CENTRE_ROWS)
         largest = np.max(np.abs(self.X[::step] - self.centre), axis=0)
         return np.where(largest > 0, np.exp2(np.frexp(largest)[1]), 1.0)
+
+    @property
+    def chain(self) -> float:
+        """Additions behind an entry of `pull_back`: of a block's rows, then of the blocks."""
+        if self._narrow:
+            return self.shape[0] / 4
+        return min(self.block_rows, self.shape[0]) + self.shape[0] / self.block_rows
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        from everypair import _kernels
+
+        def part(start: int, stop: int) -> Array:
+            out = np.zeros((2, self.shape[1]))
+            if self.X.flags.c_contiguous:
+                _kernels.dense_add_moments(self.X, start, stop, out)
+            else:
+                for _, block in self._pieces(start, stop):
+                    out += np.stack([block.sum(axis=0), np.einsum("ij,ij->j", block, block)])
+            return out
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            parts = over_rows(part, self.shape[0], self.X.size)
+        sums, squares = sum(parts[1:], parts[0])
+        return Sizes.of(sums, squares, self.shape[0], lambda columns: self.X[:, columns])
+
+    @cached_property
+    def longest(self) -> float:
+        """The largest Euclidean norm of a row."""
+        parts = over_rows(self._longest, self.shape[0], self.X.size)
+        return max(parts)
+
+    def _longest(self, start: int, stop: int) -> float:
+        longest = 0.0
+        for _, block in self._pieces(start, stop):
+            with np.errstate(over="ignore"):
+                squares = float(np.einsum("ij,ij->i", block, block).max())
+            longest = max(longest, float(np.sqrt(squares)))
+        return longest
 
     def centred_sums(
         self, shapes: Sequence[tuple[int, ...]], add: Callable[..., None], rough: bool = False
@@ -162,7 +252,10 @@ class DenseMatrix:
 
     def columns(self, columns: NDArray[np.intp]) -> DenseMatrix:
         """A copy of these columns: for a few of them."""
-        return DenseMatrix(np.take(self.X, columns, axis=1))
+        few = DenseMatrix(np.take(self.X, columns, axis=1))
+        if "sizes" in vars(self):
+            few.sizes = self.sizes.on(columns)
+        return few
 
 
 class SparseMatrix:
@@ -188,13 +281,34 @@ class SparseMatrix:
         """As for dense X in columns without zeros, whose values may lie anywhere; zero, which is
         among the values, in the others."""
         centre = np.zeros(self.shape[1])
-        if self.X.has_canonical_format:  # without it an entry may be there twice
-            full = np.flatnonzero(self._entries_a_column() == self.shape[0])
-            if full.size:
-                step = max(1, self.shape[0] // CENTRE_ROWS)
-                # Rows first: the columns without zeros may be all of X.
-                centre[full] = np.median(self.X[::step][:, full].toarray(), axis=0)
+        full = np.flatnonzero(self._entries_a_column() == self.shape[0])
+        if full.size:
+            step = max(1, self.shape[0] // CENTRE_ROWS)
+            # Rows first: the columns without zeros may be all of X.
+            centre[full] = np.median(self.X[::step][:, full].toarray(), axis=0)
         return centre
+
+    @property
+    def chain(self) -> float:
+        """As for dense X: the rows one after the other."""
+        return self.shape[0]
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums, squares = self.pull_back_moments(np.ones(self.shape[0]))
+        return Sizes.of(sums, squares, self.shape[0], lambda columns: self.X[:, columns])
+
+    @cached_property
+    def longest(self) -> float:
+        """As for dense X."""
+        ones = np.ones(self.shape[1])
+        with np.errstate(over="ignore"):
+            if self.by_rows:
+                squares = self._gather(ones, moments=True)[:, 1]
+            else:
+                squares = self._scatter(ones, self.shape[0], moments=True)[:, 1]
+        return float(np.sqrt(squares.max()))
 
     def _entries_a_column(self) -> NDArray[Any]:
         if not self.by_rows:
@@ -224,9 +338,9 @@ class SparseMatrix:
             parts = over_rows(part, self.shape[0], self.shape[0] * self.shape[1] ** 2)
         return [sum(arrays[1:], arrays[0]) for arrays in zip(*parts, strict=True)]
 
-    @property
+    @cached_property
     def rows_first(self) -> SparseMatrix:
-        """Itself, or a CSR copy of a CSC matrix."""
+        """Itself, or a CSR copy of a CSC matrix, kept for the next Hessian."""
         return self if self.by_rows else SparseMatrix(self.X.tocsr())
 
     @property
@@ -304,7 +418,10 @@ class SparseMatrix:
 
     def columns(self, columns: NDArray[np.intp]) -> SparseMatrix:
         """These columns, as rows: a CSR matrix of as many non-zeros as they have."""
-        return SparseMatrix(self.X[:, columns].tocsr())
+        few = SparseMatrix(self.X[:, columns].tocsr())
+        if "sizes" in vars(self):
+            few.sizes = self.sizes.on(columns)
+        return few
 
 
 Matrix = DenseMatrix | SparseMatrix
@@ -313,3 +430,30 @@ Matrix = DenseMatrix | SparseMatrix
 def as_matrix(X: Any) -> Matrix:
     """Wrap a validated X: an array, or a CSR or CSC matrix."""
     return SparseMatrix(X) if sparse.issparse(X) else DenseMatrix(X)
+
+
+def summed(X: Any) -> Any:
+    """X, or a copy of a sparse X that holds an entry in several parts: with the parts added up.
+
+    Entries out of order do no harm, and cost no copy.
+    """
+    if not sparse.issparse(X) or X.has_canonical_format:
+        return X
+    if not X.has_sorted_indices:
+        from everypair import _kernels
+
+        last_seen = np.full(X.shape[1 if X.format == "csr" else 0], -1, dtype=np.intp)
+        if not _kernels.csr_has_duplicates(X.indices, X.indptr, last_seen):
+            return X
+    return canonical(X)
+
+
+def canonical(X: Any) -> Any:
+    """X, or a copy of a sparse X whose entries come in parts or out of order: added up, in order.
+
+    As `summed`, without compiled code: for predictions.
+    """
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.cached import cached_property
+from everypair.pairs.point import growth
 
 Array = NDArray[np.float64]
 
@@ -65,6 +66,16 @@ class ElasticNet:
         # Not a product: BLAS would wake its threads for every trial step.
         return float(np.sum(np.abs(w) * (self.l1 + self.l2 / 2 * np.abs(w))))
 
+    def young(self, w: Array, u: Array, error: Array) -> float:
+        """``Omega(w) + Omega*(u) + w.u``, at most, where u is known up to ``error``.
+
+        No term is negative, and all vanish where -u is a slope of Omega at w.
+        """
+        terms = np.abs(w) * (self.l1 + self.l2 / 2 * np.abs(w)) + w * u
+        rounding = growth(1) * np.abs(w * u) + np.abs(w) * error
+        terms += self._conjugates(np.abs(u) + error, w)
+        return float(np.sum(np.maximum(terms, 0.0) + rounding))
+
     def feasible_scale(self, u: Array) -> float:
         """The largest ``theta <= 1`` with a finite conjugate at ``theta u``."""
         sharp = np.abs(u[self._sharp])
@@ -73,14 +84,17 @@ class ElasticNet:
 
     def conjugate(self, u: Array, w: Array) -> float:
         """Omega* at a feasible u; w gives the box of the unpenalised coefficients."""
-        total = 0.0
+        return float(np.sum(self._conjugates(np.abs(u), w)))
+
+    def _conjugates(self, size: Array, w: Array) -> Array:
+        """By coefficient, at a feasible u of this size."""
+        out = np.zeros_like(w)
         if np.any(self._round):
-            over = np.maximum(0, np.abs(u) - self.l1)[self._round]
-            total += float(np.sum(over**2 / (2 * self.l2[self._round])))
+            over = np.maximum(0, size - self.l1)[self._round]
+            out[self._round] = over**2 / (2 * self.l2[self._round])
         if np.any(self.free):
-            box = (2 * np.abs(w) + self.unit)[self.free]
-            total += float(box @ np.abs(u[self.free]))
-        return total
+            out[self.free] = ((2 * np.abs(w) + self.unit) * size)[self.free]
+        return out
 
     def residual(self, w: Array, gradient: Array) -> Array:
         """Distance of ``-gradient`` from the subdifferential of Omega at w, by coefficient."""

@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
+from everypair import auc_path
 from everypair.comparison.run import compare_models
 
 
@@ -62,3 +63,25 @@ def test_only_what_was_foreseen_is_caught(monkeypatch):
     monkeypatch.setattr(AUCClassifierCV, "fit", broken)
     with pytest.raises(ValueError, match="a fault"):
         compare_models(X, y, models=["auc-rls"], n_folds=3, n_repeats=1, path=True)
+
+
+def test_the_path_on_all_rows_is_fitted_once(monkeypatch):
+    from everypair.comparison.path import l1_path
+    from everypair.solvers.path import SparseProblem
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 5))
+    y = X[:, 0] + rng.standard_normal(90) > 0
+    on_all, plain = [], SparseProblem.fit
+
+    def counting(self, alpha, **options):
+        on_all.append(bool(self.pairs.weight.all()))
+        return plain(self, alpha, **options)
+
+    monkeypatch.setattr(SparseProblem, "fit", counting)
+    found = l1_path(X, y, None, None, 0, 7)
+    assert sum(on_all) == 7
+    assert found.converged
+    np.testing.assert_allclose(
+        found.coefs, auc_path(X, y, alphas=found.alphas, tol=1e-8).coefs, atol=1e-2
+    )

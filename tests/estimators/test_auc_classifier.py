@@ -226,10 +226,16 @@ def test_bad_input_is_named(imbalanced, change, message):
         AUCClassifier(**change).fit(X, y, sample_weight=weight)
 
 
-def test_newton_on_x_by_columns_is_refused_with_the_remedy(imbalanced):
-    X, y = imbalanced
-    with pytest.raises(ValueError, match="by columns: use 'newton-cg' or 'auto', or X"):
-        AUCClassifier(solver="newton").fit(sparse.csc_matrix(X), y)
+@pytest.mark.parametrize("seed", range(3))
+def test_hinge_on_x_by_columns_finds_what_it_finds_by_rows(seed):
+    """More columns than rows and hardly a penalty: steps of single products would never end."""
+    rng = np.random.default_rng(seed)
+    X = sparse.random(50, 200, 0.1, format="csr", random_state=rng)
+    y = np.asarray(X[:, :5].sum(axis=1)).ravel() + 0.3 * rng.standard_normal(50) > 0.2
+    by_rows = AUCClassifier("hinge", alpha=1e-5).fit(X, y)
+    by_columns = AUCClassifier("hinge", alpha=1e-5).fit(X.tocsc(), y)
+    assert by_columns.dual_gap_ <= 1e-6
+    assert by_columns.objective_ == pytest.approx(by_rows.objective_, rel=2e-6)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "hinge", "square", "exponential"])

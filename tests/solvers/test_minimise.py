@@ -89,7 +89,8 @@ def test_hinge_minimiser_is_what_a_quadratic_program_gives(problem, alpha, solve
     ).solve()
     fit = minimise(as_matrix(X), pairs, "hinge", alpha, solver=solver, tol=1e-10, max_iter=500)
     assert fit.objective == pytest.approx(program.obj_val, rel=1e-8)
-    assert 0 <= fit.distance <= 1e-10
+    # Margins are rounded beside a width of 1e-7, and the gap includes that.
+    assert 0 <= fit.distance <= 1e-9
     # P is alpha-strongly convex: so near does a gap pin its minimiser.
     pinned = np.sqrt(2 * fit.distance * fit.objective / alpha) + 1e-8
     assert np.linalg.norm(fit.coef - program.x[:4]) <= pinned

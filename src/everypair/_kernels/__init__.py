@@ -40,7 +40,9 @@ from everypair._kernels.rows import (
     csr_add_rows,
     csr_dot,
     csr_dot_moments,
+    csr_has_duplicates,
     csr_window_cross,
+    dense_add_moments,
     dense_add_rows,
 )
 from everypair._kernels.simplex import (
@@ -76,7 +78,9 @@ __all__ = [
     "csr_box_row_moments",
     "csr_dot",
     "csr_dot_moments",
+    "csr_has_duplicates",
     "csr_window_cross",
+    "dense_add_moments",
     "dense_add_rows",
     "descend_coordinates",
     "doubled_wins",

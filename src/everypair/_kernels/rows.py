@@ -25,6 +25,23 @@ def dense_add_rows(X, weights, start, stop, out):
 
 
 @compiled
+def dense_add_moments(X, start, stop, out):
+    """``out[k - 1] += sum_i x_i^k``, k = 1, 2, over the rows ``start:stop``, two at a time."""
+    i = start
+    while i + 2 <= stop:
+        for j in range(X.shape[1]):
+            first, second = np.float64(X[i, j]), np.float64(X[i + 1, j])
+            out[0, j] += first + second
+            out[1, j] += first * first + second * second
+        i += 2
+    if i < stop:
+        for j in range(X.shape[1]):
+            value = np.float64(X[i, j])
+            out[0, j] += value
+            out[1, j] += value * value
+
+
+@compiled
 def csr_dot(data, indices, indptr, vector, start, stop, out):
     """``out[i] = sum_k data[k] vector[indices[k]]`` over the rows ``start:stop``.
 
@@ -139,3 +156,14 @@ def csr_window_cross(
                 row = out[indices[k]]
                 for j in range(n_columns):
                     row[j] += value * running[j]
+
+
+@compiled
+def csr_has_duplicates(indices, indptr, last_seen):
+    """Whether a compressed row holds a place twice; ``last_seen`` has a -1 for each place."""
+    for i in range(indptr.size - 1):
+        for k in range(indptr[i], indptr[i + 1]):
+            if last_seen[indices[k]] == i:
+                return True
+            last_seen[indices[k]] = i
+    return False

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -10,9 +14,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import _param_validation
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+import everypair
+from everypair.matrix import DenseMatrix, canonical, summed
 from everypair.metrics._rows import Rows
 from everypair.metrics.thresholds import check_rule, cut_by
 
@@ -29,6 +36,11 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes_: NDArray[Any]
     threshold: Any
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "fit" in vars(cls):
+            cls.fit = _whole_or_not_at_all(cls.fit)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
@@ -42,11 +54,10 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         ``checks`` go to scikit-learn's `validate_data`.
         """
-        self._check_threshold()
         X, y = validate_data(
             self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], **checks
         )
-        positive = self._encode_labels(y)
+        X, positive = summed(X), self._encode_labels(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
@@ -74,9 +85,13 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return codes == 1
 
-    def _check_threshold(self) -> None:
+    def _validate_params(self) -> None:
+        super()._validate_params()
         if hasattr(self, "threshold"):  # some cut by a rule of their own
-            check_rule(self.threshold)
+            self._check_threshold()
+
+    def _check_threshold(self) -> None:
+        check_rule(self.threshold)
 
     def _choose_threshold(
         self, positive: NDArray[np.bool_], scores: Array, sample_weight: Array | None
@@ -86,9 +101,10 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _validate_predict(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(
+        X = validate_data(
             self, X, reset=False, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32]
         )
+        return canonical(X)
 
     def decision_function(self, X: Any) -> Array:
         """Scores less the threshold: the higher, the more likely of class ``classes_[1]``."""
@@ -121,9 +137,7 @@ class LinearRanker(BinaryRanker):
             if distance <= self.tol:
                 what, distance = "KKT residual", residual
         if not distance <= self.tol:
-            warn_not_converged(
-                what, distance, self.tol, fit.n_iter, max_iter=self.max_iter, stacklevel=4
-            )
+            warn_not_converged(what, distance, self.tol, fit.n_iter, max_iter=self.max_iter)
 
     def decision_function(self, X: Any) -> Array:
         X = self._validate_predict(X)
@@ -144,8 +158,6 @@ def _two_labels(y: NDArray[Any]) -> NDArray[Any] | None:
 def linear_scores(X: Any, coef: Array) -> Array:
     """``X @ coef`` in float64, widening float32 a slice at a time."""
     if not sparse.issparse(X):
-        from everypair.matrix import DenseMatrix
-
         return DenseMatrix(X).dot(coef)
     if X.dtype == np.float64:
         return np.asarray(X @ coef)
@@ -190,13 +202,38 @@ def warn_not_converged(
     n_iter: int,
     easier: str = "raise alpha",
     max_iter: int | None = None,
-    stacklevel: int = 3,
 ) -> None:
     """Say how far the solver got; more steps are advised only where they had run out."""
     advice = "" if max_iter is not None and n_iter < max_iter else "raise max_iter, "
-    warnings.warn(
+    warn(
         f"The {what} is {distance:.1e} after {n_iter} iterations, above tol={tol:g}: {advice}"
         f"scale the features (StandardScaler) or {easier}.",
         ConvergenceWarning,
-        stacklevel=stacklevel,
     )
+
+
+NOT_THE_CALLER = (os.path.dirname(everypair.__file__), _param_validation.__file__)
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """A warning at the line that called the library, however deep inside it arises."""
+    stacklevel, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(NOT_THE_CALLER):
+        stacklevel, frame = stacklevel + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=stacklevel - 1)
+
+
+def _whole_or_not_at_all(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """A fit that ends early, by an error or an interrupt, leaves the estimator as it was."""
+
+    @wraps(fit)
+    def guarded(self: Any, *args: Any, **options: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **options)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return guarded

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
@@ -14,7 +13,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from everypair.estimators._base import BinaryRanker, linear_scores
+from everypair.estimators._base import BinaryRanker, linear_scores, warn
 from everypair.kernels import BLOCK_ENTRIES, KERNEL_NAMES, Expansion, Kernel, TrainingKernel
 from everypair.low_rank import rank_that_fits
 from everypair.matrix import CENTRE_ROWS
@@ -75,12 +74,11 @@ class KernelRanker(BinaryRanker):
             wanted = n_rows if max_rank is None else int(max_rank)
         wanted, fits = min(wanted, n_rows), rank_that_fits(n_rows)
         if wanted > fits:
-            warnings.warn(
+            warn(
                 f"A kernel factor of {n_rows} rows and {wanted} columns does not fit in memory: "
                 f"at most {fits} columns are used, and kernel_left_out_ says what they leave out. "
                 "Lower max_rank to choose for yourself.",
                 UserWarning,
-                stacklevel=4,
             )
         return min(wanted, fits)
 

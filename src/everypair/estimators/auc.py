@@ -58,9 +58,9 @@ class AUCClassifier(LinearRanker):
         lasso (features that it dropped stay out). All ones when None.
     solver : {"auto", "newton", "newton-cg"}
         For ``l2``; the other penalties have one solver, proximal Newton. ``newton`` builds the
-        whole p x p Hessian (dense X, or sparse by rows); ``newton-cg`` uses its products only
-        (any X). ``auto`` takes ``newton`` for dense X and CSR matrices of up to 300 columns, and
-        for more columns once a step takes more products than a Hessian costs.
+        whole p x p Hessian (of a CSC matrix from a copy by rows); ``newton-cg`` uses its
+        products only. ``auto`` takes ``newton`` for dense X and CSR matrices of up to 300 columns,
+        and for others once products and steps cost more than Hessians would.
     threshold : {"balanced", "accuracy", "f1"}, {"fpr": x}, {"tpr": x}, {"cost": (fp, fn)} or float
         Where `predict` cuts the training scores; sets ``intercept_``. See
         `everypair.metrics.threshold_for`.
@@ -68,7 +68,7 @@ class AUCClassifier(LinearRanker):
         Relative duality gap to reach (for the sigmoid: relative gradient norm). With ``l1``
         and ``elasticnet`` the KKT residual as well, except for the hinge.
     max_iter : int
-        Newton steps at most; for the hinge, on each width of its rounding.
+        Newton steps at most, for the hinge over all widths of its rounding together.
     warm_start : bool
         Start from the last fit's coefficients.
     verbose : int
@@ -83,8 +83,9 @@ class AUCClassifier(LinearRanker):
         P at the solution.
     dual_gap_ : float
         ``(P - D) / P``: no w has an objective lower than ``objective_`` by more than this share.
-        Not set for the sigmoid. Where features are unpenalised, their coefficients are
-        compared up to twice their size plus one over the feature's standard deviation.
+        A bound on what rounding may hide is included. Not set for the sigmoid. Where features
+        are unpenalised, their coefficients are compared up to twice their size plus one over the
+        feature's standard deviation, and P counts as at least 1.5e-8.
     kkt_residual_ : float
         ``l1`` and ``elasticnet`` with a smooth loss: the largest violation of the optimality
         conditions, relative to the largest slope of the loss at w = 0.

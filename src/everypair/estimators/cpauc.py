@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import validate_data
 
-from everypair.estimators._base import LinearRanker, linear_scores, warn_not_converged
+from everypair.estimators._base import LinearRanker, linear_scores, warn, warn_not_converged
 
 Array = NDArray[np.float64]
 
@@ -177,10 +177,10 @@ class CPAUC(LinearRanker):
         most = min(MOST_PAIRS, max(1, MOST_BYTES // (X.itemsize * X.shape[1])))
         if n_pairs <= most:
             return (X[positives][:, None] - X[negatives][None]).reshape(n_pairs, -1)
-        warnings.warn(
+        warn(
             f"CPAUC clusters {most} of the {n_pairs} pairs, drawn at random, to bound its memory: "
             "AUCClassifier(penalty='l1') uses all of them.",
-            stacklevel=3,
+            UserWarning,
         )
         drawn = sample_without_replacement(n_pairs, most, random_state=rng)
         return X[positives[drawn // negatives.size]] - X[negatives[drawn % negatives.size]]

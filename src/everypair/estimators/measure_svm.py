@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from everypair.estimators._base import warn_not_converged
+from everypair.estimators._base import warn, warn_not_converged
 from everypair.estimators._kernel import KernelRanker
 from everypair.kernels import TrainingKernel
 from everypair.low_rank import GrowingFactor, LowRank
@@ -221,13 +220,12 @@ class MeasureSVM(KernelRanker):
         if not fit.gap <= self.tol:
             warn_not_converged("relative duality gap", fit.gap, self.tol, fit.n_iter, "lower C")
         elif not np.any(fit.coef):
-            warnings.warn(
+            warn(
                 f"The best slack, {fit.slack:g}, is that of w = 0. Either C={self.C:g} is too "
                 "small for features of this size (raise C or scale X), or the classes overlap "
                 f"too much for a bound on measure={self.measure!r}: AUCClassifier with a threshold "
                 "for the measure has no such limit.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return self
 

@@ -104,7 +104,6 @@ class RankBoost(BinaryRanker):
         from everypair.threads import thread_limit
 
         self._validate_params()
-        self._check_threshold()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         positive = self._encode_labels(np.asarray(y))
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)

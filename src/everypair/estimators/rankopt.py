@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from numbers import Integral, Real
@@ -14,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from everypair.estimators._base import LinearRanker
+from everypair.estimators._base import LinearRanker, warn
 from everypair.estimators._search import folds_of
 
 if TYPE_CHECKING:
@@ -117,11 +116,10 @@ class _SphereClimber(LinearRanker):
     def _warn_if_cut_short(self, steps: Iterable[Step]) -> None:
         for step in steps:
             if not step.climb.converged:
-                warnings.warn(
+                warn(
                     f"The climb at saturation {step.saturation:g} was cut short by "
                     f"max_iter={self.max_iter}: raise max_iter or tol={self.tol:g}.",
                     ConvergenceWarning,
-                    stacklevel=5,
                 )
                 return
 

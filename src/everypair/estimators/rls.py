@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -14,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import assert_all_finite
 
-from everypair.estimators._base import BinaryRanker, linear_scores
+from everypair.estimators._base import BinaryRanker, linear_scores, warn
 from everypair.estimators._kernel import training_kernel
 from everypair.estimators._moment_stream import MomentStream
 from everypair.kernels import KERNEL_NAMES, Expansion, Kernel, KernelFunction, check_symmetric
@@ -28,6 +27,10 @@ Index = NDArray[np.intp]
 TRUSTED_GAP = 1e-6
 """A closed form that rounding has left further from the minimum than this warns."""
 
+TOO_SMALL = (
+    "The features are too small for float64: their squares vanish. "
+    "Rescale X, for example with StandardScaler."
+)
 TOO_LARGE = (
     "The features are too large for float64: their squares overflow. "
     "Rescale X, for example with StandardScaler."
@@ -245,16 +248,18 @@ class AUCRLS(MomentStream, BinaryRanker):
         else:
             gram = self._gram(X, weight) if gram is None else gram
             self._fit_dual(positive, weight, lam, gram)
-        return self._trusted(lam, stacklevel=4)
+        return self._trusted(lam)
 
-    def _trusted(self, lam: float, stacklevel: int = 3) -> Self:
+    def _trusted(self, lam: float) -> Self:
         """This model, with a warning where rounding has left it away from the minimum."""
+        coef = self.coef_ if hasattr(self, "coef_") else self.dual_coef_
+        if not np.all(np.isfinite(coef)):
+            raise ValueError(TOO_SMALL)
         if not self.dual_gap_ <= TRUSTED_GAP:
-            warnings.warn(
+            warn(
                 f"Rounding leaves a relative duality gap of {self.dual_gap_:.1e} at lam={lam:g}: "
                 "raise lam or scale the features (StandardScaler).",
                 ConvergenceWarning,
-                stacklevel=stacklevel,
             )
         return self
 

@@ -11,11 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from everypair.estimators._search import folds_of, positive_grid
-from everypair.estimators.rls import AUCRLS
+from everypair.estimators.rls import AUCRLS, TOO_SMALL
 from everypair.kernels import KernelFunction
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+
+FEW_ROWS = 4000
+"""So many rows are decomposed in seconds, and small products in between would wait for the threads
+of BLAS: 16 times as long where the cores are shared."""
 
 LEAVE_PAIR_OUT = "leave-pair-out"
 
@@ -127,7 +131,7 @@ class AUCRLSCV(AUCRLS):
 
         ``groups`` go to the splitter, for example `sklearn.model_selection.GroupKFold`.
         """
-        from everypair.threads import thread_limit
+        from everypair.threads import own_threads, thread_limit
 
         self._validate_params()
         if isinstance(self.cv, str) and self.cv != LEAVE_PAIR_OUT:
@@ -146,7 +150,7 @@ class AUCRLSCV(AUCRLS):
             delattr(self, "leave_pair_out_predictions_")
         X, positive, weight = self._validate_rows(X, y, sample_weight)
         self._check_finite(X)
-        with thread_limit():
+        with own_threads() if X.shape[0] <= FEW_ROWS else thread_limit():
             search = _Search(self, X, positive, weight)
             grid = RELATIVE_LAMS * search.scale
             self.lams_ = grid if self.lams is None else positive_grid(self.lams, "lams")
@@ -226,6 +230,9 @@ class _Search:
             scores = fold_scores_primal(as_matrix(self._X), positive, weight, folds, lams)
         else:
             scores = fold_scores_dual(self._decompose(), positive, weight, folds, lams)
+
+        if not all(np.all(np.isfinite(part)) for part in scores):
+            raise ValueError(TOO_SMALL)
 
         def of(rows: Index, columns: Array) -> Array:
             pairs = Pairs.of(positive[rows], weight[rows])

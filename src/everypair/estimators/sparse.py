@@ -137,7 +137,7 @@ def auc_path(
     if not gaps.max() <= tol:
         warn_not_converged(
             "largest relative duality gap on the path", gaps.max(), tol, steps,
-            max_iter=max_iter, stacklevel=4,
+            max_iter=max_iter,
         )  # fmt: skip
     return AUCPath(grid, coefs, gaps, np.count_nonzero(coefs, axis=0))
 
@@ -201,6 +201,8 @@ class AUCClassifierCV(LinearRanker):
         AUC of the held-out rows.
     coefs_ : sparse array of shape (n_features, n_alphas)
         Coefficients on all rows along the chosen l1_ratio's alphas.
+    dual_gaps_ : array of shape (n_alphas,)
+        Their relative duality gaps.
     coef_, intercept_, classes_, objective_, dual_gap_, kkt_residual_, train_auc_, n_iter_, history_
         Of the fit at ``alpha_`` on all rows, as in `AUCClassifier`.
     n_features_in_, feature_names_in_
@@ -307,17 +309,18 @@ class AUCClassifierCV(LinearRanker):
         self.l1_ratio_, self.alpha_ = float(ratios[best]), float(self.alphas_[best, chosen])
         with own_threads():
             problem = SparseProblem(matrix, pairs, self.loss, self.l1_ratio_, weights)
-            columns = []
+            columns, gaps = [], []
             fits = minimise_path(
                 problem, self.alphas_[best], tol=float(self.tol), max_iter=int(self.max_iter)
             )
             for k, each in enumerate(fits):
                 columns.append(sparse.csc_array(each.coef.reshape(-1, 1)))
+                gaps.append(each.distance)
                 if k == chosen:
                     fit = each
             self.train_auc_ = auc(pairs, fit.scores)
         # Sparse, so that a model of many features stays small.
-        self.coefs_ = sparse.hstack(columns, format="csc")
+        self.coefs_, self.dual_gaps_ = sparse.hstack(columns, format="csc"), np.array(gaps)
         self.objective_, self.dual_gap_, self.n_iter_ = fit.objective, fit.distance, fit.n_iter
         self.history_ = fit.history
         self._set_linear(fit.coef, self._choose_threshold(positive, fit.scores, sample_weight))
@@ -358,7 +361,7 @@ class AUCClassifierCV(LinearRanker):
             steps = max(n_iter for _, _, n_iter in results)
             warn_not_converged(
                 "largest relative gap in the folds", worst, self.tol, steps,
-                max_iter=self.max_iter, stacklevel=4,
+                max_iter=self.max_iter,
             )  # fmt: skip
         aucs = np.array([scores for scores, _, _ in results])
         return aucs.reshape(ratios.size, len(folds), -1).transpose(0, 2, 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval
 
-from everypair.estimators._base import warn_not_converged
+from everypair.estimators._base import warn, warn_not_converged
 from everypair.estimators._kernel import KernelRanker
 from everypair.kernels import TrainingKernel
 from everypair.low_rank import MEMORY_SHARE, GrowingFactor, available_memory
@@ -188,12 +187,11 @@ class TwoNormSVM(KernelRanker):
             return False
         fits = 16.0 * n_rows**2 <= MEMORY_SHARE * available_memory()
         if not fits:
-            warnings.warn(
+            warn(
                 f"The kernel matrix of {n_rows} rows does not fit in memory: f is sought in the "
                 f"span of {FALLBACK_RANK} rows, and kernel_left_out_ says what they leave out. "
                 "Set max_rank to choose for yourself.",
                 UserWarning,
-                stacklevel=3,
             )
         return fits
 

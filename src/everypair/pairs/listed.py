@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 from everypair.cached import cached_property
 from everypair.matrix import DenseMatrix, Matrix
 from everypair.pairs.losses import HINGE, huber_hinge
-from everypair.pairs.point import EXACT, fenchel_dual, hessian_by_products
+from everypair.pairs.point import (
+    EXACT,
+    fenchel_dual,
+    growth,
+    hessian_by_products,
+    margin_rounding,
+)
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -87,6 +93,9 @@ class ListedHuberHingePoint:
     def value(self) -> float:
         return float(self.pairs.pair_weight @ self._loss.value(self._margins))
 
+    def mass_short(self, least: float) -> float:
+        return float(self.pairs.pair_weight @ (1 - self._margins >= least))
+
     def largest_shortfall(self) -> float:
         return 1.0 - float(self._margins.min())
 
@@ -126,3 +135,12 @@ class ListedHuberHingePoint:
 
     def dual_value(self) -> float:
         return fenchel_dual(self.value(), self.scores, self.gradient())
+
+    def gradient_error(self, gradient: Array) -> float:
+        of_margins = margin_rounding(self.scores, self.width) * float(
+            np.linalg.norm(self.curvature())
+        )
+        return growth(self.pairs.n_pairs) * float(np.linalg.norm(gradient)) + of_margins
+
+    def steepest(self) -> float:
+        return float(self.pairs.weight.max()) / self.width

@@ -15,6 +15,24 @@ Array = NDArray[np.float64]
 EXACT = 1e-11
 """Accuracy of the sums when nothing rougher is asked for, relative to their largest entry."""
 
+UNIT_ROUNDOFF = 2.0**-53
+CONFIDENCE = 8.0
+
+
+def growth(terms: float) -> float:
+    """Relative rounding of a sum of so many terms: ``8 sqrt(terms)`` unit roundoffs.
+
+    Roundings partly cancel; more than lambda sqrt(terms) of them are left with a probability of
+    at most ``2 exp(-lambda^2 / 2)`` (Higham & Mary 2019), for lambda = 8 about 1e-14.
+    """
+    return CONFIDENCE * float(np.sqrt(terms)) * UNIT_ROUNDOFF
+
+
+def margin_rounding(scores: Array, most: float = np.inf) -> float:
+    """What rounding may add to a shortfall ``1 - (s_i - s_j)`` of these scores, up to ``most``."""
+    low, high = extent(scores)
+    return UNIT_ROUNDOFF * (1 + min(high - low, 1 + most))
+
 
 class PairPoint(Protocol):
     """A pair loss at the scores s, ready to be summed over every pair.
@@ -39,6 +57,13 @@ class PairPoint(Protocol):
         ...
 
     def dual_value(self) -> float: ...
+    def gradient_error(self, gradient: Array) -> float:
+        """A bound on the norm of what rounding has added to ``gradient``, its own."""
+        ...
+
+    def steepest(self) -> float:
+        """A bound on an entry of `curvature`: the largest phi'' times the largest weight."""
+        ...
 
 
 LARGEST_SCORE = 1e300

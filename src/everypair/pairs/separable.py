@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from everypair.matrix import Matrix, SparseMatrix
-from everypair.pairs.point import EXACT, add_weighted_gram, fenchel_dual, weighted_gram
+from everypair.pairs.point import (
+    EXACT,
+    add_weighted_gram,
+    extent,
+    fenchel_dual,
+    growth,
+    margin_rounding,
+    weighted_gram,
+)
 from everypair.pairs.structure import Pairs
 
 Array = NDArray[np.float64]
@@ -76,6 +84,12 @@ class _SeparablePoint:
     def dual_value(self) -> float:
         return fenchel_dual(self.value(), self.scores, self.gradient())
 
+    def gradient_error(self, gradient: Array) -> float:
+        raise NotImplementedError
+
+    def steepest(self) -> float:
+        return self._scale * float(self._class_weight.max())
+
 
 class SquarePoint(_SeparablePoint):
     """``(1 - z)^2``: the class variances plus the squared shortfall of the means."""
@@ -98,6 +112,12 @@ class SquarePoint(_SeparablePoint):
         positive, s = self.pairs.positive, self.scores
         residual = np.where(positive, 1 - (s - self._negative_mean), 1 - (self._positive_mean - s))
         return 2 * self.pairs.weight * np.where(positive, -residual, residual)
+
+    def gradient_error(self, gradient: Array) -> float:
+        """The class means are sums over rows, however small a residual is left of them."""
+        low, high = extent(self.scores)
+        size = self._scale * float(np.linalg.norm(self.pairs.weight))
+        return growth(self.pairs.n_rows) * (1 + high - low) * size
 
 
 class ExponentialPoint(_SeparablePoint):
@@ -122,3 +142,8 @@ class ExponentialPoint(_SeparablePoint):
 
     def gradient(self) -> Array:
         return self._scale * np.where(self.pairs.positive, -self._class_weight, self._class_weight)
+
+    def gradient_error(self, gradient: Array) -> float:
+        """An error of a margin is a relative one of its loss."""
+        relative = growth(self.pairs.n_rows) + 2 * margin_rounding(self.scores)
+        return relative * float(np.linalg.norm(gradient))

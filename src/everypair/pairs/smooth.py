@@ -30,6 +30,7 @@ from everypair.pairs.point import (
     extent,
     fenchel_dual,
     gram_bytes,
+    growth,
     weighted_gram,
 )
 from everypair.pairs.structure import Pairs
@@ -248,3 +249,10 @@ class SmoothPoint:
 
     def dual_value(self) -> float:
         return fenchel_dual(self.value(), self.scores, self.gradient())
+
+    def gradient_error(self, gradient: Array) -> float:
+        """Margins inside the boxes are exact, and every pair pulls the same way."""
+        return (EXACT + growth(self.pairs.n_rows)) * float(np.linalg.norm(gradient))
+
+    def steepest(self) -> float:
+        return 0.25 * float(self.pairs.weight.max())

@@ -34,6 +34,8 @@ from everypair.pairs.point import (
     EXACT,
     fenchel_dual,
     gram_bytes,
+    growth,
+    margin_rounding,
     refuse_unusable,
     weighted_gram,
 )
@@ -81,8 +83,10 @@ class Side(NamedTuple):
         return counts
 
     def growing_sum(self, high: Index, moment: int) -> Array:
-        sums = np.empty(self.targets.rows.size)
         sources = self.sources
+        if moment == 0 and sources.even:  # a sum of equal terms would round the same way each time
+            return high * sources.weights[0]
+        sums = np.empty(self.targets.rows.size)
         growing_sum(self.targets.scores, sources.scores, sources.weights, high, moment, sums)
         return sums
 
@@ -272,6 +276,23 @@ class _SortedPoint:
 
     def dual_value(self) -> float:
         return fenchel_dual(self.value(), self.order.scores, self.gradient())
+
+    def gradient_error(self, gradient: Array) -> float:
+        """Of the sums, and of the margins where the slope changes with them."""
+        size = float(np.linalg.norm(gradient))
+        of_margin = margin_rounding(self.order.scores, self._corner)
+        curvature = self._height * float(np.linalg.norm(self.pairs.weight))  # at most
+        if of_margin * curvature > EXACT * size:
+            curvature = float(np.linalg.norm(self._curvature))
+        return growth(self.pairs.n_rows) * size + of_margin * curvature
+
+    def steepest(self) -> float:
+        return self._height * float(self.pairs.weight.max())
+
+    def mass_short(self, least: float) -> float:
+        """What the pairs with ``u >= least`` weigh together."""
+        side = self.order.from_positives
+        return self._over_positives(side.growing_sum(side.count_short(least), 0))
 
     def _over_positives(self, per_target: Array) -> float:
         return float(self.order.positives.weights @ per_target)

@@ -133,6 +133,7 @@ def scaled_eigenvectors(lower: Array, root: Array, size: float) -> Eigen:
     values, vectors = np.linalg.eigh(lower, UPLO="L")
     largest = float(np.max(np.abs(values), initial=0.0))
     rounding = np.finfo(float).eps * max(values.size * largest, 4 * size * float(root @ root))
+    rounding += values.size * float(np.finfo(float).smallest_subnormal)
     if -values[0] > max(rounding, NOT_PSD * largest):
         raise ValueError(
             "The kernel matrix is not positive semi-definite: its eigenvalues range from "

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from everypair.matrix import DenseMatrix, Matrix
 from everypair.pairs import Pairs, pair_point
-from everypair.pairs.point import extent, usable
+from everypair.pairs.point import usable
 from everypair.solvers.huber import best_stretch, hinge_by_continuation
 from everypair.solvers.newton import Newton, ProductsFirst
 from everypair.solvers.newton_cg import newton_cg
@@ -24,6 +24,7 @@ from everypair.solvers.objective import (
     Stop,
     better_start,
 )
+from everypair.solvers.rounding import refreshed
 
 Array = NDArray[np.float64]
 
@@ -32,9 +33,6 @@ NARROW = 300
 
 RADII = 2.0 ** np.arange(-2, 9)
 """Lengths tried for the sigmoid, in lengths of the logistic solution."""
-
-LARGEST_DRIFT = 1e-10
-"""Of the scores along a solver's path, relative to their range."""
 
 SAMPLE_ROWS, LEAST_SAMPLE, LEAST_HINGE_SAMPLE = 20_000, 3_000, 10_000
 SAMPLE_SHARE = 0.2
@@ -74,21 +72,18 @@ class Fit:
 
 def choose_solver(X: Matrix, loss: str, solver: str) -> Solver:
     """A solver by its name, with nothing kept of earlier problems; refused where it cannot run."""
+    if solver == "newton-cg" or (solver == "auto" and loss == "sigmoid"):
+        return newton_cg
+    if loss == "sigmoid":
+        raise ValueError(
+            "solver='newton' cannot be used because the sigmoid loss is not convex: "
+            "use 'newton-cg' or 'auto'."
+        )
+    # A Hessian takes X by rows; products do without a copy of a CSC matrix while they are enough.
     by_rows = isinstance(X, DenseMatrix) or X.by_rows
-    whole_hessian = by_rows and loss != "sigmoid"
-    if solver == "auto" and whole_hessian:
-        return Newton() if X.shape[1] <= NARROW else ProductsFirst()
-    if solver == "newton":
-        if not whole_hessian:
-            why = (
-                "the sigmoid loss is not convex" if loss == "sigmoid" else "X is stored by columns"
-            )
-            raise ValueError(
-                f"solver='newton' cannot be used because {why}: use 'newton-cg' or 'auto'"
-                + ("." if loss == "sigmoid" else ", or X.tocsr().")
-            )
+    if solver == "newton" or (by_rows and X.shape[1] <= NARROW):
         return Newton()
-    return newton_cg
+    return ProductsFirst()
 
 
 def minimise(
@@ -196,15 +191,14 @@ def _descend_sigmoid(
 def settled(run: Solver, now: Iterate, stop: Stop, progress: Progress) -> Iterate:
     """Run a solver until it stops at scores that are still those of its coefficients.
 
-    Steps add up scores without a product with X. Rounding lets them drift, far where the first
-    coefficients were huge; then they are computed again, and the certificate with them.
+    Where they have drifted (`rounding.refreshed`) they are computed again, and the certificate
+    with them.
     """
     while True:
         now = run(now, stop, progress)
-        scores = now.objective.X.dot(now.w)
-        low, high = extent(scores)
-        drift = max(map(abs, extent(scores - now.scores)))
-        if drift <= LARGEST_DRIFT * (1 + high - low):
+        X = now.objective.X
+        scores = refreshed(X, now.w, now.scores, X.dot(now.w))
+        if scores is None:
             return now
         now = now.objective.at(now.w, scores)
         if stop(now) or progress.exhausted:

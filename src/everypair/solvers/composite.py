@@ -1,16 +1,22 @@
 """The objective P(w) = L(Xw) + Omega(w) with a penalty that has corners, and its certificate.
 
 The multipliers ``a_ij = -phi'(z_ij)`` at w, scaled by theta <= 1 until Omega* is finite, are
-dual feasible. With c the loss' gradient in score space, ``m = sum a_ij`` over the weighted pairs
-and ``S = L - s.c`` the dual value of the loss at theta = 1,
+dual feasible. With u = X'c, c the loss' gradient in score space, the gap at them is
 
-    D(theta) = S(theta) - Omega*(-theta X'c) ,
+    P - D(theta) = [Omega(w) + Omega*(-theta u) + theta u.w] + R(theta) .
 
-    S(theta) = theta m - theta^2 (m - S)            square, squared and rounded hinge (exact)
-    S(theta) = theta S - m theta log theta          exponential (exact), logistic (from below:
-                                                    -(1 - a) log(1 - a) is concave, zero at 0)
+Neither part is negative and nothing of the size of P cancels. R is what the scaling costs; with
+``m = sum a_ij`` over the weighted pairs, L the loss and E the exponential loss at the same scores,
 
-so the gap costs nothing beyond the gradient.
+    R = (1 - theta)^2 L                             square, squared hinge
+    R = (1 - theta) (L - theta Q)                   rounded hinge, Q = width / 2 sum a_ij^2
+                                                      = m - L + s.c
+    R = (1 - theta + theta log theta) L             exponential
+    R = min{ (1 - theta) L + m theta log theta,     logistic, at most: -(1 - a) log(1 - a) is
+             (1 - theta)^2 E / (2 theta) }          concave and zero at 0; its second
+                                                    derivative is at least -1 / (1 - a)
+
+so the gap costs nothing beyond the gradient. What rounding hides is added to it (`rounding`).
 """
 
 from __future__ import annotations
@@ -26,16 +32,20 @@ from everypair.matrix import Matrix
 from everypair.pairs import PairPoint, Pairs
 from everypair.pairs.point import fenchel_dual
 from everypair.penalties import ElasticNet
-from everypair.solvers.objective import Judgement
+from everypair.solvers.objective import Judgement, too_large
+from everypair.solvers.rounding import bent, pulled_error
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 LEAST_VALUE = float(np.sqrt(np.finfo(np.float64).eps))
-"""A share of the loss at w = 0, which is of the order of 1: rounding of sums of such losses is
-a tolerance of 1e-8 of it."""
+"""A share of the loss at w = 0, which is of the order of 1. Where a feature that is not penalised
+separates the classes the objective's minimum is zero, and no gap is small beside it."""
 
-ENTROPIC = {"logistic", "exponential"}
+
+NEARLY_FEASIBLE, SMALL_LOSS = 1e-4, 1e-9
+"""Another sum over the rows is worth while at a theta so near to one, and at such a share of the
+loss."""
 
 
 class LossPoint:
@@ -61,26 +71,50 @@ class LossPoint:
     def dual_value(self) -> float:
         return fenchel_dual(self.value, self.scores, self.gradient)
 
+    @cached_property
+    def exponential(self) -> float:
+        """The exponential loss at these scores: a product of two class sums."""
+        weight, (of_positives, of_negatives) = self.pairs.weight, self.pairs.classes
+        low, high = self.scores[of_positives], self.scores[of_negatives]
+        least, most = low.min(), high.max()
+        sums = (weight[of_positives] @ np.exp(least - low)) * (
+            weight[of_negatives] @ np.exp(high - most)
+        )
+        with np.errstate(over="ignore"):
+            return float(sums * np.exp(most - least))
 
-def entropic_dual(point: LossPoint, theta: float) -> float:
-    return theta * (point.dual_value - point.multipliers * float(np.log(theta)))
+
+def quadratic_loss(point: LossPoint, theta: float) -> float:
+    return (1 - theta) ** 2 * point.value
 
 
-def quadratic_dual(point: LossPoint, theta: float) -> float:
-    return theta * point.multipliers - theta**2 * (point.multipliers - point.dual_value)
+def rounded_hinge_loss(point: LossPoint, theta: float) -> float:
+    squares = max(point.multipliers - point.dual_value, 0.0)
+    return (1 - theta) * (point.value - theta * squares)
 
 
-def relative(gap: float, value: float) -> float:
-    """The gap as a share of the objective, or of `LEAST_VALUE` where that is more.
+def exponential_loss(point: LossPoint, theta: float) -> float:
+    return (1 - theta + theta * float(np.log(theta))) * point.value
 
-    An unpenalised feature that separates the classes takes the objective to zero, where no gap
-    is small beside it. NaN stays NaN: it is at most no tolerance.
-    """
-    return max(gap, 0.0) / max(value, LEAST_VALUE)
+
+def logistic_loss(point: LossPoint, theta: float) -> float:
+    first = (1 - theta) * point.value + point.multipliers * theta * float(np.log(theta))
+    if 1 - theta > NEARLY_FEASIBLE or first <= SMALL_LOSS * point.value:
+        return first
+    return min(first, (1 - theta) ** 2 / (2 * theta) * point.exponential)
+
+
+LOST_BY_SCALING: dict[str, Callable[[LossPoint, float], float]] = {
+    "square": quadratic_loss,
+    "squared_hinge": quadratic_loss,
+    "hinge": rounded_hinge_loss,
+    "exponential": exponential_loss,
+    "logistic": logistic_loss,
+}
 
 
 def judge_by_gap(now: CompositeIterate) -> Judgement:
-    return Judgement(now.value, relative(now.gap, now.value))
+    return Judgement(now.value, now.objective.relative(now.gap, now.value))
 
 
 @dataclass(frozen=True)
@@ -93,7 +127,7 @@ class Composite:
     X: Matrix
     pairs: Pairs
     loss_at: Callable[[Array], PairPoint]
-    scaled_dual: Callable[[LossPoint, float], float]
+    lost_by_scaling: Callable[[LossPoint, float], float]
     penalty: ElasticNet
     slope: float
     judge: Callable[[CompositeIterate], Judgement] = judge_by_gap
@@ -101,6 +135,15 @@ class Composite:
     def at(self, w: Array, scores: Array | None = None) -> CompositeIterate:
         scores = self.X.dot(w) if scores is None else scores
         return CompositeIterate(self, w, LossPoint(self.pairs, self.loss_at(scores), scores))
+
+    def relative(self, gap: float, value: float) -> float:
+        """The gap as a share of the objective; NaN stays NaN: it is at most no tolerance."""
+        return gap / self.scale(value)
+
+    def scale(self, value: float) -> float:
+        """What a gap is small beside."""
+        least = LEAST_VALUE if np.any(self.penalty.free) else np.finfo(np.float64).tiny
+        return max(value, float(least))
 
     def on(self, X: Matrix, columns: Index) -> Composite:
         """The same problem in these coefficients alone; X holds their columns."""
@@ -122,30 +165,32 @@ class CompositeIterate:
         """``X'c``: the loss' gradient in the coefficients."""
         pulled = self.objective.X.pull_back(self.point.gradient)
         if not np.all(np.isfinite(pulled)):
-            raise ValueError(
-                "The features are too large for float64: a gradient overflowed. "
-                "Rescale X, for example with StandardScaler."
-            )
+            raise too_large("a gradient overflowed")
         return pulled
 
-    def dual(self, scaled_dual: Callable[[LossPoint, float], float]) -> float:
-        """The better of two dual points: as far as Omega* is finite, and well inside."""
-        penalty, u = self.objective.penalty, self.pulled
-        scales = {penalty.feasible_scale(u), self._inner_scale}
-        return max(scaled_dual(self.point, t) - penalty.conjugate(t * u, self.w) for t in scales)
+    @cached_property
+    def pulled_error(self) -> Array:
+        return pulled_error(self.objective.X, self.point.loss, self.point.gradient)
 
     @cached_property
-    def _inner_scale(self) -> float:
-        """The largest ``theta <= 1`` at which no penalised ``|theta X'c|`` is past its l1."""
-        penalty = self.objective.penalty
+    def scales(self) -> set[float]:
+        """Two thetas: as far as Omega* is finite, and where no penalised ``|theta X'c|`` is past
+        its l1."""
+        penalty, u = self.objective.penalty, np.abs(self.pulled) + self.pulled_error
         kept = penalty.l1 > 0
-        over = np.abs(self.pulled[kept]) / penalty.l1[kept]
-        return float(1 / np.max(over, initial=1.0))
+        inner = float(1 / np.max(u[kept] / penalty.l1[kept], initial=1.0))
+        return {penalty.feasible_scale(u), inner}
 
     @cached_property
     def gap(self) -> float:
-        """Absolute duality gap of the objective as it stands."""
-        return max(self.value - self.dual(self.objective.scaled_dual), 0.0)
+        """Absolute duality gap of the objective as it stands, at most."""
+        objective, point = self.objective, self.point
+        gaps = [
+            objective.penalty.young(self.w, theta * self.pulled, theta * self.pulled_error)
+            + max(objective.lost_by_scaling(point, theta), 0.0)
+            for theta in self.scales
+        ]
+        return min(gaps) + bent(objective.X, point.loss, self.w)
 
     @cached_property
     def residual(self) -> float:
@@ -163,12 +208,12 @@ class CompositeIterate:
     def on(self, X: Matrix, columns: Index) -> CompositeIterate:
         """The same point in the coefficients ``columns``; the others are zero."""
         part = CompositeIterate(self.objective.on(X, columns), self.w[columns], self.point)
-        part.pulled = self.pulled[columns]
+        part.pulled, part.pulled_error = self.pulled[columns], self.pulled_error[columns]
         return part
 
     def under(self, objective: Composite) -> CompositeIterate:
         """The same point under another penalty of the same loss: nothing is summed again."""
         after = CompositeIterate(objective, self.w, self.point)
         if "pulled" in vars(self):
-            after.pulled = self.pulled
+            after.pulled, after.pulled_error = self.pulled, self.pulled_error
         return after

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from everypair.matrix import Matrix
 from everypair.pairs import PairPoint
 from everypair.pairs.listed import ListedHuberHingePoint, PairList
+from everypair.pairs.point import growth
 from everypair.pairs.sorted import HuberHingePoint, SortedScores
 from everypair.pairs.structure import Pairs
 from everypair.solvers.objective import (
@@ -32,6 +33,7 @@ from everypair.solvers.objective import (
     at_rest,
     better_start,
 )
+from everypair.solvers.rounding import hinge_error
 
 Array = NDArray[np.float64]
 
@@ -53,17 +55,25 @@ INNER_SHARE = 0.3
 
 def judge_as_hinge(now: Iterate) -> Judgement:
     """The hinge objective and its relative gap at a point of the rounded problem, stretched."""
-    _, value = best_stretch(now)
+    stretch, value = best_stretch(now)
+    loss = _rounded(now)
+    error = hinge_error(
+        now.objective.X,
+        stretch * now.w,
+        value,
+        # A shortfall of the stretched margins: 1 - t z >= u where 1 - z >= 1 - (1 - u) / t.
+        lambda least: loss.mass_short(1 - (1 - least) / stretch),
+    )
     # Rounding may push either above the other: then they differ by no less than they seem to.
-    return Judgement.of_gap(value, abs(value - dual_of_hinge(now)) + rounding_of_dual(now))
+    return Judgement.of_gap(value, abs(value - dual_of_hinge(now)) + error)
 
 
 def dual_of_hinge(now: Iterate) -> float:
-    """Of the rounded loss' multipliers, which lie in [0, 1]."""
-    pulled = now.loss_gradient
-    norm = float(pulled @ pulled)
-    of_positives = float(now.score_gradient[_rounded(now).pairs.positives].sum())
-    return -of_positives - norm / (2 * now.objective.alpha)
+    """Of the rounded loss' multipliers, at least; they lie in [0, 1]."""
+    pulled = np.abs(now.loss_gradient) + now.pulled_error
+    mass = -float(now.score_gradient[_rounded(now).pairs.positives].sum())
+    mass *= 1 - growth(now.scores.size)
+    return mass - float(pulled @ pulled) / (2 * now.objective.alpha)
 
 
 def best_stretch(now: Iterate) -> tuple[float, float]:
@@ -83,17 +93,6 @@ def best_stretch(now: Iterate) -> tuple[float, float]:
         values += [loss.hinge_value(t) + norm * t**2 / 2 for t in stretches[1:]]
     least = int(np.argmin(values))
     return stretches[least], values[least]
-
-
-def rounding_of_dual(now: Iterate) -> float:
-    """About what rounding has added to the dual value.
-
-    The multipliers' sums are taken twice, over the rows of either class; they disagree by what
-    narrow windows have made of the scores' rounding. Where c changes by one, the dual value
-    changes by the row's score.
-    """
-    reach = 1 + float(np.ptp(now.scores))
-    return reach * abs(float(now.score_gradient.sum()))
 
 
 def hinge_by_continuation(

@@ -25,6 +25,10 @@ ENOUGH = 0.5
 
 MAX_CG_STEPS = 500
 
+PRODUCTS_A_STEP = 5
+"""A step costs about as much beside its products: a gradient, a preconditioner, trial points. A
+small region makes steps of a single product, and any number of them would not end patience."""
+
 
 @dataclass
 class Patience:
@@ -67,7 +71,7 @@ def newton_cg(
         now = after
         progress.step(now)
         if patience is not None:
-            patience.products -= n_products
+            patience.products -= n_products + PRODUCTS_A_STEP
             if patience.is_over:
                 break
     return now

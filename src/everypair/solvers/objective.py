@@ -5,7 +5,8 @@ feasible, and Fenchel's equality turns the duality gap at w into
 
     P(w) - D(w) = |grad P(w)|^2 / (2 alpha) :
 
-a certificate that costs nothing beyond the gradient.
+a certificate that costs nothing beyond the gradient. What rounding hides is added to it
+(`rounding`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from everypair.cached import cached_property
 from everypair.matrix import Matrix
 from everypair.pairs import PairPoint
 from everypair.pairs.point import usable
+from everypair.solvers.rounding import bent, pulled_error
 
 Array = NDArray[np.float64]
 
@@ -50,7 +52,7 @@ class Objective:
     X: Matrix
     loss_at: Callable[[Array], PairPoint]
     alpha: float
-    judge: Callable[[Iterate], Judgement] = lambda now: Judgement.of_gap(now.value, now.gap)
+    judge: Callable[[Iterate], Judgement] = lambda now: Judgement.of_gap(now.value, now.gap_bound)
 
     def at(self, w: Array, scores: Array | None = None, loss: PairPoint | None = None) -> Iterate:
         """The iterate at w; ``scores``, and the loss there, where they are known already."""
@@ -95,6 +97,17 @@ class Iterate:
     def gap(self) -> float:
         """Absolute duality gap; infinite where its square overflows."""
         return float(self.gradient @ self.gradient) / (2 * self.objective.alpha)
+
+    @cached_property
+    def pulled_error(self) -> Array:
+        return pulled_error(self.objective.X, self.loss, self.score_gradient)
+
+    @cached_property
+    def gap_bound(self) -> float:
+        """The gap and what rounding may have hidden of it."""
+        off = np.abs(self.gradient) + self.pulled_error
+        gap = float(off @ off) / (2 * self.objective.alpha)
+        return gap + bent(self.objective.X, self.loss, self.w)
 
     @cached_property
     def judged(self) -> Judgement:

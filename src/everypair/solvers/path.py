@@ -18,21 +18,19 @@ from scipy import sparse
 from everypair.cached import cached_property
 from everypair.matrix import Matrix
 from everypair.pairs import PairPoint, Pairs, pair_point
+from everypair.pairs.point import growth
 from everypair.pairs.sorted import HingePoint, HuberHingePoint, SortedScores
 from everypair.penalties import ElasticNet
 from everypair.solvers.choose import Fit
 from everypair.solvers.composite import (
-    ENTROPIC,
-    LEAST_VALUE,
+    LOST_BY_SCALING,
     Composite,
     CompositeIterate,
-    entropic_dual,
-    quadratic_dual,
-    relative,
 )
 from everypair.solvers.huber import FIRST_WIDTH, LAST_WIDTH
 from everypair.solvers.objective import Judgement, Progress, too_large
 from everypair.solvers.prox_newton import prox_newton
+from everypair.solvers.rounding import hinge_error, refreshed
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -134,7 +132,7 @@ def on_working_sets(
         w[working.columns] = inner.w
         now = CompositeIterate(now.objective, w, inner.point)
         if everything:
-            now.pulled = inner.pulled
+            now.pulled, now.pulled_error = inner.pulled, inner.pulled_error
     return now, working
 
 
@@ -145,9 +143,25 @@ def judge_as_hinge(now: CompositeIterate) -> Judgement:
     their sum.
     """
     assert isinstance(now.point.loss, HuberHingePoint)
-    value = HingePoint(now.point.loss.order).value() + now.objective.penalty.value(now.w)
-    dual = now.dual(lambda point, theta: theta * point.multipliers)
-    return Judgement(value, relative(value - dual, value))
+    value, error = hinge_objective(now, HingePoint(now.point.loss.order).value())
+    # Rounding may push either above the other: then they differ by no less than they seem to.
+    gap = abs(value - dual_of_hinge(now)) + error
+    return Judgement(value, now.objective.relative(gap, value))
+
+
+def hinge_objective(now: CompositeIterate, hinge: float) -> tuple[float, float]:
+    """With the hinge at these scores; and what rounding may have taken off it."""
+    value = hinge + now.objective.penalty.value(now.w)
+    loss = now.point.loss
+    assert isinstance(loss, HingePoint | HuberHingePoint)
+    return value, hinge_error(now.objective.X, now.w, value, loss.mass_short)
+
+
+def dual_of_hinge(now: CompositeIterate) -> float:
+    """Of the rounded hinge's multipliers, at least; they lie in [0, 1]."""
+    penalty, u = now.objective.penalty, np.abs(now.pulled) + now.pulled_error
+    mass = now.point.multipliers * (1 - growth(now.point.scores.size))
+    return max(theta * mass - penalty.conjugate(theta * u, now.w) for theta in now.scales)
 
 
 class SparseProblem:
@@ -175,7 +189,7 @@ class SparseProblem:
             self.X,
             self.pairs,
             partial(pair_point, self.loss, self.pairs),
-            entropic_dual if self.loss in ENTROPIC else quadratic_dual,
+            LOST_BY_SCALING[self.loss],
             ElasticNet.of(alpha, self.l1_ratio, self.weights, self._unit),
             self._slope,
         )
@@ -217,9 +231,14 @@ class SparseProblem:
                 self._now, best, judged = self._narrow(objective, tol, progress)
                 residual = None
             else:
-                best = self._now = self._descend(
-                    self._now.under(objective), _converged(tol), progress
-                )
+                now, stop = self._now.under(objective), _converged(tol)
+                while True:
+                    found = self._descend(now, stop, progress)
+                    now = self._settled(found)
+                    if now is found or stop(now, 1.0) or progress.exhausted:
+                        break
+                    progress.n_iter += 1  # a new start counts, so that there is an end to them
+                best = self._now = now
                 judged, residual = best.judged, best.residual
         return SparseFit(
             best.w,
@@ -234,6 +253,16 @@ class SparseProblem:
         now, self._working = on_working_sets(now, stop, progress, self._working)
         return now
 
+    def _settled(self, now: CompositeIterate) -> CompositeIterate:
+        """``now``, at scores that are those of its coefficients (`rounding.refreshed`)."""
+        working, w = self._working, now.w
+        if working is not None and np.count_nonzero(w) == np.count_nonzero(w[working.columns]):
+            product = working.X.dot(w[working.columns])
+        else:
+            product = self.X.dot(w)
+        scores = refreshed(self.X, w, now.point.scores, product)
+        return now if scores is None else now.objective.at(w, scores)
+
     def _narrow(
         self, objective: Composite, tol: float, progress: Progress
     ) -> tuple[CompositeIterate, CompositeIterate, Judgement]:
@@ -245,7 +274,7 @@ class SparseProblem:
 
         def stop(now: CompositeIterate, share: float) -> bool:
             value, distance = now.judged
-            scale = max(value, LEAST_VALUE)
+            scale = now.objective.scale(value)
             rounding = max(distance * scale - now.gap, tol * scale)
             return distance <= share * tol or now.gap <= share * ROUNDING_SHARE * rounding
 
@@ -259,16 +288,24 @@ class SparseProblem:
             starts = [rounded.at(now.w, now.point.scores) for now in _guesses(solved, width)]
             now = self._descend(min(starts, key=lambda at: at.gap), stop, progress)
             solved = [solved[-1], (width, now)]
-            value, distance = now.judged
-            below = value - distance * max(value, LEAST_VALUE)
+            below = dual_of_hinge(now)
             if below > bound:
                 certificate, bound = now, below
             limits = [objective.at(at.w, at.point.scores) for at in _guesses(solved, 0.0)]
             best = min([best, *limits], key=lambda at: at.value)
-            gap = relative(best.value - bound, best.value)
-            if gap <= tol or progress.exhausted or width <= LAST_WIDTH:
-                return certificate, best, Judgement(best.value, gap)
+            last = progress.exhausted or width <= LAST_WIDTH
+            judged = self._judge_against(bound, best)
+            if last or judged.distance <= tol:
+                best = self._settled(best)
+                judged = self._judge_against(bound, best)
+            if last or judged.distance <= tol:
+                return certificate, best, judged
             width /= NARROWER
+
+    def _judge_against(self, bound: float, now: CompositeIterate) -> Judgement:
+        """Of the hinge itself, beside a lower bound."""
+        value, error = hinge_objective(now, now.point.value)
+        return Judgement(value, now.objective.relative(abs(value - bound) + error, value))
 
 
 def _converged(tol: float) -> Stop:

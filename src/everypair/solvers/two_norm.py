@@ -140,7 +140,7 @@ def _say(now: TwoNormFit, verbose: int) -> None:
 def _lifted_factor(matrix: Array) -> tuple[Array, bool]:
     """Its Cholesky factor; what rounding leaves indefinite is lifted along the diagonal."""
     diagonal = np.einsum("jj->j", matrix)
-    lift, largest = np.finfo(float).eps, float(diagonal.max())
+    lift, largest = np.finfo(float).eps, float(diagonal.max(initial=0.0))
     if not np.isfinite(largest):
         raise ValueError("C times the squared features overflows float64: lower C or rescale X.")
     while True:

@@ -1,0 +1,72 @@
+"""What rounding may hide from a certificate: bounds that are added to every duality gap.
+
+Three things are rounded. The scores s = Xw; a point's multipliers are those of the scores as they
+were rounded, so for a smooth loss an error e of the scores costs only
+
+    L(s) - L(s - e) - e . dL(s - e) <= max phi'' sum_i weight_i e_i^2 .
+
+The gradient c in score space, whose error `PairPoint.gradient_error` bounds; and the product X'c.
+A sum over rows is at most a product of norms (Cauchy and Schwarz), so the norms of the columns,
+read once, serve every point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everypair.matrix import Matrix
+from everypair.pairs import PairPoint
+from everypair.pairs.point import growth
+
+Array = NDArray[np.float64]
+
+SMALL_SHARE = 1e-9
+
+
+def score_error(X: Matrix, w: Array) -> float:
+    """Of scores beside Xw: the norm over the rows. A solver's path may add as much again."""
+    return 2 * growth(X.shape[1]) * float(np.sum(X.sizes.lengths * np.abs(w)))
+
+
+def refreshed(X: Matrix, w: Array, scores: Array, product: Array) -> Array | None:
+    """``product``, which is Xw computed anew, where the scores have drifted away from it.
+
+    Steps add up scores without a product with X, and rounding adds up with them, far where the
+    first coefficients were huge.
+    """
+    # A NaN has drifted.
+    drift = float(np.linalg.norm(product - scores))
+    return None if drift <= score_error(X, w) / 2 else product
+
+
+def pulled_error(X: Matrix, loss: PairPoint, gradient: Array) -> Array:
+    """Of ``X'c`` beside what the exact multipliers would give, by coefficient.
+
+    The exact c sums to zero, so its error meets the columns about their means, and what is left of
+    the sum meets the means.
+    """
+    means, lengths, spreads = X.sizes
+    out = spreads * loss.gradient_error(gradient) + np.abs(means) * abs(float(gradient.sum()))
+    out += lengths * growth(X.chain) * float(np.linalg.norm(gradient))
+    return out
+
+
+def hinge_error(X: Matrix, w: Array, value: float, mass_short: Callable[[float], float]) -> float:
+    """Of the objective of the hinge, which takes errors of the scores as they are.
+
+    Of every pair at most; where that is no small share of the value, of the pairs alone that may
+    be short, whose weight ``mass_short`` says: of those with a shortfall of at least so much.
+    """
+    size = min(X.longest * float(np.linalg.norm(w)), float(np.sum(X.sizes.lengths * np.abs(w))))
+    of_margin = 4 * growth(X.shape[1]) * size
+    if of_margin > SMALL_SHARE * value:
+        of_margin *= mass_short(-of_margin)
+    return of_margin + growth(X.shape[0]) * value
+
+
+def bent(X: Matrix, loss: PairPoint, w: Array) -> float:
+    """What errors of the scores cost a loss with second derivatives."""
+    return loss.steepest() * score_error(X, w) ** 2
