@@ -39,6 +39,8 @@ OUR_TYPES = frozenset(
         "everypair.estimators.rankboost.RankBoost",
         "everypair.estimators.rankopt.RadiusRow",
         "everypair.estimators.rankopt.RankOpt",
+        "everypair.estimators.rankopt.RankOptCV",
+        "everypair.estimators.rls.AUCRLS",
         "everypair.estimators.rls_cv.AUCRLSCV",
         "everypair.estimators.rocsvm.ROCSVM",
         "everypair.estimators.sparse.AUCClassifierCV",

@@ -106,7 +106,7 @@ def test_failing_model_is_a_line_and_not_the_end(data, monkeypatch):
     def broken(**settings):
         raise RuntimeError("out of\npaper")
 
-    candidate = Candidate("broken", "everypair", "fails", broken)
+    candidate = Candidate("broken", "everypair", "linear", "fails", broken)
     monkeypatch.setitem(catalogue.CANDIDATES, "broken", candidate)
     found = compare_models(X, y, models=["broken", "logistic"], n_folds=3, n_repeats=1)
     assert found.models[-1].name == "broken"

@@ -76,3 +76,6 @@ class Comparison:
     path: PathSummary | None = None
     scale: str = ""  # what the scores of the models mean, a sentence
     notes: Sequence[str] = field(default_factory=tuple)  # what was dropped, imputed, warned of
+    recommended: str = ""  # the simplest model within one standard error of the best
+    commands: Sequence[str] = ()  # what to type to fit that model, and to score rows with it
+    not_run: Sequence[str] = ()  # models for which the budget had no time
