@@ -132,14 +132,14 @@ def choose(
             drawn = take(stratified_sample(y, SCREEN_ROWS, seed), X, y, weight, groups)
             fold = inner_splits(drawn[1], drawn[3], seed)[0]
             race.round("sample", drawn[:3], fold, anew=True)
-            race.drop(drawn[1][fold[1]], errors=2, of_a_form=2)
+            race.drop(drawn[1][fold[1]], errors=1, of_a_form=2)
         folds = inner_splits(y, groups, seed)
         for k, fold in enumerate(folds):
             if k > 0 and not race.has_time_for(y.size):
                 break
             race.round(f"fold {k + 1} of {len(folds)}", (X, y, weight), fold, anew=k == 0)
             if large and k == 0:
-                race.drop(y[fold[1]], errors=1, of_a_form=1)
+                race.drop(y[fold[1]], errors=0.5, of_a_form=1)
     found = {r.candidate.name: np.array(r.areas[r.best()]) for r in race.alive}
     name = recommended(found)
     runner = next(r for r in race.alive if r.candidate.name == name)
