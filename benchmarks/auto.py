@@ -37,9 +37,9 @@ REPORTED = (
 TRAIN_ROWS, TEST_ROWS, SEEDS = 5000, 10_000, (0, 1)
 
 INTRO = """\
-`choose` with all methods of `everypair compare`, as `everypair fit` runs it, beside each method with
-its own search. Training rows are drawn at random: two thirds of the table, 5,000 at most; the AUC is
-that of the other rows (10,000 at most), a mean over two draws. `best` is the method with the
+`everypair fit` with `--method auto` (all methods of `everypair compare`) beside each method with
+its own search. Training rows are drawn at random: two thirds of the table, 5,000 at most. The AUC
+is that of the other rows (10,000 at most), a mean over two draws. `best` is the method with the
 highest AUC on those held-out rows: no choice made without them can be expected to reach it. Times
 are processor seconds on one thread, as ratios to the search and fit of `auc`, and to the sum over
 all methods.

@@ -43,11 +43,12 @@ def test_every_candidate_runs_and_a_simpler_one_wins_a_tie():
     X, y = rows(240, lambda X: X[:, 0])
     begun = []
     found = choose(list(CANDIDATES.values()), X, y, notify=begun.append)
-    assert set(found.fold_auc) == set(CANDIDATES)
     assert all(areas.size == 3 for areas in found.fold_auc.values())
+    forms = [CANDIDATES[name].form for name in found.fold_auc]
+    assert max(map(forms.count, forms)) == 2  # the best of each form after the first fold
     assert found.candidate.name == recommended(found.fold_auc)
     assert COMPLEXITY[found.candidate.form] <= 1
-    assert {name.split(", ")[1] for name in begun} == set(CANDIDATES)
+    assert [line.split(", ")[1] for line in begun[: len(CANDIDATES)]] == list(CANDIDATES)
 
 
 def test_recommended_is_the_simplest_within_one_standard_error_of_the_best():
@@ -144,7 +145,7 @@ def test_budget_bounds_the_choice_and_names_what_was_not_measured(seconds, folds
     monkeypatch.setattr(choosing.time, "perf_counter", clock)
     X, y = rows(90, lambda X: X[:, 0])
     found = choose(
-        [CANDIDATES[name] for name in ("auc", "logistic", "linear-svm", "boosting")],
+        [CANDIDATES[name] for name in ("auc", "logistic", "rankboost", "boosting")],
         X, y, budget=Budget(seconds, clock),
     )  # fmt: skip
     assert {areas.size for areas in found.fold_auc.values()} == {folds}

@@ -206,22 +206,12 @@ def _compare(
 
 
 def _print_recommendation(found: Comparison) -> None:
+    from everypair.comparison.recommend import recommendation
+
     if found.recommended:
-        print(f"{recommendation(found)}")
+        print(recommendation(found))
     for command in found.commands:
         print(f"  {command}")
-
-
-def recommendation(found: Comparison) -> str:
-    """The model to take, and why, in a sentence."""
-    measured = {model.name: model for model in found.models if model.failure is None}
-    best = max(measured, key=lambda name: float(measured[name].fold_auc.mean()))
-    why = (
-        "the best mean AUC over the folds, and no simpler model is within one standard error of it"
-        if best == found.recommended
-        else f"the simplest model within one standard error of the best over the folds, {best}"
-    )
-    return f"Recommended: {found.recommended} ({why})."
 
 
 def check_report(report: Path | None, *inputs: Path) -> None:

@@ -2,8 +2,8 @@
 
 The candidates run in three rounds: on a small sample, on the first of three folds, on the other
 two. After a round only those go on that may still be the best. The folds that choose a setting
-also say how well it ranks, so that nothing is searched inside the folds once more. On small tables
-all candidates run on all three folds.
+also say how well it ranks, so that nothing is searched inside the folds once more. Small tables do
+without the sample.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from everypair.wording import counted
 
 Array = NDArray[np.float64]
 Bool = NDArray[np.bool_]
+Index = NDArray[np.intp]
 Key = tuple[tuple[str, Any], ...]
 Rows = tuple[Any, Bool, Array | None]
 
@@ -128,24 +129,36 @@ def choose(
     with warnings.catch_warnings(), threads_for(X):
         warnings.simplefilter("ignore")  # what does not converge is judged by its AUC
         large = y.size > 2 * SCREEN_ROWS and len(race.alive) > 1
-        if large:
-            drawn = take(stratified_sample(y, SCREEN_ROWS, seed), X, y, weight, groups)
-            fold = inner_splits(drawn[1], drawn[3], seed)[0]
-            race.round("sample", drawn[:3], fold, anew=True)
-            race.drop(drawn[1][fold[1]], errors=1, of_a_form=2)
         folds = inner_splits(y, groups, seed)
+        if large:
+            drawn, fold = _sample_of(folds[0], X, y, weight, seed)
+            race.round("sample", drawn, fold, anew=True)
+            race.drop(drawn[1][fold[1]], errors=1, of_a_form=2)
         for k, fold in enumerate(folds):
             if k > 0 and not race.has_time_for(y.size):
                 break
             race.round(f"fold {k + 1} of {len(folds)}", (X, y, weight), fold, anew=k == 0)
-            if large and k == 0:
-                race.drop(y[fold[1]], errors=0.5, of_a_form=1)
+            if k == 0:
+                race.drop(y[fold[1]], errors=0.5 if large else 1.0, of_a_form=1 if large else 2)
     found = {r.candidate.name: np.array(r.areas[r.best()]) for r in race.alive}
     name = recommended(found)
     runner = next(r for r in race.alive if r.candidate.name == name)
     whole = runner.candidate.own is None or n_all == y.size
     settings = dict(runner.best()) if whole else None
     return Choice(runner.candidate, settings, found, race.not_run)
+
+
+def _sample_of(
+    fold: tuple[Index, Index], X: Any, y: Bool, weight: Array | None, seed: int
+) -> tuple[Rows, tuple[Index, Index]]:
+    """`SCREEN_ROWS` rows of a fold, each on its side: groups stay apart, and classes are there."""
+    train, test = (
+        rows[stratified_sample(y[rows], share * SCREEN_ROWS // 3, seed)]
+        for rows, share in zip(fold, (2, 1), strict=True)
+    )
+    drawn = take(np.concatenate([train, test]), X, y, weight, None)
+    at = np.arange(train.size + test.size)
+    return drawn[:3], (at[: train.size], at[train.size :])
 
 
 @dataclass

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.comparison.models import CANDIDATES, COMPLEXITY
+from everypair.comparison.result import Comparison
 
 Array = NDArray[np.float64]
 
@@ -43,3 +44,16 @@ def recommended(fold_auc: Mapping[str, Array]) -> str:
 def _within_one_error(behind: Array) -> bool:
     error = behind.std(ddof=1) / np.sqrt(behind.size) if behind.size > 1 else 0.0
     return bool(behind.mean() <= error)
+
+
+def recommendation(found: Comparison) -> str:
+    """Which model to take, and why, in a sentence."""
+    means = {m.name: float(np.mean(m.fold_auc)) for m in found.models if m.failure is None}
+    best = max(means, key=means.__getitem__)
+    why = (
+        "it has the best mean AUC over the folds, and no simpler model is within one standard "
+        "error of it"
+        if best == found.recommended
+        else f"it is the simplest within one standard error of the best over the folds, {best}"
+    )
+    return f"Recommended: {found.recommended} ({why})."
