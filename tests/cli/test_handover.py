@@ -197,3 +197,22 @@ def test_the_report_shows_the_commands(run, odd_table, tmp_path):
     assert len(commands) == 2
     assert "\n".join(commands) in page
     assert next(line for line in found.out.splitlines() if "Recommended" in line) in page
+
+
+@pytest.mark.parametrize(
+    ("data", "new"),
+    [("a b.parquet", "new.parquet"), ("t.csv.gz", "new.csv.gz"), ("t.svm", "new.svm")],
+)
+def test_commands_are_quoted_and_new_rows_have_the_ending_of_the_table(data, new):
+    from everypair.cli.handover import next_commands
+    from everypair.cli.options import Columns, Reading
+
+    columns = Columns(target="is it?", positive="-1", drop=["a'b", "c"])
+    reading = Reading(delimiter="\t")
+    fit, score = next_commands(Path(data), columns, reading, 5, "auc", None)
+    assert shlex.split(fit) == [
+        "everypair", "fit", data, "--target", "is it?", "--positive=-1", "--drop", "a'b",
+        "--drop", "c", "--delimiter", "\t", "--seed", "5", "--method", "auc", "-o", "model.skops",
+    ]  # fmt: skip
+    assert shlex.split(score)[3] == new
+    assert "--delimiter" in score

@@ -157,10 +157,11 @@ def _compare(
     budget: float | None = None,
     to_fit: Next | None = None,
 ) -> None:
+    from everypair.cli.handover import is_json
     from everypair.comparison.run import compare_models, n_steps
     from everypair.model_files import path_written_whole, written_whole
 
-    as_page = report is not None and report.suffix != ".json"
+    as_page = report is not None and not is_json(report)
 
     began = time.perf_counter()
     with progress(n_steps(names, *cv), show.silent) as advance:
@@ -216,8 +217,10 @@ def _print_recommendation(found: Comparison) -> None:
 
 def check_report(report: Path | None, *inputs: Path) -> None:
     """What would keep a report from being written, before any work."""
+    from everypair.cli.handover import is_json
+
     if report is not None:
-        if report.suffix != ".json":
+        if not is_json(report):
             import jinja2  # noqa: F401 - or say that it is missing
         from everypair.model_files import check_writable
 

@@ -13,8 +13,13 @@ from everypair.cli.options import Columns, Reading
 from everypair.data.problems import DataError
 from everypair.wording import counted
 
-MODEL, NEW_ROWS, SCORES = "model.skops", "new.csv", "scores.csv"
+MODEL, NEW_ROWS, SCORES = "model.skops", "new", "scores.csv"
 """Names that the printed commands use for files that are still to be written."""
+
+
+def is_json(report: Path | None) -> bool:
+    """Is a comparison to be written as JSON there, not as a page?"""
+    return report is not None and report.suffix.lower() == ".json"
 
 
 def next_commands(
@@ -25,14 +30,15 @@ def next_commands(
     A report in JSON holds the options and the settings; without one the options are written out,
     and `fit` finds the same settings by the same search.
     """
-    if report is not None and report.suffix == ".json":
+    if is_json(report):
         chosen = ["--from", str(report)]
     else:
         chosen = [*_flags(columns, Columns()), *_flags(reading, Reading())]
         chosen += ["--seed", str(seed)] if seed else []
         chosen += ["--method", method]
     fit = ["everypair", "fit", str(data), *chosen, "-o", MODEL]
-    new = NEW_ROWS if reading.format is None else Path(NEW_ROWS).with_suffix(data.suffix).name
+    packed = data.suffix.lower() in (".gz", ".xz")
+    new = f"{NEW_ROWS}{Path(data.stem).suffix if packed else ''}{data.suffix}"
     score = ["everypair", "score", MODEL, new, *_flags(reading, Reading()), "-o", SCORES]
     return shlex.join(fit), shlex.join(score)
 
@@ -43,8 +49,11 @@ def _flags(options: Any, default: Any) -> list[str]:
         value = getattr(options, field.name)
         if value in (None, getattr(default, field.name)):
             continue
+        flag = f"--{field.name}"
+        if value is True:
+            out.append(flag)
+            continue
         for each in value if isinstance(value, list) else [value]:
-            flag = f"--{field.name}"
             out += [f"{flag}={each}"] if str(each).startswith("-") else [flag, str(each)]
     return out
 
