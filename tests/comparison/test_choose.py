@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -103,6 +105,15 @@ def test_laggards_do_not_see_the_large_folds():
     X, y = rows(2500, lambda X: X[:, 0])
     found = choose([CANDIDATES[n] for n in ("auc", "logistic", "linear-svm")], X, y)
     assert len(found.fold_auc) == 1
+
+
+def test_no_fold_more_where_nothing_is_left_to_choose():
+    X, y = rows(2500, lambda X: 3 * X[:, 0] * X[:, 1])
+    begun = []
+    one = replace(CANDIDATES["boosting"], grid={"max_leaf_nodes": (31,)})
+    found = choose([CANDIDATES["auc"], one], X, y, notify=begun.append)
+    assert begun == ["sample, auc", "sample, boosting", "fold 1 of 3, boosting"]
+    assert found.settings == {"max_leaf_nodes": 31}
 
 
 def test_settings_of_a_sample_are_searched_anew_where_they_do_not_carry_over(monkeypatch):

@@ -135,7 +135,7 @@ def choose(
             race.round("sample", drawn, fold, anew=True)
             race.drop(drawn[1][fold[1]], errors=1, of_a_form=2)
         for k, fold in enumerate(folds):
-            if k > 0 and not race.has_time_for(y.size):
+            if k > 0 and (race.decided or not race.has_time_for(y.size)):
                 break
             race.round(f"fold {k + 1} of {len(folds)}", (X, y, weight), fold, anew=k == 0)
             if k == 0:
@@ -188,6 +188,11 @@ class _Race:
         elif not late:
             raise next(r.failure for r in self.alive if r.failure is not None)
         self.alive = ran or late  # of these, what was measured before
+
+    @property
+    def decided(self) -> bool:
+        """Is one candidate with one setting left?"""
+        return len(self.alive) == 1 and len(self.alive[0].areas) == 1
 
     def has_time_for(self, n_rows: int) -> bool:
         each = [runner.expected(n_rows) for runner in self.alive]
