@@ -106,7 +106,7 @@ def test_failing_model_is_a_line_and_not_the_end(data, monkeypatch):
     def broken(**settings):
         raise RuntimeError("out of\npaper")
 
-    candidate = Candidate("broken", "everypair", "fails", broken)
+    candidate = Candidate("broken", "everypair", "linear", "fails", broken)
     monkeypatch.setitem(catalogue.CANDIDATES, "broken", candidate)
     found = compare_models(X, y, models=["broken", "logistic"], n_folds=3, n_repeats=1)
     assert found.models[-1].name == "broken"
@@ -248,8 +248,8 @@ def test_every_estimator_is_compared_and_documented():
     assert set(CANDIDATES) <= set(re.findall(r"`([a-z0-9-]+)`", table))
     built = {type(candidate.build()).__name__ for candidate in CANDIDATES.values()}
     estimators = {name for name in everypair.__all__ if inspect.isclass(getattr(everypair, name))}
-    # AUCRLS is there as AUCRLSCV; RankOpt chooses its radius itself.
-    assert estimators - built == {"AUCRLS", "RankOptCV"}
+    # RankOpt is there as RankOptCV, which chooses its radius.
+    assert estimators - built == {"RankOpt"}
 
 
 def test_one_comparison_is_not_corrected_for_and_small_gaps_are_words():

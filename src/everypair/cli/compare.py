@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +13,7 @@ import typer
 
 from everypair.cli import options as opt
 from everypair.cli.guard import guarded, naming
-from everypair.cli.show import number, print_json, print_table, print_text, progress
+from everypair.cli.show import json_text, number, print_json, print_table, print_text, progress
 
 if TYPE_CHECKING:
     from everypair.comparison import Comparison
@@ -26,14 +26,22 @@ def compare(
     data: opt.Data,
     *,
     columns: opt.Columns,
-    cv: Annotated[str, typer.Option(help="Folds x repeats, such as 5x2 or 10x1.")] = "5x2",
+    cv: Annotated[
+        str | None,
+        typer.Option(help="Folds x repeats, such as 10x1. Default: 5x2, or 3x1 with --fast."),
+    ] = None,
     models: Annotated[
         str | None,
         typer.Option(
             help="Names separated by commas; 'everypair' and 'baselines' are groups. Default: all."
         ),
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="Write an HTML report here.")] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Write a report here: HTML, or JSON for `fit --from` (.json)."),
+    ] = None,
+    fast: opt.Fast = False,
+    budget: opt.Budget = None,
     seed: opt.Seed = 0,
     reading: opt.Reading,
     show: opt.Show,
@@ -41,8 +49,9 @@ def compare(
     """Every method of the library beside scikit-learn's, on the same folds."""
     from everypair.cli.inputs import load_labelled
 
-    n_folds, n_repeats = folds_of(cv)
+    n_folds, n_repeats = folds_of(cv or ("3x1" if fast else "5x2"))
     names = None if models is None else [name.strip() for name in models.split(",")]
+    names = fast_models() if names is None and fast else names
     check_models(names)
     check_report(report, data)
     rows = load_labelled(reading.of(data), columns, show)
@@ -52,8 +61,29 @@ def compare(
         "positive": rows.positive,
         "command": shlex.join(["everypair", *sys.argv[1:]]),
     }
+    # The positive value by name, though it was chosen: rows that are added may change the rarer.
+    columns = replace(columns, positive=rows.positive)
     with naming(data):
-        _compare(rows, names, (n_folds, n_repeats), seed, labels, report, show)
+        _compare(
+            rows, names, (n_folds, n_repeats), seed, labels, report, show, budget,
+            Next(data, columns, reading, seed, report),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Next:
+    """What `fit` is to be told after this comparison."""
+
+    data: Path
+    columns: opt.Columns
+    reading: opt.Reading
+    seed: int
+    report: Path | None
+
+    def commands(self, method: str) -> tuple[str, str]:
+        from everypair.cli.handover import next_commands
+
+        return next_commands(self.data, self.columns, self.reading, self.seed, method, self.report)
 
 
 @guarded
@@ -102,6 +132,12 @@ def folds_of(cv: str) -> tuple[int, int]:
     return n_folds, n_repeats
 
 
+def fast_models() -> list[str]:
+    from everypair.comparison.models import FAST
+
+    return list(FAST)
+
+
 def check_models(names: list[str] | None) -> None:
     from everypair.comparison.models import candidates_of
 
@@ -116,8 +152,14 @@ def _compare(
     labels: dict[str, str],
     report: Path | None,
     show: opt.Show,
+    budget: float | None = None,
+    to_fit: Next | None = None,
 ) -> None:
+    from everypair.cli.handover import is_json
     from everypair.comparison.run import compare_models, n_steps
+    from everypair.output_files import written_whole
+
+    as_page = report is not None and not is_json(report)
 
     began = time.perf_counter()
     with progress(n_steps(names, *cv), show.silent) as advance:
@@ -130,35 +172,54 @@ def _compare(
             groups=rows.groups,
             sample_weight=rows.weight,
             seed=seed,
-            path=report is not None,
+            budget=budget,
+            path=as_page,
             labels=labels,
             notes=rows.notes,
             check=rows.check,
             progress=advance,
         )
     seconds = time.perf_counter() - began
+    if found.recommended and to_fit is not None:
+        found = replace(found, commands=to_fit.commands(found.recommended))
     if not show.json:  # first, so that a disk that is full does not lose it
         _print_comparison(found)
+        _print_recommendation(found)
         for note in found.notes[len(rows.notes) :]:
             show.note(note)
     if all(model.failure is not None for model in found.models):
         first = found.models[0]
         raise ValueError(f"no model could be fitted: {first.name}: {first.failure}")
-    if report is not None:
+    content = as_json(found, report, seconds, to_fit)
+    if report is not None and as_page:
         from everypair.report import write_report
 
         write_report(found, report)
+    elif report is not None:
+        with written_whole(report) as file:
+            file.write(f"{json_text(content)}\n".encode())
     if show.json:
-        print_json(as_json(found, report, seconds))
+        print_json(content)
     elif report is not None:
         print_text(f"Report: {report.resolve()}")
 
 
+def _print_recommendation(found: Comparison) -> None:
+    from everypair.comparison.recommend import recommendation
+
+    if found.recommended:
+        print(recommendation(found))
+    for command in found.commands:
+        print(f"  {command}")
+
+
 def check_report(report: Path | None, *inputs: Path) -> None:
     """What would keep a report from being written, before any work."""
-    if report is not None:
-        import jinja2  # noqa: F401 - or say that it is missing
+    from everypair.cli.handover import is_json
 
+    if report is not None:
+        if not is_json(report):
+            import jinja2  # noqa: F401 - or say that it is missing
         from everypair.output_files import check_writable
 
         check_writable(report, *inputs)
@@ -202,8 +263,13 @@ def _print_comparison(found: Comparison) -> None:
     print_text(found.verdict)
 
 
-def as_json(found: Comparison, report: Path | None, seconds: float) -> dict[str, Any]:
-    """The comparison without the scores of each row."""
+def as_json(
+    found: Comparison, report: Path | None, seconds: float, to_fit: Next | None
+) -> dict[str, Any]:
+    """The comparison without the scores of each row, and what `fit --from` needs of the options."""
+    from everypair.cli.handover import handed_over
+
+    options = {} if to_fit is None else handed_over(to_fit.columns, to_fit.reading)
     models = [
         {
             "name": model.name,
@@ -233,7 +299,12 @@ def as_json(found: Comparison, report: Path | None, seconds: float) -> dict[str,
         "seed": found.seed,
         "verdict": found.verdict,
         "best_baseline": found.best_baseline,
+        "recommended": found.recommended,
+        "commands": list(found.commands),
+        "not_run": list(found.not_run),
         "models": models,
+        "columns": [column.name for column in found.columns],
+        **options,
         "findings": [asdict(finding) for finding in found.findings],
         "notes": list(found.notes),
         "versions": found.versions,

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from everypair.cli import options as opt
 from everypair.cli.guard import guarded, naming
-from everypair.cli.show import print_json, print_text
+from everypair.cli.show import print_json, print_text, progress
+
+if TYPE_CHECKING:
+    from everypair.cli.inputs import Labelled
+    from everypair.comparison.budget import Budget
+    from everypair.comparison.choose import Choice
+    from everypair.comparison.models import Candidate
+    from everypair.comparison.search import Fitted
+    from everypair.model_files import SavedModel
 
 CHECKED_ROWS = 100
 """Training rows that the saved model must score as the fitted one does."""
@@ -30,10 +40,20 @@ def fit(
     method: Annotated[
         str,
         typer.Option(
-            help="A model of `compare`, such as auc, auc-l1, roc-svm or logistic. auto: auc, or "
-            "auc-rls-rbf where a Gaussian kernel ranks clearly better (up to 20 000 rows)."
+            help="A model of `compare`, such as auc, auc-l1, roc-svm or boosting. auto: the "
+            "simplest of them within one standard error of the best over three folds."
         ),
     ] = "auto",
+    from_: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            help="Comparison in JSON (`compare --report report.json`): its recommended model, or "
+            "the one that --method names, with its options and settings.",
+        ),
+    ] = None,
+    fast: opt.Fast = False,
+    budget: opt.Budget = None,
     seed: opt.Seed = 0,
     reading: opt.Reading,
     show: opt.Show,
@@ -43,22 +63,27 @@ def fit(
     import pyarrow.compute
     import pyarrow.csv  # noqa: F401
 
+    from everypair.cli.handover import read_handover
     from everypair.cli.inputs import load_labelled
+    from everypair.comparison.budget import Budget
     from everypair.comparison.models import CANDIDATES
-    from everypair.comparison.run import versions
-    from everypair.comparison.search import choose_method, fit_candidate
+    from everypair.comparison.summary import column_names
     from everypair.metrics import auc_score
     from everypair.metrics.cross_val import scores_of
-    from everypair.model_files import SavedModel, save_model
-    from everypair.output_files import check_writable, is_stream
+    from everypair.model_files import save_model
+    from everypair.output_files import check_writable
     from everypair.tables import encoder_for, take_rows, unused
-    from everypair.wording import counted
 
-    if method != "auto" and method not in CANDIDATES:
-        raise ValueError(f"there is no method {method!r}: use auto, {', '.join(CANDIDATES)}.")
-    check_writable(output, data)
+    bounds = Budget(budget)
+    _check_options(method, fast, from_, budget)
+    check_writable(output, data, *([] if from_ is None else [from_]))
+    told = None if from_ is None else read_handover(from_, columns, reading, method)
+    if told is not None:
+        columns, reading, seed = told.columns, told.reading, told.seed
     clock = [time.perf_counter()]
     rows = load_labelled(reading.of(data), columns, show)
+    if told is not None:
+        told.check_fits(rows.y.size, int(rows.y.sum()), column_names(rows.X))
     clock.append(time.perf_counter())
     with naming(data):
         used = rows.check.used(rows.X)
@@ -67,41 +92,108 @@ def fit(
     some = take_rows(used, np.arange(min(len(rows.y), CHECKED_ROWS)))
     del used
     rows.X = None  # the matrix is all that is needed from here on
-    groups = rows.check.groups(rows.groups)
-    for note in unused(encoder):
-        rows.notes.append(note)
+    rows.groups = rows.check.groups(rows.groups)
+    said = unused(encoder)
+    for note in said:
         show.note(note)
     clock.append(time.perf_counter())
     with naming(data):
-        if method == "auto":
-            method = choose_method(X, rows.y, rows.weight, groups, seed)
-        candidate = CANDIDATES[method]
-        fitted = fit_candidate(candidate, X, rows.y, rows.weight, groups, seed)
+        plan = (
+            _plan(method, fast, bounds, X, rows, seed, show)
+            if told is None
+            else _Plan(CANDIDATES[told.method], told.settings)
+        )
+        fitted = plan.fit(X, rows, seed)
     train_auc = auc_score(rows.y, scores_of(fitted.model, X), sample_weight=rows.weight)
     clock.append(time.perf_counter())
-    model = SavedModel(
+    remarks = [*plan.notes, *(f"{plan.candidate.name} {remark}." for remark in fitted.remarks)]
+    for note in remarks:
+        show.note(note)
+    rows.notes += [*said, *remarks]
+    model = _saved(rows, encoder, plan.candidate.name, fitted, float(train_auc), data.name)
+    save_model(model, output, some)
+    spent = [after - before for before, after in pairwise(clock)]
+    _say_what_was_done(model, plan, output, int(X.shape[1]), spent, show)
+
+
+def _check_options(method: str, fast: bool, from_: Path | None, budget: float | None) -> None:
+    from everypair.comparison.models import CANDIDATES
+
+    if method != "auto" and method not in CANDIDATES:
+        raise ValueError(f"there is no method {method!r}: use auto, {', '.join(CANDIDATES)}.")
+    if fast and method != "auto":
+        raise ValueError(f"--fast chooses among few methods, and --method {method} names one.")
+    if from_ is not None and (fast or budget is not None):
+        raise ValueError("--from brings a choice that was made: leave out --fast and --budget.")
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What to fit, and how that was chosen."""
+
+    candidate: Candidate
+    settings: dict[str, Any] | None = None  # None: to be searched
+    choice: Choice | None = None
+    notes: Sequence[str] = ()
+
+    def fit(self, X: Any, rows: Labelled, seed: int) -> Fitted:
+        from everypair.comparison.search import fit_candidate
+
+        return fit_candidate(
+            self.candidate, X, rows.y, rows.weight, rows.groups, seed, self.settings
+        )
+
+
+def _plan(
+    method: str, fast: bool, budget: Budget, X: Any, rows: Labelled, seed: int, show: opt.Show
+) -> _Plan:
+    from everypair.comparison.choose import choose
+    from everypair.comparison.models import CANDIDATES, FAST
+
+    if method != "auto" and budget.seconds is None:
+        return _Plan(CANDIDATES[method])
+    names = (method,) if method != "auto" else FAST if fast else CANDIDATES
+    candidates = [CANDIDATES[name] for name in names]
+    with progress(None, show.silent) as advance:
+        choice = choose(candidates, X, rows.y, rows.weight, rows.groups, seed, budget, advance)
+    return _Plan(choice.candidate, choice.settings, choice, choice.sentences(budget))
+
+
+def _saved(
+    rows: Labelled, encoder: Any, method: str, fitted: Fitted, train_auc: float, source: str
+) -> SavedModel:
+    from everypair.comparison.run import versions
+    from everypair.model_files import SavedModel
+
+    return SavedModel(
         encoder=encoder,
         estimator=fitted.model,
-        method=candidate.name,
+        method=method,
         settings=fitted.settings,
         target=rows.target,
         positive=rows.positive,
         negative=rows.negative,
         n_rows=int(rows.y.size),
         n_positive=int(rows.y.sum()),
-        train_auc=float(train_auc),
+        train_auc=train_auc,
         versions=versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        source=data.name,
-        notes=[
-            *rows.sentences(),
-            *(f"{candidate.name} {remark}." for remark in fitted.remarks),
-        ],
+        source=source,
+        notes=rows.sentences(),
     )
-    for remark in fitted.remarks:
-        show.note(f"{candidate.name} {remark}.")
-    save_model(model, output, some)
-    spent = [after - before for before, after in pairwise(clock)]
+
+
+def _say_what_was_done(
+    model: SavedModel,
+    plan: _Plan,
+    output: Path,
+    n_features: int,
+    spent: Sequence[float],
+    show: opt.Show,
+) -> None:
+    from everypair.output_files import is_stream
+    from everypair.wording import counted
+
     if show.json:
         print_json(
             {
@@ -112,8 +204,10 @@ def fit(
                 "positive": model.positive,
                 "n_rows": model.n_rows,
                 "n_positive": model.n_positive,
-                "n_features": int(X.shape[1]),
+                "n_features": n_features,
                 "train_auc": model.train_auc,
+                "fold_auc": None if plan.choice is None else plan.choice.fold_auc,
+                "not_run": [] if plan.choice is None else plan.choice.not_run,
                 "seconds": dict(zip(("read", "encode", "fit"), spent, strict=True)),
                 "notes": model.notes,
             }
@@ -123,7 +217,7 @@ def fit(
         print_text(
             f"{model.method}{f' ({settings})' if settings else ''}: "
             f"{counted(model.n_rows, 'row')}, {model.n_positive} positive, "
-            f"{counted(X.shape[1], 'feature')}; AUC {train_auc:.3f} on the "
+            f"{counted(n_features, 'feature')}; AUC {model.train_auc:.3f} on the "
             f"training rows\nread {spent[0]:.1f} s, encoded {spent[1]:.1f} s, fitted "
             f"{spent[2]:.1f} s; written to {output}",
             file=sys.stderr if is_stream(output) else None,  # which may be standard output

@@ -44,6 +44,22 @@ Seed = Annotated[
     int, typer.Option(min=0, max=2**32 - 1000, help="Of the random folds and samples.")
 ]
 
+Fast = Annotated[
+    bool,
+    typer.Option(
+        "--fast",
+        help="A quick look: a few cheap models (auc, rankboost, roc-svm, "
+        "logistic, boosting); compare has 3 folds.",
+    ),
+]
+Budget = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        help="Seconds. Work that will not fit is not begun; what has been measured is reported.",
+    ),
+]
+
 
 @dataclass(frozen=True)
 class Columns:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import math
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from typing import Any, TextIO
 
 from everypair.wording import UNPRINTABLE, printable
@@ -18,9 +21,13 @@ def print_text(text: str, file: TextIO | None = None) -> None:
 
 
 def print_json(content: Mapping[str, Any]) -> None:
+    print(json_text(content))
+
+
+def json_text(content: Mapping[str, Any]) -> str:
     text = json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False)
     # Inside JSON's strings a character may be written by its number.
-    print(UNPRINTABLE.sub(lambda found: _in_json(found[0]), text))
+    return UNPRINTABLE.sub(lambda found: _in_json(found[0]), text)
 
 
 def _in_json(character: str) -> str:
@@ -67,12 +74,47 @@ def print_table(
     console.print(table)
 
 
+EVERY_SECONDS = 5.0
+"""How often a line says what is being done where there is no terminal to draw a bar on."""
+
+
 @contextmanager
-def progress(total: int, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A bar on stderr that moves with each call, on a terminal."""
-    if quiet or not sys.stderr.isatty():
+def progress(total: int | None, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """A function to call with the name of each step as it begins; shown on stderr.
+
+    On a terminal that is a bar, elsewhere a line every few seconds.
+    """
+    if quiet:
         yield lambda what: None
-        return
+    elif not sys.stderr.isatty():
+        with _lines() as say:
+            yield say
+    else:
+        with _bar(total) as say:
+            yield say
+
+
+@contextmanager
+def _lines() -> Iterator[Callable[[str], None]]:
+    began, ended = time.perf_counter(), threading.Event()
+    doing = [""]
+
+    def tell() -> None:
+        while not ended.wait(EVERY_SECONDS):
+            if doing[0]:
+                print(f"{doing[0]}, {time.perf_counter() - began:.0f} s", file=sys.stderr)
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield lambda what: doing.__setitem__(0, what)
+    finally:
+        ended.set()
+        teller.join()
+
+
+@contextmanager
+def _bar(total: int | None) -> Iterator[Callable[[str], None]]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -84,15 +126,16 @@ def progress(total: int, quiet: bool) -> Iterator[Callable[[str], None]]:
     )
 
     columns = (
-        TextColumn("{task.description:<18}", markup=False),
+        TextColumn("{task.description:<36}", markup=False),
         BarColumn(),
-        MofNCompleteColumn(),
+        *(() if total is None else (MofNCompleteColumn(),)),
         TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        *(() if total is None else (TimeRemainingColumn(),)),
     )
+    begun = count()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total)
-        yield lambda what: bar.update(task, advance=1, description=what)
+        yield lambda what: bar.update(task, completed=next(begun), description=what)
 
 
 def number(value: float | None, form: str = ".3f") -> str:

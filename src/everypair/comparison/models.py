@@ -11,9 +11,21 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 LINEAR_STRENGTHS = (1e-4, 1e-3, 1e-2, 1e-1)
 KERNEL_ROWS = 2000
 """Rows of a kernel method: its matrix and its pivots are of this size."""
+
+Form = Literal["few features", "linear", "additive", "kernel", "trees"]
+COMPLEXITY: dict[Form, int] = {
+    "few features": 0, "linear": 1, "additive": 2, "kernel": 3, "trees": 3,
+}  # fmt: skip
+"""How hard a form of model is to read: a sum of few terms, of all, of steps, or no sum at all."""
+
+FAST = ("auc", "rankboost", "roc-svm", "logistic", "boosting")
+"""The models of ``--fast``: a cheap one of each form, beside logistic regression."""
 
 
 @dataclass(frozen=True)
@@ -22,18 +34,40 @@ class Candidate:
 
     name: str
     kind: Literal["everypair", "baseline"]
+    form: Form
     summary: str
     build: Callable[..., Any]
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     max_rows: int | None = None
     weights: bool = True  # does `fit` take sample_weight?
     sparse: bool = True
-    chosen: tuple[str, ...] = ()  # settings that the model itself chooses, as attributes
+    own: OwnSearch | None = None  # of a model that searches its settings itself
 
     def settings(self) -> Iterator[dict[str, Any]]:
         names = list(self.grid)
         for values in product(*self.grid.values()):
             yield dict(zip(names, values, strict=True))
+
+    def at(self, settings: Mapping[str, Any], n_pairs: float) -> Any:
+        """The model with these settings; those per pair are times ``n_pairs``, its rows' pairs."""
+        build = self.build if self.own is None else self.own.build
+        ending = "_per_pair"
+        return build(
+            **{
+                name.removesuffix(ending): value * n_pairs if name.endswith(ending) else value
+                for name, value in settings.items()
+            }
+        )
+
+
+@dataclass(frozen=True)
+class OwnSearch:
+    """How a model that chooses its one setting by ``cv`` is read, and built without its search."""
+
+    setting: str  # its attribute with an underscore
+    areas: Callable[[Any], tuple[NDArray[Any], NDArray[np.float64]]]
+    """From a model fitted with one fold: the values tried, and the AUC of the fold at each."""
+    build: Callable[..., Any]
 
 
 def _auc(**settings: Any) -> Any:
@@ -54,23 +88,54 @@ def _auc_l1(**settings: Any) -> Any:
     from everypair import AUCClassifierCV
 
     # A gap of 1e-4 tells alphas apart.
-    return AUCClassifierCV(n_alphas=20, eps=1e-3, cv=3, tol=1e-4, **settings)
+    return AUCClassifierCV(n_alphas=20, eps=1e-3, tol=1e-4, **settings)
+
+
+L1_SEARCH = OwnSearch(
+    "alpha",
+    lambda model: (model.alphas_[0], model.auc_path_[0].mean(axis=1)),
+    lambda alpha: _auc(penalty="l1", alpha=alpha, tol=1e-4),
+)
 
 
 def _auc_rls(**settings: Any) -> Any:
     from everypair import AUCRLSCV
 
-    return AUCRLSCV(cv=3, **settings)
+    return AUCRLSCV(**settings)
+
+
+def _auc_rls_at(**settings: Any) -> Any:
+    from everypair import AUCRLS
+
+    return AUCRLS(**settings)
+
+
+RLS_SEARCH = OwnSearch("lam", lambda model: (model.lams_, model.cv_auc_), _auc_rls_at)
 
 
 def _auc_rls_rbf(**settings: Any) -> Any:
-    return _auc_rls(kernel="rbf", **settings)
+    return _auc_rls_at(kernel="rbf", **settings)
 
 
 def _rankopt(**settings: Any) -> Any:
-    from everypair import RankOpt
+    from everypair import RankOptCV
 
-    return RankOpt(random_state=0, **settings)
+    return RankOptCV(**settings)
+
+
+def _rankopt_at(saturation: float) -> Any:
+    from everypair import RankOpt
+    from everypair.estimators.rankopt import CV_SATURATIONS
+
+    return RankOpt(saturation=[share for share in CV_SATURATIONS if share <= saturation])
+
+
+def _rankopt_areas(model: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    areas = model.scores_.mean(axis=0)
+    return np.array(model.saturation)[: areas.size], areas
+
+
+RANKOPT_SEARCH = OwnSearch("saturation", _rankopt_areas, _rankopt_at)
 
 
 def _rankboost(**settings: Any) -> Any:
@@ -135,66 +200,72 @@ CANDIDATES = {
     candidate.name: candidate
     for candidate in (
         Candidate(
-            "auc", "everypair", "logistic loss over every pair", _auc, {"alpha": LINEAR_STRENGTHS}
+            "auc", "everypair", "linear", "logistic loss over every pair",
+            _auc, {"alpha": LINEAR_STRENGTHS},
         ),
         Candidate(
-            "auc-hinge", "everypair", "squared hinge over every pair", _auc_hinge,
-            {"alpha": LINEAR_STRENGTHS},
+            "auc-hinge", "everypair", "linear", "squared hinge over every pair",
+            _auc_hinge, {"alpha": LINEAR_STRENGTHS},
         ),
         Candidate(
-            "auc-sigmoid", "everypair", "sigmoid over every pair (closest to AUC itself)",
+            "auc-sigmoid", "everypair", "linear", "sigmoid over every pair (closest to AUC itself)",
             _auc_sigmoid, {"alpha": (1e-3, 1e-2, 1e-1)},
         ),
         Candidate(
-            "auc-l1", "everypair", "logistic loss over every pair, few features", _auc_l1,
-            chosen=("alpha_",),
+            "auc-l1", "everypair", "few features", "logistic loss over every pair, few features",
+            _auc_l1, own=L1_SEARCH,
         ),
         Candidate(
-            "auc-rls", "everypair", "least squares over every pair", _auc_rls, chosen=("lam_",)
+            "auc-rls", "everypair", "linear", "least squares over every pair",
+            _auc_rls, own=RLS_SEARCH,
         ),
         Candidate(
-            "auc-rls-rbf", "everypair", "least squares over every pair, Gaussian kernel",
-            _auc_rls_rbf, max_rows=KERNEL_ROWS, chosen=("lam_",),
-        ),
-        Candidate("rankopt", "everypair", "direct ascent of the AUC on the sphere", _rankopt),
-        Candidate(
-            "rankboost", "everypair", "decision stumps boosted on every pair", _rankboost,
-            {"n_estimators": (50, 200)}, max_rows=100_000, sparse=False,
+            "auc-rls-rbf", "everypair", "kernel", "least squares over every pair, Gaussian kernel",
+            _auc_rls_rbf, {"lam_per_pair": (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)}, max_rows=KERNEL_ROWS,
         ),
         Candidate(
-            "cpauc", "everypair", "logistic loss on clusters of pairs, few features", _cpauc,
-            {"alpha": (1e-2, 1e-1)}, max_rows=500, weights=False, sparse=False,
+            "rankopt", "everypair", "linear", "direct ascent of the AUC on the sphere",
+            _rankopt, own=RANKOPT_SEARCH,
         ),
         Candidate(
-            "roc-svm", "everypair", "hinge over every pair, Gaussian kernel", _rocsvm,
-            {"C": (0.1, 10.0)}, max_rows=KERNEL_ROWS,
+            "rankboost", "everypair", "additive", "decision stumps boosted on every pair",
+            _rankboost, {"n_estimators": (50, 200)}, max_rows=100_000, sparse=False,
         ),
         Candidate(
-            "two-norm-svm", "everypair", "SVM with squared slacks, Gaussian kernel", _two_norm,
-            {"C": (0.1, 1.0, 10.0)}, max_rows=KERNEL_ROWS,
+            "cpauc", "everypair", "few features", "logistic loss on clusters of pairs",
+            _cpauc, {"alpha": (1e-2, 1e-1)}, max_rows=500, weights=False, sparse=False,
         ),
         Candidate(
-            "svm-roc-area", "everypair", "SVM trained on ROC area", _svm_roc,
-            {"C": (1e-5, 1e-4, 1e-3)}, max_rows=100_000, weights=False,
+            "roc-svm", "everypair", "kernel", "hinge over every pair, Gaussian kernel",
+            _rocsvm, {"C": (0.1, 10.0)}, max_rows=KERNEL_ROWS,
         ),
         Candidate(
-            "svm-f1", "everypair", "SVM trained on F1", _svm_f1,
-            {"C": (1e-4, 1e-3, 1e-2)}, max_rows=100_000, weights=False,
+            "two-norm-svm", "everypair", "kernel", "SVM with squared slacks, Gaussian kernel",
+            _two_norm, {"C": (0.1, 1.0, 10.0)}, max_rows=KERNEL_ROWS,
         ),
         Candidate(
-            "logistic", "baseline", "logistic regression", _logistic, {"C": (0.01, 0.1, 1.0, 10.0)}
+            "svm-roc-area", "everypair", "linear", "SVM trained on ROC area",
+            _svm_roc, {"C": (1e-5, 1e-4, 1e-3)}, max_rows=100_000, weights=False,
         ),
         Candidate(
-            "logistic-balanced", "baseline", "logistic regression, classes weighed alike",
-            _logistic_balanced,
-            {"C": (0.01, 0.1, 1.0, 10.0)},
+            "svm-f1", "everypair", "linear", "SVM trained on F1",
+            _svm_f1, {"C": (1e-4, 1e-3, 1e-2)}, max_rows=100_000, weights=False,
         ),
         Candidate(
-            "linear-svm", "baseline", "linear SVM", _linear_svm, {"C": (0.001, 0.01, 0.1, 1.0)}
+            "logistic", "baseline", "linear", "logistic regression",
+            _logistic, {"C": (0.01, 0.1, 1.0, 10.0)},
         ),
         Candidate(
-            "boosting", "baseline", "gradient-boosted trees", _boosting,
-            {"max_iter": (50, 150)}, sparse=False,
+            "logistic-balanced", "baseline", "linear", "logistic regression, classes weighed alike",
+            _logistic_balanced, {"C": (0.01, 0.1, 1.0, 10.0)},
+        ),
+        Candidate(
+            "linear-svm", "baseline", "linear", "linear SVM",
+            _linear_svm, {"C": (0.001, 0.01, 0.1, 1.0)},
+        ),
+        Candidate(
+            "boosting", "baseline", "trees", "gradient-boosted trees",
+            _boosting, {"max_leaf_nodes": (6, 31)}, sparse=False,
         ),
     )
 }  # fmt: skip

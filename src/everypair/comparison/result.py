@@ -81,3 +81,6 @@ class Comparison:
     scale: str = ""  # what the scores of the models mean, a sentence
     findings: Sequence[Finding] = ()  # of the data check, most serious first
     notes: Sequence[str] = field(default_factory=tuple)  # what was dropped, imputed, warned of
+    recommended: str = ""  # the simplest model within one standard error of the best
+    commands: Sequence[str] = ()  # what to type to fit that model, and to score rows with it
+    not_run: Sequence[str] = ()  # models for which the budget had no time

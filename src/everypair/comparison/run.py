@@ -6,6 +6,7 @@ import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -13,9 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from everypair.app.check import Check, check_table
+from everypair.comparison.budget import Budget, Plan
 from everypair.comparison.judge import LEVEL, area_over_folds, verdict_of
 from everypair.comparison.models import Candidate, candidates_of
 from everypair.comparison.path import l1_path
+from everypair.comparison.recommend import recommended
 from everypair.comparison.result import Comparison, ModelResult, PathSummary
 from everypair.comparison.search import Fitted, TooFewRows, fit_candidate, splits_of
 from everypair.metrics._rows import finite_scores
@@ -65,6 +68,7 @@ def compare_models(
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     seed: int = 0,
+    budget: float | None = None,
     path: bool = False,
     labels: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
@@ -91,6 +95,9 @@ def compare_models(
     sample_weight : array, optional
         Heeded in training, where the method can, and in every AUC.
     seed : int
+    budget : float, optional
+        Seconds. Work that will not fit is not begun: first the later repeats are left out, then
+        the slowest models, which ``not_run`` names. The first model is measured in any case.
     path : bool
         Also fit the L1 path on the whole table.
     labels : mapping, optional
@@ -99,7 +106,7 @@ def compare_models(
     check : Check, optional
         What `everypair.app.check_table` found; None runs it. Columns that it leaves out are not
         learnt from, and copies of a row stay in one fold.
-    progress : function of the name of what is done, called once for each fit
+    progress : function of the name of each step, called as it begins
 
     Examples
     --------
@@ -128,23 +135,32 @@ def compare_models(
         )
         for c in candidates
     }
+    plan = Plan(Budget(budget), {name: tally.seconds for name, tally in tallies.items()}, n_folds)
     for repeat, folds in enumerate(splits):
+        if not plan.has_time_for_repeat(repeat):
+            for tally in tallies.values():
+                del tally.scores[repeat:], tally.seen[repeat:]
+            n_repeats = repeat
+            break
         for k, split in enumerate(folds):
-            before = folds[k - 1][1]
+            where = f"fold {repeat * n_folds + k + 1} of {n_folds * len(splits)}"
+            plan.begin_fold(repeat, k)
             _one_split(
-                candidates, tallies, X, y, weight, group, split, before, repeat, seed, notify
-            )
+                candidates, plan, tallies, X, y, weight, group, split, folds[k - 1][1], repeat,
+                seed, partial(_notify, notify, where),
+            )  # fmt: skip
+    candidates = [candidate for candidate in candidates if candidate.name not in plan.not_run]
     encoder = encoder_for(X).fit(X)
     whole = encoder.transform(X)
     names = [str(name) for name in encoder.get_feature_names_out()]
     results, areas = [], dict[str, HeldOutArea]()
     for candidate in candidates:
         tally = tallies[candidate.name]
+        notify(f"all rows, {candidate.name}")
         final = _refit(candidate, tally, whole, y, weight, group, seed)
-        notify(candidate.name)
         if final is not None:
             areas[candidate.name] = area_over_folds(
-                y, splits, tally.scores, tally.seen, weight, group
+                y, splits[:n_repeats], tally.scores, tally.seen, weight, group
             )
         results.append(_result(candidate, tally, final, names, areas.get(candidate.name)))
     results, best_baseline = _against_baseline(results, areas)
@@ -159,7 +175,9 @@ def compare_models(
         # The first of each kind: folds say the same with other numbers.
         said = {remark.split(":")[0]: remark for remark in tallies[candidate.name].remarks[::-1]}
         remarks += [f"{candidate.name} {remark}." for remark in reversed(said.values())]
+    remarks += plan.notes(n_repeats, len(splits))
     said_labels = dict(labels or {})
+    measured = {r.name: r.fold_auc for r in results if r.failure is None}
     return Comparison(
         source=said_labels.get("source", ""),
         target=said_labels.get("target", ""),
@@ -178,7 +196,13 @@ def compare_models(
         scale=SCALE,
         findings=check.findings,
         notes=(*notes, *remarks),
+        recommended=recommended(measured) if measured else "",
+        not_run=plan.not_run,
     )
+
+
+def _notify(notify: Callable[[str], None], where: str, name: str) -> None:
+    notify(f"{where}, {name}")
 
 
 def n_steps(models: Sequence[str] | None, n_folds: int, n_repeats: int) -> int:
@@ -188,6 +212,7 @@ def n_steps(models: Sequence[str] | None, n_folds: int, n_repeats: int) -> int:
 
 def _one_split(
     candidates: Sequence[Candidate],
+    plan: Plan,
     tallies: Mapping[str, _Tally],
     X: Any,
     y: Bool,
@@ -209,22 +234,21 @@ def _one_split(
     group_train = None if group is None else group[train]
     for candidate in candidates:
         tally = tallies[candidate.name]
-        if tally.failure is None:
-            began = time.perf_counter()
-            try:
-                fitted = fit_candidate(
-                    candidate, encoded, y[train], weight_train, group_train, seed
-                )
-                tally.seconds.append(time.perf_counter() - began)
-                scores = finite_scores(fitted.scores(held_out), test.size)
-                tally.scores[repeat][test] = fitted.standardised(scores)
-                tally.seen[repeat][before] = fitted.scores(trained_before)
-                tally.remarks += fitted.remarks
-                if repeat == 0:
-                    tally.called[test] = scores > 0
-            except Exception as trouble:  # any failure of one model is that model's alone
-                tally.failure = _sentence(trouble)
         notify(candidate.name)
+        if tally.failure is not None or not plan.may_start(candidate.name):
+            continue
+        began = time.perf_counter()
+        try:
+            fitted = fit_candidate(candidate, encoded, y[train], weight_train, group_train, seed)
+            tally.seconds.append(time.perf_counter() - began)
+            scores = finite_scores(fitted.scores(held_out), test.size)
+            tally.scores[repeat][test] = fitted.standardised(scores)
+            tally.seen[repeat][before] = fitted.scores(trained_before)
+            tally.remarks += fitted.remarks
+            if repeat == 0:
+                tally.called[test] = scores > 0
+        except Exception as trouble:  # any failure of one model is that model's alone
+            tally.failure = _sentence(trouble)
 
 
 def _sentence(trouble: Exception) -> str:

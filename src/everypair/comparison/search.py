@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.comparison.models import CANDIDATES, Candidate
+from everypair.comparison.models import Candidate
 from everypair.metrics.cross_val import scores_of
 from everypair.wording import counted
 
@@ -18,7 +19,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Bool = NDArray[np.bool_]
 
-SEARCH_ROWS = 20_000
+SEARCH_ROWS = 10_000
 """Rows that the search for settings looks at; the fit itself takes all."""
 
 SEARCH_FOLDS = 3
@@ -61,74 +62,103 @@ def fit_candidate(
     weight: Array | None = None,
     groups: NDArray[Any] | None = None,
     seed: int = 0,
+    settings: Mapping[str, Any] | None = None,
 ) -> Fitted:
-    """Search the grid on (a sample of) these rows, then fit on them."""
-    from scipy import sparse
-
-    if sparse.issparse(X) and not candidate.sparse:
-        raise ValueError("it takes dense rows only, and these are sparse.")
+    """Fit on these rows, with the settings given or searched on (a sample of) these rows."""
+    check_takes(candidate, X)
     remarks = []
     if candidate.max_rows is not None and y.size > candidate.max_rows:
         rows = stratified_sample(y, candidate.max_rows, seed)
-        X, y, weight, groups = _take(rows, X, y, weight, groups)
+        X, y, weight, groups = take(rows, X, y, weight, groups)
         remarks.append(f"trained on {candidate.max_rows} rows drawn at random")
     if weight is not None and not candidate.weights:
         weight = None
         remarks.append("ignores the weights")
-    with warnings.catch_warnings(record=True) as caught, _threads_for(X):
+    with warnings.catch_warnings(record=True) as caught, threads_for(X):
         warnings.simplefilter("always")
-        settings = _search(candidate, X, y, weight, groups, seed)
-        caught.clear()  # a grid point that does not converge is judged by its AUC
-        model = candidate.build(**settings)
-        _fit(model, X, y, weight, groups, seed)
+        if settings is None and candidate.own is not None:
+            model = candidate.build(cv=inner_splits(y, groups, seed))
+        else:
+            if settings is None:
+                settings = _search(candidate, X, y, weight, groups, seed)
+            caught.clear()  # a grid point that does not converge is judged by its AUC
+            model = candidate.at(settings, n_pairs(y, weight))
+        model.fit(X, y, **_weighing(weight))
         training = scores_of(model, X[: 10 * SEARCH_ROWS])
+    if settings is None and candidate.own is not None:
+        model.set_params(cv=SEARCH_FOLDS)  # row numbers of the training data are not a setting
+        settings = {candidate.own.setting: float(getattr(model, f"{candidate.own.setting}_"))}
     troubles = [str(w.message) for w in caught if "Convergence" in w.category.__name__]
     if troubles and not np.any(getattr(model, "coef_", 1)):  # its own words say what to do
         remarks.append(f"ranks nothing: {troubles[0].rstrip('.')}")
     elif troubles:
         remarks.append("stopped before its tolerance was reached")
-    shown = dict(settings)
-    for name in candidate.chosen:
-        shown[name.rstrip("_")] = float(getattr(model, name))
     spread = float(training.std())
-    return Fitted(model, shown, float(training.mean()), spread if spread > 0 else 1.0, remarks)
+    return Fitted(
+        model, dict(settings or {}), float(training.mean()), spread if spread > 0 else 1.0, remarks
+    )
 
 
-def choose_method(
-    X: Any, y: Bool, weight: Array | None, groups: NDArray[Any] | None, seed: int
-) -> str:
-    """``auc``, or ``auc-rls-rbf`` where a Gaussian kernel ranks better by a standard error.
+def check_takes(candidate: Candidate, X: Any) -> None:
+    """Refuse sparse rows where the method would have to write them out."""
+    from scipy import sparse
 
-    Above `SEARCH_ROWS` rows the linear model it is: the kernel would see a small part of them.
-    """
-    from everypair.metrics import auc_score
-
-    linear, kernel = CANDIDATES["auc"], CANDIDATES["auc-rls-rbf"]
-    if y.size > SEARCH_ROWS or min(np.count_nonzero(y), np.count_nonzero(~y)) < 2 * SEARCH_FOLDS:
-        return linear.name
-    gains = []
-    for train, test in inner_splits(y, groups, seed):
-        X_train, y_train, weight_train, groups_train = _take(train, X, y, weight, groups)
-        weight_test = None if weight is None else weight[test]
-        areas = [
-            auc_score(
-                y[test],
-                fit_candidate(c, X_train, y_train, weight_train, groups_train, seed).scores(
-                    X[test]
-                ),
-                sample_weight=weight_test,
-            )
-            for c in (linear, kernel)
-        ]
-        gains.append(areas[1] - areas[0])
-    clear = np.mean(gains) > np.std(gains, ddof=1) / np.sqrt(len(gains))
-    return kernel.name if clear else linear.name
+    if sparse.issparse(X) and not candidate.sparse:
+        raise ValueError("it takes dense rows only, and these are sparse.")
 
 
-def _threads_for(X: Any) -> AbstractContextManager[Any]:
+def n_pairs(y: Bool, weight: Array | None) -> float:
+    """Positives times negatives, each counted with its weight."""
+    weight = np.ones(y.size) if weight is None else weight
+    return float(weight[y].sum() * weight[~y].sum())
+
+
+def _weighing(weight: Array | None) -> dict[str, Array]:
+    return {} if weight is None else {"sample_weight": weight}
+
+
+def threads_for(X: Any) -> AbstractContextManager[Any]:
     from threadpoolctl import threadpool_limits
 
     return threadpool_limits(1) if X.shape[0] * X.shape[1] < SMALL else nullcontext()
+
+
+def areas_of_fold(
+    candidate: Candidate,
+    X: Any,
+    y: Bool,
+    weight: Array | None,
+    fold: tuple[Index, Index],
+    wanted: Sequence[Mapping[str, Any]] | None = None,
+    seed: int = 0,
+) -> list[tuple[dict[str, Any], float]]:
+    """Settings (those ``wanted``, or all), each with the AUC of the fold's held-out rows."""
+    from everypair.metrics import auc_score
+
+    train, test = fold
+    heeded = weight if candidate.weights else None
+    if candidate.own is not None:
+        extra = {"average": "folds"} if candidate.own.setting == "lam" else {}
+        model = candidate.build(cv=[fold], **extra).fit(X, y, **_weighing(heeded))
+        values, areas = candidate.own.areas(model)
+        return [
+            ({candidate.own.setting: float(v)}, float(a))
+            for v, a in zip(values, areas, strict=True)
+        ]
+    if candidate.max_rows is not None:
+        # The share that a fold of `max_rows` rows would train on.
+        most = round(candidate.max_rows * (SEARCH_FOLDS - 1) / SEARCH_FOLDS)
+        train = train if train.size <= most else train[stratified_sample(y[train], most, seed)]
+    X_train, y_train, weight_train, _ = take(train, X, y, heeded, None)
+    held_out = X[test]
+    weight_test = None if weight is None else weight[test]
+    found = []
+    for settings in candidate.settings() if wanted is None else wanted:
+        model = candidate.at(settings, n_pairs(y_train, weight_train))
+        model.fit(X_train, y_train, **_weighing(weight_train))
+        area = auc_score(y[test], scores_of(model, held_out), sample_weight=weight_test)
+        found.append((dict(settings), float(area)))
+    return found
 
 
 def _search(
@@ -139,40 +169,23 @@ def _search(
     groups: NDArray[Any] | None,
     seed: int,
 ) -> dict[str, Any]:
-    from everypair.metrics import auc_score
-
     grid = list(candidate.settings())
     if len(grid) == 1:
         return grid[0]
-    if y.size > SEARCH_ROWS:
-        rows = stratified_sample(y, SEARCH_ROWS, seed)
-        X, y, weight, groups = _take(rows, X, y, weight, groups)
-    splits = inner_splits(y, groups, seed)
+    X, y, weight, groups = search_sample(X, y, weight, groups, seed)
     totals = np.zeros(len(grid))
-    for train, test in splits:
-        X_train, y_train, weight_train, _ = _take(train, X, y, weight, None)
-        weight_test = None if weight is None else weight[test]
-        for k, settings in enumerate(grid):
-            model = candidate.build(**settings)
-            _fit(model, X_train, y_train, weight_train, None, seed)
-            totals[k] += auc_score(y[test], scores_of(model, X[test]), sample_weight=weight_test)
+    for fold in inner_splits(y, groups, seed):
+        totals += [area for _, area in areas_of_fold(candidate, X, y, weight, fold, grid, seed)]
     return grid[int(np.argmax(totals))]
 
 
-def _fit(
-    model: Any,
-    X: Any,
-    y: Bool,
-    weight: Array | None,
-    groups: NDArray[Any] | None,
-    seed: int,
-) -> None:
-    folds = model.get_params().get("cv")
-    if folds is not None:
-        model.set_params(cv=inner_splits(y, groups, seed))
-    model.fit(X, y) if weight is None else model.fit(X, y, sample_weight=weight)
-    if folds is not None:
-        model.set_params(cv=folds)  # row numbers of the training data are no setting
+def search_sample(
+    X: Any, y: Bool, weight: Array | None, groups: NDArray[Any] | None, seed: int
+) -> tuple[Any, Bool, Array | None, NDArray[Any] | None]:
+    """At most `SEARCH_ROWS` of the rows."""
+    if y.size <= SEARCH_ROWS:
+        return X, y, weight, groups
+    return take(stratified_sample(y, SEARCH_ROWS, seed), X, y, weight, groups)
 
 
 def inner_splits(y: Bool, groups: NDArray[Any] | None, seed: int) -> list[tuple[Index, Index]]:
@@ -221,7 +234,7 @@ def stratified_sample(y: Bool, n_rows: int, seed: int) -> Index:
     return np.sort(np.concatenate(drawn))
 
 
-def _take(
+def take(
     rows: Index, X: Any, y: Bool, weight: Array | None, groups: NDArray[Any] | None
 ) -> tuple[Any, Bool, Array | None, NDArray[Any] | None]:
     return (

@@ -13,6 +13,12 @@ from everypair.comparison.result import ColumnSummary
 MOST_COLUMNS = 1000
 
 
+def column_names(X: Any) -> list[str]:
+    """Names of the columns that `summarise` lists."""
+    names = range(X.shape[1]) if sparse.issparse(X) else X.column_names
+    return [str(name) for name in names][:MOST_COLUMNS]
+
+
 def summarise(X: Any) -> list[ColumnSummary]:
     """Kind, missing and distinct values of each column; the first ones of a very wide table."""
     if sparse.issparse(X):

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from everypair.comparison.recommend import recommendation
 from everypair.comparison.result import Comparison, ModelResult
 from everypair.output_files import written_whole
 from everypair.report import words
@@ -114,6 +115,7 @@ def _facts(comparison: Comparison) -> dict[str, Any]:
         "missing": sum(column.n_missing for column in comparison.columns) / max(cells, 1),
         "kinds": Counter(column.kind for column in comparison.columns).most_common(),
         "scale": _scale(fitted, baseline),
+        "recommendation": recommendation(comparison) if comparison.recommended else "",
     }
 
 

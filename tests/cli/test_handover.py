@@ -1,0 +1,218 @@
+"""compare, fit, score as one story: the commands printed, `fit --from`, --fast, --budget."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mixed_table import write_mixed
+
+MODELS = ("--models", "auc,auc-l1,logistic", "--cv", "3x1")
+
+
+@pytest.fixture(scope="module")
+def odd_table(tmp_path_factory):
+    """Names that a shell would split, weights, groups and a column to leave out."""
+    folder = tmp_path_factory.mktemp("odd names")
+    path = write_mixed(folder / "my customers.csv")
+    header, *lines = path.read_text().splitlines()
+    rows = [f"{line},{k % 3 + 1},{k % 20}" for k, line in enumerate(lines)]
+    path.write_text("\n".join([f"{header.replace('churn', 'did $churn')},w,g", *rows]) + "\n")
+    return path
+
+
+OPTIONS = ("-t", "did $churn", "--positive", "no", "--weight", "w", "--group", "g",
+           "--drop", "vip", "--drop", "const", "--seed", "3")  # fmt: skip
+
+
+def test_the_printed_commands_fit_and_score_the_recommended_model(
+    run, odd_table, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    found = run("compare", odd_table, *OPTIONS, *MODELS, "--json")
+    assert found.code == 0, found.err
+    said = json.loads(found.out)
+    recommended = next(m for m in said["models"] if m["name"] == said["recommended"])
+    fit, score = (shlex.split(command) for command in said["commands"])
+    assert run(*fit[1:]).code == 0
+    (tmp_path / "new.csv").write_bytes(odd_table.read_bytes())
+    assert run(*score[1:]).code == 0
+    assert len((tmp_path / "scores.csv").read_text().splitlines()) == 201
+    from everypair.model_files import load_model
+
+    model = load_model("model.everypair")
+    assert (model.method, model.settings) == (recommended["name"], recommended["settings"])
+    assert (model.target, model.positive) == ("did $churn", "no")
+    printed = run("compare", odd_table, *OPTIONS, *MODELS).out
+    assert printed.splitlines()[-2:] == [f"  {command}" for command in said["commands"]]
+    assert f"Recommended: {said['recommended']} (" in printed
+
+
+def test_fit_from_a_report_takes_options_and_settings_and_searches_nothing(
+    run, odd_table, tmp_path, monkeypatch
+):
+    report, model = tmp_path / "report.json", tmp_path / "m.everypair"
+    found = run("compare", odd_table, *OPTIONS, *MODELS, "--report", report)
+    assert found.code == 0, found.err
+    assert f"--from {report}" in found.out
+    said = json.loads(report.read_text())
+    for name in ("inner_splits", "_search"):
+        monkeypatch.setattr(
+            f"everypair.comparison.search.{name}", lambda *a: pytest.fail("searched")
+        )
+    for extra, name in (((), said["recommended"]), (("--method", "auc-l1"), "auc-l1")):
+        fitted = run("fit", odd_table, "--from", report, *extra, "-o", model, "--json")
+        assert fitted.code == 0, fitted.err
+        made = json.loads(fitted.out)
+        expected = next(m for m in said["models"] if m["name"] == name)
+        assert (made["method"], made["settings"]) == (name, expected["settings"])
+        assert (made["target"], made["positive"]) == ("did $churn", "no")
+        features = json.loads(run("explain", model, "--json").out)["weights"]
+        assert features
+        assert not any(f in str(features) for f in ("vip", "'w'", "'g'"))
+
+
+def test_a_table_that_does_not_fit_the_report_is_refused(run, mixed, tmp_path):
+    report, model = tmp_path / "r.json", tmp_path / "m.everypair"
+    assert run("compare", mixed, "-t", "churn", *MODELS, "--report", report).code == 0
+    lines = mixed.read_text().splitlines()
+    tables = {
+        "rows.csv": (lines[:-1], "the comparison had 200 rows"),
+        "names.csv": ([lines[0].replace("age", "years"), *lines[1:]], "lacks the column 'age'"),
+        "more.csv": ([f"{lines[0]},more", *(f"{line},1" for line in lines[1:])], "column 'more'"),
+    }
+    for name, (content, said) in tables.items():
+        (tmp_path / name).write_text("\n".join(content) + "\n")
+        found = run("fit", tmp_path / name, "--from", report, "-o", model)
+        assert found.code == 2
+        assert said in found.err
+        assert "r.json" in found.err
+    for arguments, said in (
+        (("--method", "boosting"), "it has no model 'boosting': its models are"),
+        (("-t", "vip"), "--target churn, not vip"),
+        (("--fast",), "leave out --fast and --budget"),
+    ):
+        found = run("fit", mixed, "--from", report, "-o", model, *arguments)
+        assert found.code == 2
+        assert said in found.err
+    for content in ("not json", "[]", "{}", '{"models": 3}'):
+        (tmp_path / "bad.json").write_text(content)
+        found = run("fit", mixed, "--from", tmp_path / "bad.json", "-o", model)
+        assert found.code == 2
+        assert "not a comparison in JSON" in found.err
+    assert not model.exists()
+
+
+def test_auto_is_the_recommendation_among_all_and_says_what_it_saw(run, mixed, tmp_path):
+    from everypair.comparison.models import CANDIDATES
+    from everypair.comparison.recommend import recommended
+
+    found = run("fit", mixed, "-t", "churn", "-o", tmp_path / "m.everypair", "--json")
+    said = json.loads(found.out)
+    assert {CANDIDATES[name].kind for name in said["fold_auc"]} == {"everypair", "baseline"}
+    areas = {name: np.array(values) for name, values in said["fold_auc"].items()}
+    assert said["method"] == recommended(areas)
+    assert any("within one standard error" in note for note in said["notes"])
+
+
+def test_fast_runs_few_models_on_three_folds(run, mixed, tmp_path):
+    from everypair.comparison.models import FAST
+
+    said = json.loads(run("compare", mixed, "-t", "churn", "--fast", "--json").out)
+    assert {model["name"] for model in said["models"]} == set(FAST)
+    assert said["folds"] == "3 folds x 1 repeat"
+    fitted = run("fit", mixed, "-t", "churn", "--fast", "-o", tmp_path / "m.everypair", "--json")
+    assert set(json.loads(fitted.out)["fold_auc"]) <= set(FAST)
+    found = run("fit", mixed, "-t", "churn", "--fast", "--method", "auc", "-o", tmp_path / "n")
+    assert found.code == 2
+    assert "--method auc names one" in found.err
+
+
+def test_a_budget_of_nothing_still_gives_a_model_and_names_the_rest(run, mixed, tmp_path):
+    options = ("-t", "churn", "--budget", "0", "--json")
+    said = json.loads(run("compare", mixed, *MODELS, *options).out)
+    assert [model["name"] for model in said["models"]] == ["auc"]
+    assert said["not_run"] == ["auc-l1", "logistic"]
+    made = json.loads(run("fit", mixed, *options, "-o", tmp_path / "m.everypair").out)
+    assert made["method"] == "auc"
+    assert "boosting" in made["not_run"]
+    assert len(made["fold_auc"]["auc"]) == 1
+
+
+def test_rankopt_is_tuned_and_its_file_scores_alike(run, mixed, tmp_path):
+    from everypair import RankOptCV
+    from everypair.model_files import load_model
+
+    model = tmp_path / "m.everypair"
+    made = run("fit", mixed, "-t", "churn", "--method", "rankopt", "-o", model, "--json")
+    assert made.code == 0, made.err
+    saved = load_model(model)
+    assert isinstance(saved.estimator, RankOptCV)
+    assert saved.settings == {"saturation": saved.estimator.saturation_}
+    assert run("score", model, mixed, "--top", "3").code == 0
+
+
+def test_progress_off_a_terminal_is_a_line_now_and_then(run, mixed, monkeypatch):
+    from everypair.cli import show
+
+    monkeypatch.setattr(show, "EVERY_SECONDS", 0.02)
+    options = ("-t", "churn", "--models", "auc-rls,logistic", "--cv", "3x1")
+    lines = run("compare", mixed, *options).err.splitlines()
+    told = [line for line in lines if line.startswith(("fold ", "all rows, "))]
+    assert told
+    assert all(line.endswith(" s") for line in told)
+    assert any("of 3, " in line for line in told)
+    for silent in ("--quiet", "--json"):
+        assert run("compare", mixed, *options, silent).err == ""
+
+
+def test_progress_ends_with_its_work(capsys):
+    from everypair.cli import show
+
+    before = threading.active_count()
+
+    def work():
+        with show.progress(3, quiet=False) as advance:
+            advance("fold 1 of 3, auc")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        work()
+    assert threading.active_count() == before
+    assert capsys.readouterr().err == ""
+
+
+def test_the_report_shows_the_commands(run, odd_table, tmp_path):
+    report = tmp_path / "r.html"
+    found = run("compare", odd_table, *OPTIONS, *MODELS, "--report", report)
+    assert found.code == 0, found.err
+    import html
+
+    page = html.unescape(Path(report).read_text())
+    commands = [line.strip() for line in found.out.splitlines() if line.startswith("  everypair")]
+    assert len(commands) == 2
+    assert "\n".join(commands) in page
+    assert next(line for line in found.out.splitlines() if "Recommended" in line) in page
+
+
+@pytest.mark.parametrize(
+    ("data", "new"),
+    [("a b.parquet", "new.parquet"), ("t.csv.gz", "new.csv.gz"), ("t.svm", "new.svm")],
+)
+def test_commands_are_quoted_and_new_rows_have_the_ending_of_the_table(data, new):
+    from everypair.cli.handover import next_commands
+    from everypair.cli.options import Columns, Reading
+
+    columns = Columns(target="is it?", positive="-1", drop=["a'b", "c"])
+    reading = Reading(delimiter="\t")
+    fit, score = next_commands(Path(data), columns, reading, 5, "auc", None)
+    assert shlex.split(fit) == [
+        "everypair", "fit", data, "--target", "is it?", "--positive=-1", "--drop", "a'b",
+        "--drop", "c", "--delimiter", "\t", "--seed", "5", "--method", "auc", "-o", "model.everypair",
+    ]  # fmt: skip
+    assert shlex.split(score)[3] == new
+    assert "--delimiter" in score
