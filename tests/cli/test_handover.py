@@ -212,7 +212,8 @@ def test_commands_are_quoted_and_new_rows_have_the_ending_of_the_table(data, new
     fit, score = next_commands(Path(data), columns, reading, 5, "auc", None)
     assert shlex.split(fit) == [
         "everypair", "fit", data, "--target", "is it?", "--positive=-1", "--drop", "a'b",
-        "--drop", "c", "--delimiter", "\t", "--seed", "5", "--method", "auc", "-o", "model.everypair",
+        "--drop", "c", "--delimiter", "\t", "--seed", "5", "--method", "auc",
+        "-o", "model.everypair",
     ]  # fmt: skip
     assert shlex.split(score)[3] == new
     assert "--delimiter" in score
