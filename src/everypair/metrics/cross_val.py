@@ -108,7 +108,7 @@ def cross_val_auc(
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> result = cross_val_auc(make_pipeline(StandardScaler(), LogisticRegression()), X, y, cv=5)
     >>> print(result)
-    0.995 [0.985, 0.998] over 5 folds; pooled 0.994 [0.985, 0.998]
+    0.995 [0.983, 0.999] over 5 folds; pooled 0.994 [0.985, 0.998]
     """
     from sklearn.model_selection import StratifiedGroupKFold, check_cv, cross_validate
     from sklearn.utils import indexable
