@@ -12,6 +12,7 @@ docs/benchmarks/intervals.md.
 from __future__ import annotations
 
 import argparse
+import sys
 from functools import partial
 
 import numpy as np
@@ -328,6 +329,7 @@ def add_differences(page, n):
     for case in DIFFERENCES:
         size, share, kind, shift, folds, n_baselines = case
         before, above, below = differences(n, *case)
+        print(*case, before, above, below, file=sys.stderr, flush=True)  # it takes a while
         rows.append(
             [str(size), str(round(share * size)), kind, f"{shift:g}", split_name(folds),
              str(n_baselines), *percent((before, above + below, above, below))]
