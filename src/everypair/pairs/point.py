@@ -16,14 +16,15 @@ EXACT = 1e-11
 """Accuracy of the sums when nothing rougher is asked for, relative to their largest entry."""
 
 UNIT_ROUNDOFF = 2.0**-53
-CONFIDENCE = 8.0
+CONFIDENCE = 4.0
 
 
 def growth(terms: float) -> float:
-    """Relative rounding of a sum of so many terms: ``8 sqrt(terms)`` unit roundoffs.
+    """Relative rounding of a sum of so many terms: ``4 sqrt(terms)`` unit roundoffs.
 
-    Roundings partly cancel; more than lambda sqrt(terms) of them are left with a probability of
-    at most ``2 exp(-lambda^2 / 2)`` (Higham & Mary 2019), for lambda = 8 about 1e-14.
+    Roundings partly cancel (Higham & Mary 2019). Spread evenly, with a variance of a third, more
+    than lambda sqrt(terms) are left with a probability of at most ``2 exp(-3 lambda^2 / 2)``, for
+    lambda = 4 about 1e-10.
     """
     return CONFIDENCE * float(np.sqrt(terms)) * UNIT_ROUNDOFF
 
