@@ -42,8 +42,8 @@ TRAIN_ROWS, TEST_ROWS = 5000, 10_000
 INTRO = """\
 `everypair fit` with `--method auto`, which chooses among all methods of `everypair compare`, beside
 eight of these with their own search, one or two of each form. Training rows are drawn at random:
-two thirds of the table, 5,000 at most. The AUC is that of the other rows (10,000 at most), a mean
-over {draws}. `best` is the one of the eight with the highest AUC on those held-out rows: no
+two thirds of the table, 5,000 at most. The AUC is that of the other rows (10,000 at most),
+{draws}. `best` is the one of the eight with the highest AUC on those held-out rows: no
 choice made without them can be expected to reach it in every table. Times are processor seconds on
 one thread, as ratios to the search and fit of `auc`, and to the sum over the eight.
 
@@ -123,7 +123,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=2)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    draws = "one draw" if options.draws == 1 else f"{options.draws} draws"
+    draws = "in one draw" if options.draws == 1 else f"a mean over {options.draws} draws"
     page = Page("auto", "The choice of a method", INTRO.format(draws=draws))
     lines, means = [], []
     with threadpool_limits(1):
