@@ -220,7 +220,7 @@ def warn(message: str, category: type[Warning]) -> None:
     stacklevel, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(NOT_THE_CALLER):
         stacklevel, frame = stacklevel + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=stacklevel - 1)
+    warnings.warn(message, category, stacklevel=stacklevel)
 
 
 def _whole_or_not_at_all(fit: Callable[..., Any]) -> Callable[..., Any]:

@@ -85,7 +85,7 @@ class AUCClassifier(LinearRanker):
         ``(P - D) / P``: no w has an objective lower than ``objective_`` by more than this share.
         A bound on what rounding may hide is included. Not set for the sigmoid. Where features
         are unpenalised, their coefficients are compared up to twice their size plus one over the
-        feature's standard deviation, and P counts as at least 1.5e-8.
+        feature's standard deviation, and P counts as at least 1e-7.
     kkt_residual_ : float
         ``l1`` and ``elasticnet`` with a smooth loss: the largest violation of the optimality
         conditions, relative to the largest slope of the loss at w = 0.

@@ -38,7 +38,7 @@ from everypair.solvers.rounding import bent, pulled_error
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-LEAST_VALUE = float(np.sqrt(np.finfo(np.float64).eps))
+LEAST_VALUE = 1e-7
 """A share of the loss at w = 0, which is of the order of 1. Where a feature that is not penalised
 separates the classes the objective's minimum is zero, and no gap is small beside it."""
 
