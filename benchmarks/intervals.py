@@ -32,7 +32,9 @@ INTRO = """Made by `python benchmarks/intervals.py --write`; each heading says h
 were simulated for a line of its table. "Before" is what the library did until this page: DeLong's
 variance within the folds with normal quantiles, and the corrected resampled t test of Nadeau &
 Bengio on the areas of the folds. The rule was chosen on other seeds, sizes, numbers of features and
-distributions than those below. The target of a cross-validated AUC is the expected area of models
+distributions than those below, except the term for repeats in the variance of a difference and
+the wider bound of disjoint pairs, which were found on settings of this page.
+The target of a cross-validated AUC is the expected area of models
 fitted on as many rows as the training folds have; 1/2 on noise. V is DeLong's variance within the
 folds; `variance / V` is the variance of the area over all data sets, `1 + kappa` what is used."""
 

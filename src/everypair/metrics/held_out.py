@@ -171,10 +171,12 @@ def held_out_difference(
 ) -> HeldOutDifference:
     """``one.auc - other.auc`` with its interval and p, by Student's t.
 
-        se^2 = 2 V + D^2 (1/n+^2 + 1/n-^2)
+        se^2 = (2 + (1 - 1/R) / 2) V + D^2 (1/n+^2 + 1/n-^2)
 
     V is DeLong's variance of the difference D within the folds. Two equally good models differ by
-    what they learnt of these training rows alone, so that kappa = 1 (see above). The second term
+    what they learnt of these training rows alone, so that kappa = 1 (see above). Averaging over R
+    repeats of the folds lowers V more than what the folds share: with 2 V alone 5.6 to 6.6 % of
+    true nulls were rejected on noise at R = 2. The second term
     is one row of each class that takes the difference away: it matters only for a handful of rows
     or where V = 0.
 
@@ -188,7 +190,8 @@ def held_out_difference(
     sums = one.sums - other.sums
     variance = float(np.sum(sums.sum(axis=1) ** 2))
     unseen = difference**2 * (one.sizes[0] ** -2 + one.sizes[1] ** -2)
-    se = standard_error(2 * variance + unseen)
+    n_repeats = max(1.0, one.fold_auc.size / one.n_folds)
+    se = standard_error((2 + (1 - 1 / n_repeats) / 2) * variance + unseen)
     if se == 0:
         return HeldOutDifference(difference, difference, difference, 0.0, 1.0)
     df = _satterthwaite(one, sums)
