@@ -37,6 +37,8 @@ NAME_VALUES, ROWS_PER_NAME = 100, 10
 PERSONAL_VALUES, ROWS_PER_PERSON = 50, 100
 """The same where the column's name says that the values are personal."""
 
+COUNTS = "it counts the rows"
+
 HEAD_ROWS = 1000
 """Rows that tell most columns of numbers apart from identifiers at once."""
 
@@ -70,7 +72,7 @@ def _numbers(name: str, column: pa.ChunkedArray) -> str:
             return ""
     own = values.size == known.size
     if own and known.size == float(values[-1]) - float(values[0]) + 1 >= COUNTING_ROWS:
-        return f"it counts the rows, {values[0]:.0f} to {values[-1]:.0f}"
+        return f"{COUNTS}, {values[0]:.0f} to {values[-1]:.0f}"
     if known.size >= (COUNTING_ROWS if named else UNIQUE_ROWS):
         which = "each has its own" if own else f"{values.size} different ones"
         return f"it looks like an identifier: whole numbers in {known.size} rows, {which}"

@@ -148,7 +148,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 parts = list(number_parts(name, column, kind, taken))
                 learnt = [(part, *centre(values, name)) for part, values in parts if varies(values)]
                 numbers += learnt
-                why = "" if learnt else "it has one value only"
+                why = "" if learnt else ONE_VALUE
                 if learnt:
                     taken.update(part for part, _ in parts)
             if why:
@@ -156,7 +156,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             else:
                 kinds[name] = kind
         if not kinds:
-            raise DataError("no column is left to learn from: all are constant or text.")
+            raise DataError(
+                "no column is left to learn from: all are constant, text or identifiers (--keep "
+                "uses a column of text or identifiers)."
+            )
         # Arrays, not records: a model file of 100 000 columns is then a few arrays as well.
         self.used_, self.used_kinds_ = _words(kinds), _words(kinds.values())
         self.used_forms_ = _words(forms.get(name, "") for name in kinds)
@@ -189,7 +192,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         known = [(c["counts"], c["values"]) for c in counts if c["values"] is not None]
         missing = len(column) > sum(count for count, _ in known)
         if len(known) + missing < 2:
-            return "it has one value only"
+            return ONE_VALUE
         known.sort(key=lambda pair: (-pair[0], pair[1]))
         kept = [value for count, value in known if count >= self.min_rows][: self.max_categories]
         if not kept:
@@ -379,16 +382,33 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     return X[rows] if sparse.issparse(X) else X.take(rows)
 
 
+NAMELESS = "it has no name (a saved row number?)"
+ONE_VALUE = "it has one value only"
+UNUSABLE = {
+    "constant": "it is empty",
+    "other": "its type is neither a number, a date nor text",
+}
+ALWAYS_LEFT_OUT = (NAMELESS, ONE_VALUE, *UNUSABLE.values())
+"""Reasons that no ``keep`` helps against."""
+
+HEAD_ROWS = 100
+
+
+def _one_value(column: pa.ChunkedArray) -> bool:
+    import pyarrow.compute as pc
+
+    parts = (column.slice(0, HEAD_ROWS), column)
+    return all(pc.count_distinct(part, mode="all").as_py() == 1 for part in parts)
+
+
 def why_left_out(
     name: str, column: pa.ChunkedArray, kind: str, keep: Sequence[str] | Literal["all"] = ()
 ) -> str:
     """Why nothing is to be learnt from the column, or ""."""
-    if not name:
-        return "it has no name (a saved row number?)"
-    if kind == "constant":
-        return "it is empty"
-    if kind == "other":
-        return "its type is neither a number, a date nor text"
+    if kind in UNUSABLE:
+        return UNUSABLE[kind]
+    if not name or _one_value(column):
+        return ONE_VALUE if name else NAMELESS
     if keep == "all" or name in keep:
         return ""
     if kind == "text":

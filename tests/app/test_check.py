@@ -41,8 +41,8 @@ def test_copies_of_rows_are_counted_and_kept_together():
     (finding,) = found(check, "copies")
     assert finding.severity == "warning"
     assert finding.sentence.startswith("250 of 350 rows are copies of other rows")
-    np.testing.assert_array_equal(check.copies[100:], check.copies[rows[100:]])
-    assert np.unique(check.copies).size == 100
+    np.testing.assert_array_equal(check.groups[100:], check.groups[rows[100:]])
+    assert np.unique(check.groups).size == 100
 
 
 def test_rows_with_equal_features_stay_together_whatever_their_labels():
@@ -50,23 +50,66 @@ def test_rows_with_equal_features_stay_together_whatever_their_labels():
     twice = pd.concat([table, table])
     check = check_table(twice, np.concatenate([y, ~y]))
     assert not found(check, "copies")  # no row is equal to another in all columns
-    np.testing.assert_array_equal(check.copies[:100], check.copies[100:])
+    np.testing.assert_array_equal(check.groups[:100], check.groups[100:])
 
 
 def test_tables_of_few_distinct_rows_are_not_grouped_and_say_so():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.integers(0, 2, 500), "b": rng.integers(0, 3, 500)})
     check = check_table(table, rng.random(500) < 0.2)
-    assert check.copies is None
+    assert check.groups is None
     assert "too few rows differ" in found(check, "copies")[0].sentence
 
 
 def test_copies_join_the_groups_that_they_connect():
-    copies = np.array([0, 1, 0, 2, 3, 3])
-    joined = Check((), {}, copies).groups(np.array(["p", "q", "q", "r", "r", "s"]))
-    assert joined is not None
-    assert [len(set(joined[list(rows)])) for rows in ((0, 1, 2), (3, 4, 5), (0, 3))] == [1, 1, 2]
-    assert Check((), {}, None).groups(None) is None
+    table, y, _ = customers(100)
+    rows = np.append(np.arange(100), [0, 50])  # row 0 again in group 60, row 50 in its own
+    groups = np.append(np.arange(100), [60, 50])
+    check = check_table(table.iloc[rows].reset_index(drop=True), y[rows], groups=groups)
+    together = check.groups
+    assert len({together[0], together[60], together[100]}) == 1
+    assert together[50] == together[101]
+    assert np.unique(together).size == 99
+    assert "kept in one fold" in found(check, "copies")[0].sentence
+
+
+def test_groups_that_copies_would_join_to_one_stay_and_the_warning_says_so():
+    table, y, _ = customers(60)
+    twice = pd.concat([table, table]).reset_index(drop=True)
+    groups = np.append(np.arange(60) // 6, (np.arange(60) // 6 + 1) % 10)
+    check = check_table(twice, np.append(y, y), groups=groups)
+    np.testing.assert_array_equal(check.groups, groups)
+    (finding,) = found(check, "copies")
+    assert "the groups share too many of them" in finding.sentence
+    inside = check_table(
+        twice, np.append(y, y), groups=np.append(np.arange(60), np.arange(60)) // 20
+    )
+    assert "kept in one fold" in found(inside, "copies")[0].sentence
+
+
+def test_few_positives_in_pairs_of_copies_do_not_stop_the_folds():
+    table, y, _ = customers(60)
+    y = np.arange(60) < 4
+    twice = pd.concat([table, table.iloc[:4]]).reset_index(drop=True)
+    check = check_table(twice, np.append(y, y[:4]))
+    assert check.groups is None
+    assert "too few rows differ" in found(check, "copies")[0].sentence
+
+
+def test_rows_that_differ_by_an_identifier_are_not_copies_but_by_a_counter_they_are():
+    rng = np.random.default_rng(0)
+    y = rng.random(300) < 0.3
+    columns = {"age": rng.integers(20, 60, 300), "children": rng.integers(0, 4, 300)}
+    named = {"customer_id": rng.choice(10**6, 300, replace=False), **columns}
+    assert not found(check_table(named, y), "copies")
+    assert found(check_table({"row": np.arange(300), **columns}, y), "copies")
+    assert not found(check_table({"customer_id": named["customer_id"]}, y), "copies")
+
+
+@pytest.mark.parametrize("y", [["yes", "no"] * 20, [1, 2] * 20, [True] * 39, np.ones((40, 1))])
+def test_labels_that_are_not_true_or_false_are_refused(y):
+    with pytest.raises(ValueError, match="y has the"):
+        check_table({"x": np.arange(40) / 7}, y)
 
 
 @given(
@@ -173,6 +216,7 @@ def test_identifiers_and_names_are_left_out_unless_kept(name, values):
     assert repr(name) in finding.sentence
     assert "--keep" in finding.sentence
     assert not check_table(table, y, keep=[name]).left_out
+    assert not check_table(table, y, keep=name).left_out
 
 
 def test_identifiers_are_found_among_copies():
@@ -214,7 +258,10 @@ def test_columns_that_say_little_or_the_same_are_named():
     table["euros"] = 100 * table["spend"] - 7
     table["job code"] = table["job"].map({"a": 10, "b": 20, "c": 30})
     table["empty"] = np.nan
+    table["one"] = "a"
     check = check_table(table, y)
+    assert check.left_out == {"empty": "it is empty", "one": "it has one value only"}
+    assert not any("--keep" in f.sentence for f in found(check, "left out"))
     assert "'flag' has one value in all but 1 row" in found(check, "nearly constant")[0].sentence
     twice = {f.columns[1]: f.sentence for f in found(check, "said twice")}
     assert "is equal to 'spend'" in twice["again"]
@@ -237,8 +284,8 @@ def test_missing_values_in_words_and_numbers_but_for_a_word_are_named(tmp_path):
     for name in ("t.csv", "t.parquet"):
         check = check_table(read(Source(Path(tmp_path / name))), y)
         said = " ".join(f.sentence for f in found(check, "missing"))
-        assert "missing values are spelled ' ' in 'charges' (6)" in said
-        assert "'age' (2)" in said
+        assert "columns with missing values spelled ' ': 'charges' (6 missing)" in said
+        assert "'age' (2 missing)" in said
         assert "'?'" in said
         (spelling,) = found(check, "spelling")
         assert "row 31 has '{o}ps'" in spelling.sentence

@@ -90,7 +90,7 @@ def test_kernel_model_scores_but_has_no_weights(run, mixed, tmp_path):
     assert made.out == ""
     assert (
         made.err
-        == "Ranked first: churn = yes, not no: the label means yes (--positive changes it).\n"
+        == "Ranked first: churn = 'yes', not 'no': the label means yes (--positive changes it).\n"
     )
     assert run("score", path, mixed, "--top", "1").code == 0
     found = run("explain", path)
@@ -266,15 +266,16 @@ def test_third_label_in_evaluation_is_named(run, mixed, model, tmp_path):
     assert "new.csv, row 3, column 'churn': 'maybe' is neither 'yes' nor 'no'" in found.err
 
 
-def test_labels_that_differ_by_case_stay_apart(run, tmp_path):
+def test_labels_that_differ_by_case_are_one_in_training_and_in_evaluation(run, tmp_path):
     rng = np.random.default_rng(0)
     path = tmp_path / "labels.csv"
-    rows = [f"{rng.normal():.4f},{'Aab'[k % 3]}" for k in range(90)]
+    rows = [f"{rng.normal():.4f},{'Aabc'[k % 4]}" for k in range(120)]
     path.write_text("\n".join(["x,label", *rows]) + "\n")
     model = tmp_path / "m.everypair"
     fitted = run("fit", path, "-t", "label", "--positive", "A", "--method", "auc", "-o", model)
     assert fitted.code == 0
-    assert json.loads(run("evaluate", model, path, "--json").out)["n_positive"] == 30
+    assert "60 positive" in fitted.out
+    assert json.loads(run("evaluate", model, path, "--json").out)["n_positive"] == 60
 
 
 def test_a_report_that_cannot_be_written_is_refused_before_the_work(run, mixed, monkeypatch):

@@ -39,27 +39,43 @@ def test_the_label_that_means_yes_is_positive_however_frequent(
     assert found.code == 0, found.err
     shown = positive.removesuffix(".0")
     lower = found.err.lower()  # a column of TRUE and FALSE is read as booleans
-    assert f"ranked first: churn = {shown.lower()}, not" in lower
+    assert f"ranked first: churn = '{shown.lower()}', not" in lower
     assert "the label means yes (--positive changes it)" in lower
 
 
-@pytest.mark.parametrize(("rare", "common"), [("1", "2"), ("2", "1"), ("bad", "good"), ("a", "b")])
+@pytest.mark.parametrize(
+    ("rare", "common"), [("1", "2"), ("2", "1"), ("bad", "good"), ("M", "F"), ("F", "M")]
+)
 def test_the_rarer_label_is_positive_where_the_labels_say_nothing(
     run, table, tmp_path, rare, common
 ):
     table["churn"] = np.where(np.arange(200) % 4 == 0, rare, common)
     path = write(tmp_path / "t.csv", table)
     found = run("fit", path, "-t", "churn", "--method", "auc-rls", "-o", tmp_path / "m", "-q")
-    assert f"Ranked first: churn = {rare}, not {common}: it is rarer" in found.err
+    assert f"Ranked first: churn = '{rare}', not '{common}': it is rarer" in found.err
 
 
 def test_labels_that_differ_by_case_or_spaces_are_one_and_said(run, table, tmp_path):
-    table.loc[:4, "churn"] = ["yes", "YES", " Yes", "no", "no "]
+    table.loc[:5, "churn"] = ["yes", "YES", " Yes", "no", "no ", "NO"]
     path = write(tmp_path / "t.csv", table)
     found = run("fit", path, "-t", "churn", "--method", "auc-rls", "-o", tmp_path / "m")
     assert found.code == 0, found.err
-    assert "labels differ by case or spaces only, and they are all read as 'Yes'" in found.err
-    assert json.loads(run("evaluate", tmp_path / "m", path, "--json").out)["rows"] == 200
+    assert "labels that differ by case or spaces only are read as one, 'Yes'" in found.err
+    said = json.loads(run("evaluate", tmp_path / "m", path, "--json").out)
+    named = run(
+        "fit",
+        path,
+        "-t",
+        "churn",
+        "--positive",
+        "yes",
+        "--method",
+        "auc-rls",
+        "-o",
+        tmp_path / "n",
+        "--json",
+    )
+    assert said["n_positive"] == json.loads(named.out)["n_positive"]
 
 
 def test_the_ranked_class_is_in_the_header_of_the_scores(run, table, tmp_path):
@@ -109,7 +125,9 @@ def test_identifiers_are_left_out_with_a_note_and_kept_on_request(run, table, tm
     assert re.search(
         "column 'CustomerId' is not used: it looks like an identifier.*--keep Cust", found.err
     )
-    assert json.loads(run(*fit, "--json").out)["n_features"] == 2
+    said = json.loads(run(*fit, "--json").out)
+    assert said["n_features"] == 2
+    assert [f["kind"] for f in said["findings"]] == ["left out"]
     assert json.loads(run(*fit, "--json", "--keep", "CustomerId").out)["n_features"] == 3
     assert "in --drop and in --keep" in run(*fit, "--keep", "age", "--drop", "age").err
 

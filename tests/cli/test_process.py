@@ -51,7 +51,7 @@ def test_from_file_to_ranked_list(mixed, tmp_path):
     model, scores = tmp_path / "m.everypair", tmp_path / "scores.csv"
     made = start("fit", mixed, "--target", "churn", "-o", model, "--method", "auc-rls")
     assert made.returncode == 0, made.stderr
-    assert "Ranked first: churn = yes, not no: the label means yes" in made.stderr
+    assert "Ranked first: churn = 'yes', not 'no': the label means yes" in made.stderr
     scored = start("score", model, mixed, "-o", scores, "--top", "10")
     assert scored.returncode == 0, scored.stderr
     assert len(scores.read_text().splitlines()) == 11

@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from everypair.app.copies import kept_together
 from everypair.app.leaks import leaks_of, leaks_of_sparse, numbers_of
-from everypair.app.row_hashes import Hash, codes_of, mixed, part_of_hash, row_hashes
+from everypair.app.row_hashes import Hash, codes_of, part_of_hash, row_hashes
 from everypair.app.spellings import meant_otherwise
 from everypair.columns import kind_of
 from everypair.data.kinds import marks_of
-from everypair.identifiers import plain_name
-from everypair.tables import as_table, why_left_out
+from everypair.identifiers import COUNTS, plain_name
+from everypair.tables import ALWAYS_LEFT_OUT, as_table, why_left_out
 from everypair.wording import counted
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ RARE_SHARE = 0.001
 MANY_COPIES = 0.01
 """Share of copies from which they are a warning and not a note."""
 
-SETS_OF_COPIES = 10
-"""Sets of equal rows that each class needs to go round the folds, unless half of its rows do."""
+FEWEST_IDS = 10
+"""Values of a column called like an identifier from which its rows may belong together."""
 
 MOST_CORRELATED = 500
 """Columns of numbers that are compared with one another."""
@@ -65,32 +66,18 @@ class Check:
 
     findings: tuple[Finding, ...]
     left_out: dict[str, str]  # columns that are not learnt from, and why
-    copies: Codes | None = field(repr=False, default=None)  # equal rows have equal numbers
+    groups: NDArray[Any] | None = field(repr=False, default=None)  # to be kept in one fold
 
     def used(self, X: Any) -> Any:
         """The table without the columns that are left out."""
         return X.drop_columns(list(self.left_out)) if self.left_out else X
-
-    def groups(self, groups: NDArray[Any] | None) -> NDArray[Any] | None:
-        """Groups to keep in one fold: those given, joined where they share a copied row."""
-        if self.copies is None or groups is None:
-            return groups if self.copies is None else self.copies
-        from scipy.sparse.csgraph import connected_components
-
-        given = np.unique(groups, return_inverse=True)[1]
-        links = sparse.coo_matrix(
-            (np.ones(given.size, dtype=bool), (self.copies, given + self.copies.max() + 1)),
-            shape=2 * (int(self.copies.max() + given.max()) + 2,),
-        )
-        joined: NDArray[Any] = connected_components(links, directed=False)[1][self.copies]
-        # Rows that are alike by nature may join all groups to one; those given then come first.
-        return joined if 2 * np.unique(joined).size >= np.unique(given).size else given
 
 
 def check_table(
     X: Any,
     y: ArrayLike,
     *,
+    groups: ArrayLike | None = None,
     keep: Sequence[str] | Literal["all"] = (),
     row_numbers: ArrayLike | None = None,
 ) -> Check:
@@ -101,6 +88,8 @@ def check_table(
     X : Arrow table, pandas or polars frame, mapping of columns, array or CSR matrix
         Without the target.
     y : array of bool, True where the row is positive
+    groups : array, optional
+        Rows of one group belong together: they are tested together.
     keep : names of columns, default=()
         Columns to use even if they look like identifiers or names; ``"all"`` for every column.
     row_numbers : array, optional
@@ -110,8 +99,8 @@ def check_table(
     -------
     Check
         ``findings``, most serious first; ``left_out``, the columns that `compare_models` and the
-        command line leave out, with the reason; ``copies``, a number for each row that is equal
-        for equal rows, None where there are none or they cannot be kept together.
+        command line leave out, with the reason; ``groups``, the rows to keep in one fold: those
+        given, joined where they share a copied row, and without any the sets of equal rows.
 
     Examples
     --------
@@ -122,17 +111,20 @@ def check_table(
     column 'paid' alone tells the target (AUC 0.000): if it is only known after the outcome, leave \
 it out with --drop paid.
     """
-    X, y = as_table(X), np.asarray(y, dtype=bool)
+    X = as_table(X)
+    y = truths(y, X.shape[0])
+    given = None if groups is None else np.asarray(groups)
     hashes = row_hashes(X)
     if sparse.issparse(X):
-        copies, said = _copies(hashes, y)
+        together, said = _copies(hashes, y, given)
         features = [
             Finding("leak", "warning", f"feature {j} {how}: {LEAK} leave it out of the file.", (j,))
             for j, how in leaks_of_sparse(X, y, _sample(y))
         ]
-        return Check((*features, *said), {}, copies)
+        return Check((*features, *said), {}, together)
     _, first = np.unique(hashes, return_index=True)
     judged = X if first.size == y.size else X.take(np.sort(first))  # ids recur in copies
+    keep = [keep] if isinstance(keep, str) and keep != "all" else keep
     kinds = {name: kind_of(c) for name, c in zip(X.column_names, X.columns, strict=True)}
     left_out = {
         name: why
@@ -140,7 +132,7 @@ it out with --drop paid.
         if (why := why_left_out(name, column, kinds[name], keep))
     }
     for k, name in enumerate(X.column_names):
-        if name in left_out:
+        if left_out.get(name, "").startswith(COUNTS):  # of two copies, too
             hashes -= part_of_hash(X, k)
     used = X.drop_columns(list(left_out))
     rows = _sample(y)
@@ -149,7 +141,7 @@ it out with --drop paid.
         Finding("leak", "warning", f"column {k!r} {how}: {drop} {shlex.quote(k)}.", (k,))
         for k, how in leaks_of(used.take(rows), kinds, y[rows])
     ]
-    copies, said = _copies(hashes, y)
+    together, said = _copies(hashes, y, given) if used.num_columns else (given, [])
     findings = [
         *leaks,
         *said,
@@ -160,7 +152,31 @@ it out with --drop paid.
         *_said_twice(used, kinds, rows),
     ]
     findings.sort(key=lambda found: found.severity == "note")
-    return Check(tuple(findings), left_out, copies)
+    return Check(tuple(findings), left_out, together)
+
+
+def truths(y: ArrayLike, n_rows: int) -> Bool:
+    """Labels as bool: True and False, or 1 and 0."""
+    labels = np.asarray(y)
+    if labels.shape != (n_rows,):
+        raise ValueError(f"y has the shape {labels.shape}, and the table has {n_rows} rows.")
+    known = np.isin(labels, (0, 1)) if labels.dtype.kind in "buif" else np.zeros(n_rows, bool)
+    if not known.all():
+        raise ValueError(
+            f"y has the value {labels[~known][0]!r}: give True where the row is positive, such as "
+            "y == 'yes'."
+        )
+    return labels.astype(bool)
+
+
+def _copies(
+    hashes: Hash, y: Bool, groups: NDArray[Any] | None
+) -> tuple[NDArray[Any] | None, list[Finding]]:
+    together, sentence = kept_together(hashes, y, groups)
+    if not sentence:
+        return together, []
+    many = int(sentence.split()[0]) > MANY_COPIES * y.size
+    return together, [Finding("copies", "warning" if many else "note", sentence)]
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -182,7 +198,7 @@ def _left_out(
         meant = meant_otherwise(column, numbers) if words else ""
         if name in left_out:
             why = left_out[name] + (f", though {meant}" if meant else "")
-            if name and not meant and kinds[name] not in ("constant", "other"):
+            if not meant and why not in ALWAYS_LEFT_OUT:
                 why += f" ({_option('keep', [name])} uses it)"
             yield Finding("left out", "note", f"column {name!r} is not used: {why}.", (name,))
         elif meant:
@@ -196,9 +212,9 @@ def _marked_missing(X: pa.Table) -> Iterable[Finding]:
         spelled = " or ".join(repr(mark) for mark in marks)
         columns.setdefault(spelled, []).append(name)
     for spelled, names in columns.items():
-        counts = [f"{name!r} ({X.column(name).null_count})" for name in names[:NAMED]]
+        counts = [f"{name!r} ({X.column(name).null_count} missing)" for name in names[:NAMED]]
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        text = f"missing values are spelled {spelled} in {', '.join(counts)}{more}."
+        text = f"columns with missing values spelled {spelled}: {', '.join(counts)}{more}."
         yield Finding("missing", "note", text, tuple(names))
 
 
@@ -210,38 +226,6 @@ def _sample(y: Bool) -> Codes:
         for members in (np.flatnonzero(y), np.flatnonzero(~y))
     ]
     return np.sort(np.concatenate(parts))
-
-
-# Copies
-
-
-def _copies(hashes: Hash, y: Bool) -> tuple[Codes | None, list[Finding]]:
-    """Sets of rows with equal features, whatever their labels; and what is to be said of them."""
-    distinct, sets = np.unique(hashes, return_inverse=True)
-    if distinct.size == y.size:
-        return None, []
-    n_copies = y.size - np.unique(mixed(hashes) ^ y).size
-    if not n_copies:  # equal features, but never with the same label
-        return sets, []
-    share = f"{n_copies} of {y.size} rows are copies of other rows"
-    severity: Literal["warning", "note"] = "warning" if n_copies > MANY_COPIES * y.size else "note"
-    if all(_can_be_kept_together(sets[members]) for members in (y, ~y)):
-        text = (
-            f"{share}, equal in all columns: copies are kept in one fold, so that no model is "
-            "tested on a row that it was trained on."
-        )
-        return sets, [Finding("copies", severity, text)]
-    text = (
-        f"{share}, and too few rows differ to keep copies in one fold: if the copies are mistakes, "
-        "remove them from the file, for the held-out AUCs are too high."
-    )
-    return None, [Finding("copies", severity, text)]
-
-
-def _can_be_kept_together(sets: Codes) -> bool:
-    sizes = np.unique(sets, return_counts=True)[1].astype(np.float64)
-    effective = sizes.sum() ** 2 / (sizes**2).sum()
-    return bool(effective >= min(SETS_OF_COPIES, sets.size / 2))
 
 
 # Columns that say little, or what others say
@@ -257,7 +241,7 @@ def _repeated_ids(X: pa.Table, kinds: dict[str, str]) -> Iterable[Finding]:
         ):
             continue
         distinct = pc.count_distinct(column).as_py()
-        if distinct > max(SETS_OF_COPIES, 0.01 * len(column)):
+        if distinct > max(FEWEST_IDS, 0.01 * len(column)):
             text = (
                 f"column {name!r} has {distinct} values in {len(column)} rows: if it names who or "
                 f"what a row is about, say {_option('group', [name])} to keep its rows in one fold."

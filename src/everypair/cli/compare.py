@@ -169,7 +169,6 @@ def _compare(
             models=names,
             n_folds=cv[0],
             n_repeats=cv[1],
-            groups=rows.groups,
             sample_weight=rows.weight,
             seed=seed,
             budget=budget,
@@ -208,9 +207,9 @@ def _print_recommendation(found: Comparison) -> None:
     from everypair.comparison.recommend import recommendation
 
     if found.recommended:
-        print(recommendation(found))
+        print_text(recommendation(found))
     for command in found.commands:
-        print(f"  {command}")
+        print_text(f"  {command}")
 
 
 def check_report(report: Path | None, *inputs: Path) -> None:

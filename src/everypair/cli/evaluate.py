@@ -149,8 +149,8 @@ def _is_positive(texts: Any, saved: SavedModel, name: str, rows_before: int) -> 
 
     out = np.full(texts.size, np.nan)
     for value in set(texts.tolist()) - {None}:
-        if saved.negative == OTHERS:  # the others may differ from the positive label by case only
-            out[texts == value] = float(value == saved.positive)
+        if saved.negative == OTHERS:
+            out[texts == value] = float(match(value, [saved.positive]) == 0)
             continue
         which = match(value, [saved.positive, saved.negative])
         if which is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +18,7 @@ from everypair.cli.guard import guarded, naming
 from everypair.cli.show import print_json, print_text, progress
 
 if TYPE_CHECKING:
+    from everypair.app import Check
     from everypair.cli.inputs import Labelled
     from everypair.comparison.budget import Budget
     from everypair.comparison.choose import Choice
@@ -92,7 +93,6 @@ def fit(
     some = take_rows(used, np.arange(min(len(rows.y), CHECKED_ROWS)))
     del used
     rows.X = None  # the matrix is all that is needed from here on
-    rows.groups = rows.check.groups(rows.groups)
     said = unused(encoder)
     for note in said:
         show.note(note)
@@ -113,7 +113,7 @@ def fit(
     model = _saved(rows, encoder, plan.candidate.name, fitted, float(train_auc), data.name)
     save_model(model, output, some)
     spent = [after - before for before, after in pairwise(clock)]
-    _say_what_was_done(model, plan, output, int(X.shape[1]), spent, show)
+    _say_what_was_done(model, plan, rows.check, output, int(X.shape[1]), spent, show)
 
 
 def _check_options(method: str, fast: bool, from_: Path | None, budget: float | None) -> None:
@@ -140,7 +140,7 @@ class _Plan:
         from everypair.comparison.search import fit_candidate
 
         return fit_candidate(
-            self.candidate, X, rows.y, rows.weight, rows.groups, seed, self.settings
+            self.candidate, X, rows.y, rows.weight, rows.check.groups, seed, self.settings
         )
 
 
@@ -155,7 +155,9 @@ def _plan(
     names = (method,) if method != "auto" else FAST if fast else CANDIDATES
     candidates = [CANDIDATES[name] for name in names]
     with progress(None, show.silent) as advance:
-        choice = choose(candidates, X, rows.y, rows.weight, rows.groups, seed, budget, advance)
+        choice = choose(
+            candidates, X, rows.y, rows.weight, rows.check.groups, seed, budget, advance
+        )
     return _Plan(choice.candidate, choice.settings, choice, choice.sentences(budget))
 
 
@@ -186,6 +188,7 @@ def _saved(
 def _say_what_was_done(
     model: SavedModel,
     plan: _Plan,
+    check: Check,
     output: Path,
     n_features: int,
     spent: Sequence[float],
@@ -209,6 +212,7 @@ def _say_what_was_done(
                 "fold_auc": None if plan.choice is None else plan.choice.fold_auc,
                 "not_run": [] if plan.choice is None else plan.choice.not_run,
                 "seconds": dict(zip(("read", "encode", "fit"), spent, strict=True)),
+                "findings": [asdict(finding) for finding in check.findings],
                 "notes": model.notes,
             }
         )

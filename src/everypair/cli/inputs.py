@@ -60,7 +60,9 @@ def load_labelled(source: Source, columns: Columns, show: Show) -> Labelled:
     Rows without a target are left out. Columns that the check leaves out are still there.
     """
     rows = _read_labelled(source, columns)
-    rows.check = check_table(rows.X, rows.y, keep=columns.keep or (), row_numbers=rows.numbers)
+    rows.check = check_table(
+        rows.X, rows.y, groups=rows.groups, keep=columns.keep or (), row_numbers=rows.numbers
+    )
     show.always(rows.ranked)
     for finding in rows.check.findings:
         show.finding(finding)
@@ -134,10 +136,18 @@ def _labelled(
     missing = texts == None  # noqa: E711 - elementwise
     if missing.all():
         raise DataError("the target has no value at all.", path, column=target)
-    texts, said = _spelled_alike(texts, as_one=wanted is None)
+    texts, said = _spelled_alike(texts)
     values, counts = np.unique(texts[~missing].astype(str), return_counts=True)
+    if values.size == 1:
+        gaps = int(np.count_nonzero(missing))
+        also = f", and {gaps} rows have none (None, NA and the like mean missing)" if gaps else ""
+        raise DataError(
+            f"the target has the single value {str(values[0])!r}{also}: two classes are needed.",
+            path,
+            column=target,
+        )
     positive, negative, why = _choose_positive(values, counts, wanted, target, path)
-    ranked = f"Ranked first: {target} = {positive}, {why}."
+    ranked = f"Ranked first: {target} = {positive!r}, {why}."
     notes += said
     y = texts == positive
     numbers = None
@@ -167,12 +177,6 @@ def _choose_positive(
     """The positive label, the negative one, and why."""
     listed = ", ".join(repr(str(value)) for value in values[:5])
     listed += ", ..." if values.size > 5 else ""
-    if values.size == 1:
-        raise DataError(
-            f"the target has the single value {listed}: two classes are needed.",
-            path,
-            column=target,
-        )
     if wanted is None and values.size > 2:
         raise DataError(
             f"the target has {values.size} values ({listed}): say which one is positive with "
@@ -183,7 +187,7 @@ def _choose_positive(
     if wanted is None:
         at, why = _more_positive([str(value) for value in values], counts)
         chosen, other = str(values[at]), str(values[1 - at])
-        return chosen, other, f"not {other}: {why} (--positive changes it)"
+        return chosen, other, f"not {other!r}: {why} (--positive changes it)"
     found = match(wanted, [str(value) for value in values])
     if found is None:
         raise DataError(
@@ -191,36 +195,47 @@ def _choose_positive(
         )
     chosen = str(values[found])
     if values.size == 2:
-        return chosen, str(values[1 - found]), f"not {values[1 - found]}"
+        return chosen, str(values[1 - found]), f"not {str(values[1 - found])!r}"
     return chosen, OTHERS, f"against the {values.size - 1} other values"
 
 
-def _spelled_alike(texts: NDArray[Any], as_one: bool) -> tuple[NDArray[Any], list[str]]:
-    """Labels that differ by case or spaces only, ``as_one`` in the most frequent spelling."""
+def spelling(label: str) -> str:
+    """What labels have in common that differ by case or spaces only."""
+    return " ".join(label.split()).casefold()
+
+
+def _spelled_alike(texts: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
+    """Labels that differ by case or spaces only in the most frequent spelling."""
     spellings: dict[str, list[tuple[int, str]]] = {}
     for value, count in Counter(text for text in texts.tolist() if text is not None).items():
-        spellings.setdefault(" ".join(value.split()).casefold(), []).append((-count, value))
+        spellings.setdefault(spelling(value), []).append((-count, value))
     notes = []
     for several in (sorted(found) for found in spellings.values() if len(found) > 1):
         usual = several[0][1]
         listed = ", ".join(f"{value!r} ({counted(-count, 'row')})" for count, value in several)
-        fate = f"they are all read as {usual!r}" if as_one else "they are different labels"
-        notes.append(f"labels differ by case or spaces only, and {fate}: {listed}.")
-        if as_one:
-            texts = np.where(np.isin(texts, [value for _, value in several]), usual, texts)
+        notes.append(
+            f"labels that differ by case or spaces only are read as one, {usual!r}: {listed}."
+        )
+        texts = np.where(np.isin(texts, [value for _, value in several]), usual, texts)
     return texts, notes
 
 
-def _says_yes(word: str) -> int:
-    """1 for yes, -1 for no, 0 for a word that says neither. Of numbers, 0 and -1 say no."""
+def _says_yes(word: str, other: str) -> int:
+    """1 for yes, -1 for no, 0 for a word that says neither. Of numbers, 0 and -1 say no.
+
+    A letter says it only beside another one that does: F against M is not false.
+    """
     if is_number(word):
         return -1 if float(word) in (0, -1) else 0
+    if len(word) == 1 and other not in YES | NO:
+        return 0
     return (word in YES) - (word in NO)
 
 
 def _more_positive(values: Sequence[str], counts: NDArray[Any]) -> tuple[int, str]:
     """Which of two labels says yes, and how we know; the rarer where neither does."""
-    says_yes = [_says_yes(value.strip().casefold()) for value in values]
+    first, second = (spelling(value) for value in values)
+    says_yes = _says_yes(first, second), _says_yes(second, first)
     if says_yes[0] != says_yes[1]:
         return int(says_yes[1] > says_yes[0]), "the label means yes"
     at = 0 if counts[0] < counts[1] else 1
@@ -237,7 +252,7 @@ def match(wanted: str, values: Sequence[str]) -> int | None:
                 return k
         except ValueError:
             continue
-    near = [k for k, value in enumerate(values) if value.lower() == wanted.lower()]
+    near = [k for k, value in enumerate(values) if spelling(value) == spelling(wanted)]
     return near[0] if len(near) == 1 else None
 
 

@@ -164,7 +164,7 @@ class Show:
     def always(self, text: str) -> None:
         """A line on stderr, with --quiet too."""
         if not self.json:
-            print(text, file=sys.stderr)
+            print(printable(text), file=sys.stderr)
 
     def finding(self, found: Finding) -> None:
         """What the data check says: warnings always."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -45,8 +46,7 @@ def path(
         for note in more:
             show.note(note)
         notes = [*rows.sentences(), *more]
-        groups = rows.check.groups(rows.groups)
-        found = l1_path(X, rows.y, rows.weight, groups, seed, steps)
+        found = l1_path(X, rows.y, rows.weight, rows.check.groups, seed, steps)
     nothing = "No feature tells the classes apart: none enters at any alpha."
     if not found.coefs.any():
         notes.append(nothing)
@@ -82,7 +82,7 @@ def path(
                 "source": data.name, "target": rows.target, "positive": rows.positive,
                 "n_rows": int(rows.y.size), "chosen_alpha": float(found.alphas[chosen]),
                 "steps": path_steps, "output": None if output is None else str(output),
-                "notes": notes,
+                "findings": [asdict(finding) for finding in rows.check.findings], "notes": notes,
             }
         )  # fmt: skip
         return

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from everypair.app.check import Check, check_table
+from everypair.app.check import Check, check_table, truths
 from everypair.comparison.budget import Budget, Plan
 from everypair.comparison.judge import LEVEL, area_over_folds, verdict_of
 from everypair.comparison.models import Candidate, candidates_of
@@ -104,8 +104,8 @@ def compare_models(
         ``source``, ``target``, ``positive`` and ``command`` for the record.
     notes : sentences to keep with the result
     check : Check, optional
-        What `everypair.app.check_table` found; None runs it. Columns that it leaves out are not
-        learnt from, and copies of a row stay in one fold.
+        What `everypair.app.check_table` found with these groups; None runs it. Columns that it
+        leaves out are not learnt from, and copies of a row stay in one fold.
     progress : function of the name of each step, called as it begins
 
     Examples
@@ -118,12 +118,11 @@ def compare_models(
     (['auc', 'logistic'], 'logistic')
     """
     table = as_table(X)
-    y = np.asarray(y, dtype=bool)
-    check = check_table(table, y) if check is None else check
+    y = truths(y, table.shape[0])
+    check = check_table(table, y, groups=groups) if check is None else check
     X = check.used(table)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    group = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
-    group = check.groups(group)
+    group = None if check.groups is None else np.unique(check.groups, return_inverse=True)[1]
     candidates = candidates_of(models)
     notify = progress or (lambda what: None)
     splits = [splits_of(y, group, n_folds, seed + r) for r in range(n_repeats)]
