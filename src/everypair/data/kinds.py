@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from everypair.data.cells import SPACES, Words, bare, is_text
+from everypair.data.cells import SPACES, Words, bare, is_text, plain
 from everypair.data.dates import (
     COMPACT,
     QUICK,
@@ -130,8 +130,9 @@ def _marks(given: pa.ChunkedArray, meant: pa.ChunkedArray) -> list[str]:
 
     if not is_text(given.type) or meant.null_count == given.null_count:
         return []
-    emptied = given.filter(pc.and_(pc.is_valid(given), pc.is_null(meant)))
-    return [str(word) for word in pc.unique(emptied.cast("string")).to_pylist() if word]
+    words = plain(given)
+    emptied = words.filter(pc.and_(pc.is_valid(words), pc.is_null(meant)))
+    return [str(word) for word in pc.unique(emptied).to_pylist() if word]
 
 
 Meaning = tuple[Any, str]
