@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 from datetime import date, timedelta
 
 import numpy as np
 import pytest
+from scored import scores_in
 
 pa = pytest.importorskip("pyarrow")
 
@@ -71,7 +71,7 @@ def fit(run, path, *options):
 def scores(run, model, path, *options):
     found = run("score", model, path, *options)
     assert found.code == 0, found.err
-    return np.array([float(row["score"]) for row in csv.DictReader(io.StringIO(found.out))])
+    return np.array([float(row["score"]) for row in scores_in(found.out)])
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "feather", "xlsx"])
