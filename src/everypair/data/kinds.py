@@ -164,6 +164,8 @@ def _of_numbers(column: pa.ChunkedArray, forms: Sequence[str] = (), must: bool =
 
     if pa.types.is_decimal(column.type):
         column = _floats(column)
+    elif pa.types.is_float16(column.type):  # Arrow can do little with them
+        column = column.cast(pa.float32())
     if pa.types.is_floating(column.type) and pc.is_finite(column.slice(0, 1)).to_pylist() != [True]:
         known = pc.and_(pc.is_valid(column), pc.invert(pc.is_nan(column)))
         if not pc.any(known).as_py():
