@@ -14,6 +14,7 @@ from sklearn.impute import SimpleImputer  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import OneHotEncoder, StandardScaler  # noqa: E402
 
+from everypair.data.kinds import nameless_of  # noqa: E402
 from everypair.data.problems import DataError  # noqa: E402
 from everypair.tables import (  # noqa: E402
     SparseEncoder,
@@ -241,3 +242,11 @@ def test_parts_of_dates_never_share_a_name():
                 stamps = np.array(table[name], dtype="datetime64[us]").astype(float)
                 agree = [np.corrcoef(found[:, k], stamps)[0, 1] > 1 - 1e-9 for k in places]
                 assert sum(agree) == 1
+
+
+def test_nameless_columns_of_a_frame_are_left_out():
+    frame = pd.DataFrame([[1, 2, 5], [2, 3, 5], [4, 4, 6]], columns=["", "x", " "])
+    assert TableEncoder().fit(frame).get_feature_names_out().tolist() == ["x"]
+    assert nameless_of(as_table(frame)) == 2
+    with pytest.raises(DataError, match="no column has a name"):
+        as_table(frame[["", " "]])

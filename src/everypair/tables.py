@@ -390,8 +390,6 @@ def why_left_out(
     name: str, column: pa.ChunkedArray, kind: str, keep: Sequence[str] | Literal["all"] = ()
 ) -> str:
     """Why nothing is to be learnt from the column, or ""."""
-    if not name:
-        return "it has no name (a saved row number?)"
     if kind == "constant":
         return "it is empty"
     if kind == "other":
