@@ -14,8 +14,15 @@ from sklearn.impute import SimpleImputer  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import OneHotEncoder, StandardScaler  # noqa: E402
 
+from everypair.data.kinds import nameless_of  # noqa: E402
 from everypair.data.problems import DataError  # noqa: E402
-from everypair.tables import SparseEncoder, TableEncoder, arrow_table  # noqa: E402
+from everypair.tables import (  # noqa: E402
+    SparseEncoder,
+    TableEncoder,
+    arrow_table,
+    as_table,
+    encoder_for,
+)
 
 
 @pytest.fixture
@@ -124,6 +131,37 @@ def test_sparse_columns_are_scaled_and_stay_sparse():
     np.testing.assert_array_equal(narrower.toarray()[:, :15], out.toarray()[:, :15])
 
 
+def test_entries_in_parts_are_added_up_and_the_users_matrix_stays():
+    parts = [3.0, -1.0, 2.0], [1, 1, 0], [0, 2, 3]
+    X = sparse.csr_matrix(tuple(np.array(part) for part in parts), shape=(2, 2))
+    before = X.data.copy(), X.indices.copy(), X.indptr.copy()
+    for given in (X, X.tocsc()):
+        table = as_table(given)
+        assert table.nnz == 2
+        np.testing.assert_array_equal(table.toarray(), [[0, 2], [2, 0]])
+        np.testing.assert_array_equal(encoder_for(table).fit(table).scale_, [2, 2])
+    for kept, now in zip(before, (X.data, X.indices, X.indptr), strict=True):
+        np.testing.assert_array_equal(now, kept)
+
+
+def test_half_floats_are_numbers():
+    halves = np.array([0.5, 1.5, np.nan, 2.5], dtype=np.float16)
+    frame = pd.DataFrame({"x": halves})
+    expected = TableEncoder().fit({"x": halves.astype(np.float64)}).transform(frame)
+    np.testing.assert_array_equal(TableEncoder().fit(frame).transform(frame), expected)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [pd.arrays.SparseArray([0, 0, 1.5]), np.array([1j, 2.0, 3.0])],
+    ids=["sparse", "complex"],
+)
+def test_columns_that_arrow_has_no_type_for_are_refused_by_name(values):
+    for X in (pd.DataFrame({"x": [1, 2, 3], "c": values}), {"x": [1, 2, 3], "c": values}):
+        with pytest.raises(DataError, match=r"column 'c': columns of type (Sparse|complex)"):
+            TableEncoder().fit(X)
+
+
 def test_ids_beyond_two_to_the_53_are_numbers_like_others():
     table = arrow_table({"id": [2**62 + k for k in range(6)], "x": [1.0, 2, 3, 4, 5, 7]})
     assert np.all(np.isfinite(TableEncoder().fit(table).transform(table)))
@@ -204,3 +242,11 @@ def test_parts_of_dates_never_share_a_name():
                 stamps = np.array(table[name], dtype="datetime64[us]").astype(float)
                 agree = [np.corrcoef(found[:, k], stamps)[0, 1] > 1 - 1e-9 for k in places]
                 assert sum(agree) == 1
+
+
+def test_nameless_columns_of_a_frame_are_left_out():
+    frame = pd.DataFrame([[1, 2, 5], [2, 3, 5], [4, 4, 6]], columns=["", "x", " "])
+    assert TableEncoder().fit(frame).get_feature_names_out().tolist() == ["x"]
+    assert nameless_of(as_table(frame)) == 2
+    with pytest.raises(DataError, match="no column has a name"):
+        as_table(frame[["", " "]])

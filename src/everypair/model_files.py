@@ -169,11 +169,6 @@ def _check_archive(archive: zipfile.ZipFile, size: int) -> int:
     entries = archive.infolist()
     names = {entry.filename for entry in entries}
     if DESCRIPTION not in names:
-        if "schema.json" in names:
-            raise _NotAModel(
-                "this is a file of skops, not a model of everypair (earlier versions wrote such "
-                "files: fit again)"
-            )
         raise _NotAModel("this is a zip archive but not a model of everypair")
     if len(entries) > MOST_PARTS:
         raise Refused(f"it has more than {MOST_PARTS} parts")

@@ -36,6 +36,7 @@ from everypair.data.files import check_names
 from everypair.data.kinds import Misread, as_kind, canonical, forms_of, was_read
 from everypair.data.problems import DataError
 from everypair.identifiers import identifier_in
+from everypair.matrix import canonical as canonical_matrix
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,16 +55,22 @@ def arrow_table(X: Any) -> pa.Table:
         return X
     try:
         return pa.table(X)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, TypeError, OverflowError):
         if not hasattr(X, "items"):
             raise
     # A column of several types, which Python's lists and pandas' objects may have, is text.
-    return pa.table({str(name): _array(values) for name, values in X.items()})
+    return pa.table({str(name): _array(str(name), values) for name, values in X.items()})
 
 
-def _array(values: Any) -> Any:
+def _array(name: str, values: Any) -> Any:
     import pyarrow as pa
 
+    kind = str(getattr(values, "dtype", ""))
+    if kind.startswith(("Sparse", "complex")):
+        raise DataError(
+            f"columns of type {kind} cannot be used: make it a column of plain numbers.",
+            column=name,
+        )
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
@@ -84,7 +91,7 @@ def canonical_table(X: Any) -> pa.Table:
 def as_table(X: Any) -> Any:
     """`canonical_table`, or a CSR matrix where X is sparse; an array has columns x0, x1, ..."""
     if sparse.issparse(X):
-        return X.tocsr()
+        return canonical_matrix(X.tocsr())
     if isinstance(X, np.ndarray):
         X = {f"x{k}": column for k, column in enumerate(X.T)}
     return canonical_table(X)
@@ -382,13 +389,12 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     return X[rows] if sparse.issparse(X) else X.take(rows)
 
 
-NAMELESS = "it has no name (a saved row number?)"
 ONE_VALUE = "it has one value only"
 UNUSABLE = {
     "constant": "it is empty",
     "other": "its type is neither a number, a date nor text",
 }
-ALWAYS_LEFT_OUT = (NAMELESS, ONE_VALUE, *UNUSABLE.values())
+ALWAYS_LEFT_OUT = (ONE_VALUE, *UNUSABLE.values())
 """Reasons that no ``keep`` helps against."""
 
 HEAD_ROWS = 100
@@ -407,8 +413,8 @@ def why_left_out(
     """Why nothing is to be learnt from the column, or ""."""
     if kind in UNUSABLE:
         return UNUSABLE[kind]
-    if not name or _one_value(column):
-        return ONE_VALUE if name else NAMELESS
+    if _one_value(column):
+        return ONE_VALUE
     if keep == "all" or name in keep:
         return ""
     if kind == "text":

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 from importlib import import_module
 
 import numpy as np
 import pytest
 from mixed_table import write_mixed
+from scored import scores_in
 from sklearn.metrics import roc_auc_score
-
-
-def scores_in(text):
-    """The rows, with the score under its short name: the header says of which class it is."""
-    header, *rows = csv.reader(io.StringIO(text))
-    names = [name.split(":")[0] for name in header]
-    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def test_scores_are_those_of_the_model_in_python(run, mixed, model):

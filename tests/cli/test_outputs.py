@@ -173,7 +173,7 @@ def test_formulas_are_escaped_on_request_and_numbers_are_not(run, tmp_path):
     assert plain[0][0] == "=id"
     assert run(*score, "--escape-formulas").code == 0
     safe = list(csv.reader((tmp_path / "s.csv").open()))
-    assert safe[0] == ["'=id", "score", "predicted"]
+    assert safe[0] == ["'=id", "score: y=+", "predicted"]
     assert [row[0] for row in safe[1:9]] == [
         f"'{text}" if text[0] in "=+-@" and text not in ("-3.2", "+5e3") else text for text in ids
     ]

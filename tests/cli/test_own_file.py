@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 from datetime import date, timedelta
 
 import numpy as np
 import pytest
+from scored import scores_in
 
 pa = pytest.importorskip("pyarrow")
 
@@ -71,7 +71,7 @@ def fit(run, path, *options):
 def scores(run, model, path, *options):
     found = run("score", model, path, *options)
     assert found.code == 0, found.err
-    return np.array([float(row["score"]) for row in csv.DictReader(io.StringIO(found.out))])
+    return np.array([float(row["score"]) for row in scores_in(found.out)])
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "feather", "xlsx"])
@@ -157,3 +157,47 @@ def test_file_without_a_header_is_fitted_scored_and_evaluated(run, tmp_path):
     assert scores(run, model, path, "--no-header").size == N
     assert "say --no-header" in run("score", model, path).err
     assert f'"rows": {N}' in run("evaluate", model, path, "--no-header", "--json").out
+
+
+@pytest.mark.parametrize("ending", ["csv", "feather", "parquet", "xlsx", "arff"])
+def test_nameless_columns_are_left_out_of_training_and_scoring(ending, run, tmp_path, monkeypatch):
+    """A spreadsheet ends its lines in ``,,``; pandas begins them with a row number."""
+    from everypair.data import delimited, readers
+    from everypair.data.kinds import nameless_of
+
+    def write(names, columns, path):
+        if ending == "csv":
+            lines = [names, *zip(*columns, strict=True)]
+            path.write_text("\n".join(",".join(line) for line in lines) + "\n")
+        elif ending == "arff":
+            kinds = ["numeric" if column[0] != "no" else "{no, yes}" for column in columns]
+            head = [f"@attribute '{n}' {k}" for n, k in zip(names, kinds, strict=True)]
+            rows = [",".join(cell or "?" for cell in row) for row in zip(*columns, strict=True)]
+            path.write_text("\n".join(["@relation t", *head, "@data", *rows]) + "\n")
+        elif ending == "xlsx":
+            openpyxl = pytest.importorskip("openpyxl")
+            book = openpyxl.Workbook()
+            for row in [names, *zip(*columns, strict=True)]:
+                book.active.append(row)
+            book.save(path)
+        else:
+            writer = {"feather": feather.write_feather, "parquet": parquet.write_table}[ending]
+            writer(pa.table(columns, names=names), path)
+        return path
+
+    x = [str((7 * k) % 11 - 3) for k in range(N)]
+    labels = [["no", "yes"][k % 3 == 1] for k in range(N)]
+    counts, notes = [str(k) for k in range(N)], ["9"] + [""] * (N - 1)
+    given = write(
+        ["", "x", "y", " ", ""], [counts, x, labels, notes, notes], tmp_path / f"a.{ending}"
+    )
+    plain = write(["x", "y"], [x, labels], tmp_path / f"b.{ending}")
+    assert nameless_of(readers.read(readers.Source(given))) == 3
+    assert nameless_of(readers.read(readers.Source(plain))) == 0
+    model = fit(run, given)
+    monkeypatch.setattr(delimited, "CHUNK_BYTES", 1)
+    monkeypatch.setattr(readers, "CHUNK_ROWS", 7)
+    expected = scores(run, fit(run, plain), plain)
+    np.testing.assert_array_equal(scores(run, model, given), expected)
+    np.testing.assert_array_equal(scores(run, model, plain), expected)
+    assert "no such column" in run("score", model, given, "--id", "").err

@@ -73,3 +73,19 @@ def test_sheets_that_cannot_be_read_are_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(DataError, match=r"pip install 'everypair\[excel\]', or save the sheet as"):
         read(source)
+
+
+@pytest.mark.parametrize("part", ["xl/worksheets/sheet1.xml", "xl/workbook.xml", "xl/styles.xml"])
+@pytest.mark.parametrize("half", [b"", b"<", None])
+def test_workbook_with_a_damaged_part_is_one_sentence(part, half, tmp_path):
+    import zipfile
+
+    whole, damaged = save(tmp_path / "t.xlsx", ROWS).path, tmp_path / "damaged.xlsx"
+    with zipfile.ZipFile(whole) as given, zipfile.ZipFile(damaged, "w") as written:
+        for name in given.namelist():
+            content = given.read(name)
+            if name == part:
+                content = content[: len(content) // 2] if half is None else half
+            written.writestr(name, content)
+    with pytest.raises(DataError, match=r"damaged\.xlsx: this is not a whole xlsx file"):
+        read(Source(damaged))

@@ -143,6 +143,29 @@ def test_svmlight_keeps_the_files_own_numbers(tmp_path):
         list(read_chunks(Source(path), KINDS))
 
 
+def test_comments_of_svmlight_may_fill_whole_pieces(tmp_path, monkeypatch):
+    from everypair.data import svmlight
+
+    monkeypatch.setattr(svmlight, "CHUNK_BYTES", 100)
+    comments = "# nothing\n" * 50
+    path = tmp_path / "t.svm"
+    path.write_text(f"{comments}+1 1:2\n{comments}-1 2:1\n{comments}")
+    pieces = list(read_chunks(Source(path), None))
+    assert [piece.label.tolist() for piece in pieces] == [[1], [-1]]
+    path.write_text(comments)
+    for read_it in (read, lambda source: list(read_chunks(source, None))):
+        with pytest.raises(DataError, match="no row of data"):
+            read_it(Source(path))
+
+
+def test_number_of_a_feature_that_no_memory_has_room_for_is_named(tmp_path):
+    path = tmp_path / "t.svm"
+    path.write_text("+1 1:2\n-1 2:1 2147483000:1\n+1 3:1\n")
+    for read_it in (read, lambda source: list(read_chunks(source, None))):
+        with pytest.raises(DataError, match="row 2: there is a feature of the number 2147483000"):
+            read_it(Source(path))
+
+
 def test_bad_arff_rows_are_named(tmp_path):
     path = tmp_path / "t.arff"
     head = "@relation t\n@attribute x real\n@attribute y real\n@data\n1,2\n"

@@ -157,3 +157,17 @@ def test_encodings_that_are_none_are_refused_for_every_format(tmp_path):
 def test_folder_is_said_to_be_one(tmp_path):
     with pytest.raises(DataError, match="this is a folder"):
         read(Source(tmp_path))
+
+
+@pytest.mark.parametrize("codes", [False, True])
+@pytest.mark.parametrize("kind", ["string", "string_view", "large_string", "binary"])
+def test_spellings_of_missing_values_are_kept_for_every_type_of_text(kind, codes):
+    from everypair.data.kinds import canonical, marks_of
+
+    words = pa.array(["1", "n/a", "2", "", "n/a"]).cast(getattr(pa, kind)())
+    if codes:
+        places = pa.array(range(len(words)), pa.int32())
+        words = pa.DictionaryArray.from_arrays(places, words)
+    table = canonical(pa.table({"x": words}))
+    assert table.column("x").to_pylist() == [1, None, 2, None, None]
+    assert marks_of(table) == {"x": ["n/a"]}

@@ -16,7 +16,7 @@ from everypair.app.leaks import leaks_of, leaks_of_sparse, numbers_of
 from everypair.app.row_hashes import Hash, codes_of, part_of_hash, row_hashes
 from everypair.app.spellings import meant_otherwise
 from everypair.columns import kind_of
-from everypair.data.kinds import marks_of
+from everypair.data.kinds import marks_of, nameless_of
 from everypair.identifiers import COUNTS, plain_name
 from everypair.tables import ALWAYS_LEFT_OUT, as_table, why_left_out
 from everypair.wording import counted
@@ -145,6 +145,7 @@ it out with --drop paid.
     findings = [
         *leaks,
         *said,
+        *_nameless(X),
         *_left_out(X, kinds, left_out, row_numbers),
         *_marked_missing(X),
         *_repeated_ids(used, kinds),
@@ -204,6 +205,12 @@ def _left_out(
         elif meant:
             text = f"column {name!r} is read as categories, though {meant}."
             yield Finding("spelling", "note", text, (name,))
+
+
+def _nameless(X: pa.Table) -> Iterable[Finding]:
+    if count := nameless_of(X):
+        text = f"{counted(count, 'column')} without a name (a saved row number?): not used."
+        yield Finding("left out", "note", text)
 
 
 def _marked_missing(X: pa.Table) -> Iterable[Finding]:

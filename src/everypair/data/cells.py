@@ -54,6 +54,16 @@ def is_text(t: Any) -> bool:
     )
 
 
+def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Words as Arrow's plain strings: it cannot filter views, nor decode a dictionary of them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(column.type):
+        return pc.take(*_coded(column))
+    return column.cast(pa.string())
+
+
 @dataclass(frozen=True)
 class Words:
     """A column of text: its distinct values, tidied, and the place of each row's among them.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import zipfile
+from contextlib import closing
 from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Any
 
-from everypair.data.files import Source
+from everypair.data.files import Source, first_line
 from everypair.data.header import check_header, numbered
 from everypair.data.problems import DataError
 
@@ -40,24 +40,23 @@ def read_excel(source: Source, where: Any) -> pa.Table:
 def _rows(source: Source, where: Any) -> list[list[Any]]:
     try:
         from openpyxl import load_workbook
-        from openpyxl.utils.exceptions import InvalidFileException
     except ImportError:
         raise DataError(
             "Excel files need openpyxl: pip install 'everypair[excel]', or save the sheet as CSV.",
             source.path,
         ) from None
     try:
-        book = load_workbook(where, read_only=True, data_only=True)
-    except (zipfile.BadZipFile, InvalidFileException, KeyError, OSError) as trouble:
-        raise DataError(f"this is not a whole xlsx file ({trouble}).", source.path) from trouble
-    try:
-        if not book.worksheets:
-            raise DataError("the workbook has no sheet of cells.", source.path)
-        sheet = book.worksheets[0]
-        sheet.reset_dimensions()  # some programs write the size of the sheet wrongly
-        return [list(row) for row in sheet.iter_rows(values_only=True)]
-    finally:
-        book.close()
+        with closing(load_workbook(where, read_only=True, data_only=True)) as book:
+            if not book.worksheets:
+                raise DataError("the workbook has no sheet of cells.", source.path)
+            sheet = book.worksheets[0]
+            sheet.reset_dimensions()  # some programs write the size of the sheet wrongly
+            return [list(row) for row in sheet.iter_rows(values_only=True)]
+    except (DataError, MemoryError):
+        raise
+    except Exception as trouble:  # whatever damaged parts make the parsers say
+        said = first_line(trouble)
+        raise DataError(f"this is not a whole xlsx file ({said}).", source.path) from trouble
 
 
 def _width(row: list[Any]) -> int:

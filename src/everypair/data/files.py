@@ -161,7 +161,7 @@ def check_names(names: list[str], path: Path | None = None) -> None:
     """Column names must tell the columns apart."""
     seen: set[str] = set()
     for name in names:
-        if name in seen and name:
+        if name in seen and name:  # nameless columns are left out (`everypair.data.kinds`)
             raise DataError("the header has this name twice: rename one.", path, column=name)
         seen.add(name)
 
@@ -176,7 +176,7 @@ def is_number(text: str) -> bool:
 
 def check_present(wanted: list[str], names: list[str], path: Path) -> None:
     """Every wanted column is in the file, or the missing ones are named."""
-    has = set(names)
+    has = {*names} - {""}
     missing = [name for name in wanted if name not in has]
     if missing:
         more = f" ({len(missing)} columns are missing)" if len(missing) > 1 else ""

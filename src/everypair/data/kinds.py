@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from everypair.data.cells import SPACES, Words, bare, is_text
+from everypair.data.cells import SPACES, Words, bare, is_text, plain
 from everypair.data.dates import (
     COMPACT,
     QUICK,
@@ -51,6 +51,9 @@ MARKS = b"everypair.marks"
 
 MOST_MARKS = 3
 
+NAMELESS = b"everypair.nameless"
+"""Where a table has the number of columns that were left out because they have no name."""
+
 
 class Misread(DataError):
     """A value that is not of its column's kind; ``at`` is its place, from 0."""
@@ -87,6 +90,7 @@ def canonical(
 
     formats, marks = formats or Formats(), marks or {}
     columns, fields = [], []
+    table = named(table)
     for given, column in zip(table.column_names, table.columns, strict=True):
         if PANDAS_INDEX.fullmatch(given):  # row numbers that pandas writes beside the columns
             continue
@@ -105,7 +109,24 @@ def canonical(
             raise DataError("--date-format names a column that is not there.", column=name)
     if formats.general and not any(pa.types.is_timestamp(field.type) for field in fields):
         raise DataError(f"no column has dates of the format {formats.general[0]!r}.")
-    return pa.Table.from_arrays(columns, schema=pa.schema(fields, metadata=READ))
+    schema = pa.schema(fields, metadata=table.schema.metadata)
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def named(table: pa.Table) -> pa.Table:
+    """The columns that have a name, marked as read: spreadsheets write nameless ones at the end,
+    and pandas one of row numbers at the beginning."""
+    has = [k for k, name in enumerate(table.column_names) if bare(name)]
+    nameless = table.num_columns - len(has)
+    if nameless and not has:
+        raise DataError("no column has a name.")
+    said = {NAMELESS: str(nameless)} if nameless else {}
+    return table.select(has).replace_schema_metadata({**READ, **said})
+
+
+def nameless_of(table: pa.Table) -> int:
+    """How many columns were left out because they have no name."""
+    return int((table.schema.metadata or {}).get(NAMELESS, 0))
 
 
 def was_read(table: pa.Table) -> bool:
@@ -130,8 +151,9 @@ def _marks(given: pa.ChunkedArray, meant: pa.ChunkedArray) -> list[str]:
 
     if not is_text(given.type) or meant.null_count == given.null_count:
         return []
-    emptied = given.filter(pc.and_(pc.is_valid(given), pc.is_null(meant)))
-    return [str(word) for word in pc.unique(emptied.cast("string")).to_pylist() if word]
+    words = plain(given)
+    emptied = words.filter(pc.and_(pc.is_valid(words), pc.is_null(meant)))
+    return [str(word) for word in pc.unique(emptied).to_pylist() if word]
 
 
 Meaning = tuple[Any, str]
@@ -163,6 +185,8 @@ def _of_numbers(column: pa.ChunkedArray, forms: Sequence[str] = (), must: bool =
 
     if pa.types.is_decimal(column.type):
         column = _floats(column)
+    elif pa.types.is_float16(column.type):  # Arrow can do little with them
+        column = column.cast(pa.float32())
     if pa.types.is_floating(column.type) and pc.is_finite(column.slice(0, 1)).to_pylist() != [True]:
         known = pc.and_(pc.is_valid(column), pc.invert(pc.is_nan(column)))
         if not pc.any(known).as_py():

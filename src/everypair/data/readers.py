@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from everypair.data.cells import bare
 from everypair.data.files import Source, check_names, check_present, first_line
-from everypair.data.kinds import READ, Misread, as_kind, canonical
+from everypair.data.kinds import READ, Misread, as_kind, canonical, named
 from everypair.data.problems import DataError
 from everypair.data.svmlight import LABEL, SparseTable
 
@@ -54,7 +54,7 @@ def _read_columns(source: Source) -> pa.Table:
         return read_delimited(source)
     table = _as_it_stands(source)
     if source.kind == "arff":  # its header says what its columns are
-        return table.replace_schema_metadata(READ)
+        return named(table)
     return canonical(table, formats=source.formats)
 
 
