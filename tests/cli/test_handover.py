@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import threading
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import numpy as np
@@ -217,3 +218,41 @@ def test_commands_are_quoted_and_new_rows_have_the_ending_of_the_table(data, new
     ]  # fmt: skip
     assert shlex.split(score)[3] == new
     assert "--delimiter" in score
+
+
+NOT_DEFAULT = {
+    "target": "is it?", "positive": "-1", "weight": "w", "group": "g h", "drop": ["-a", "b'c"],
+    "keep": ["id"], "format": "csv", "delimiter": "\t", "encoding": "latin-1", "header": False,
+    "date_format": ["%d/%m/%Y", "when=%Y %m"],
+}  # fmt: skip
+
+
+def parsed(command):
+    """What the parser of the command line makes of a command that was printed."""
+    from typer.main import get_command
+
+    from everypair.cli.app import app
+
+    program, name, *arguments = shlex.split(command)
+    assert program == "everypair"
+    return get_command(app).commands[name].make_context(name, arguments).params
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_every_option_comes_back_from_the_printed_commands(header):
+    from everypair.cli.handover import next_commands
+    from everypair.cli.options import Columns, Reading
+
+    values = {**NOT_DEFAULT, "header": header}
+    groups = [
+        kind(**{field.name: values[field.name] for field in fields(kind)})
+        for kind in (Columns, Reading)
+    ]
+    commands = next_commands(Path("t.csv"), *groups, 5, "auc", None)
+    for command, told in zip(commands, (groups, groups[1:]), strict=True):
+        typed = parsed(command)
+        for group in told:
+            for name, value in asdict(group).items():
+                assert value != getattr(type(group)(), name)
+                assert typed[name] == value, name
+    assert (parsed(commands[0])["seed"], parsed(commands[0])["method"]) == (5, "auc")

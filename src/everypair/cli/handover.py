@@ -47,19 +47,21 @@ def _flags(options: Any, default: Any) -> list[str]:
     out = []
     for field in fields(options):
         value = getattr(options, field.name)
-        if value in (None, getattr(default, field.name)):
-            continue
-        flag = _flag(field.name)
-        if value is True:
-            out.append(flag)
-            continue
-        for each in value if isinstance(value, list) else [value]:
-            out += [f"{flag}={each}"] if str(each).startswith("-") else [flag, str(each)]
+        if value != getattr(default, field.name):
+            out += _flag(field.name, value)
     return out
 
 
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+def _flag(name: str, value: Any) -> list[str]:
+    """An option as it is typed."""
+    name = name.replace("_", "-")
+    if isinstance(value, bool):
+        return [f"--{name}" if value else f"--no-{name}"]
+    out = []
+    for each in value if isinstance(value, list) else [] if value is None else [value]:
+        typed = str(each)
+        out += [f"--{name}={typed}"] if typed.startswith("-") else [f"--{name}", typed]
+    return out
 
 
 def handed_over(columns: Columns, reading: Reading) -> dict[str, Any]:
@@ -158,7 +160,7 @@ def _merged(told: Any, typed: Any, path: Path) -> Any:
         value, other = getattr(typed, field.name), getattr(told, field.name)
         if value not in (None, field.default, other):
             raise DataError(
-                f"the comparison was made with {_flag(field.name)} {other}, not {value}: leave the "
+                f"the comparison was made with {shlex.join(_flag(field.name, other))}, not {value}: leave the "
                 "option out, or compare again.",
                 path,
             )
