@@ -94,7 +94,10 @@ def test_a_table_that_does_not_fit_the_report_is_refused(run, mixed, tmp_path):
         assert "r.json" in found.err
     for arguments, said in (
         (("--method", "boosting"), "it has no model 'boosting': its models are"),
-        (("-t", "vip"), "--target churn, not vip"),
+        (("-t", "vip"), "made with --target churn, not with --target vip: leave"),
+        (("--drop", "vip"), "made without --drop, not with --drop vip: leave"),
+        (("--seed", "7"), "made with --seed 0, not with --seed 7: leave"),
+        (("--no-header",), "made without --header, not with --no-header: leave"),
         (("--fast",), "leave out --fast and --budget"),
     ):
         found = run("fit", mixed, "--from", report, "-o", model, *arguments)
@@ -106,6 +109,55 @@ def test_a_table_that_does_not_fit_the_report_is_refused(run, mixed, tmp_path):
         assert found.code == 2
         assert "not a comparison in JSON" in found.err
     assert not model.exists()
+
+
+def test_an_option_typed_at_its_default_is_held_against_the_report_too(run, odd_table, tmp_path):
+    report, model = tmp_path / "r.json", tmp_path / "m.everypair"
+    once = ("--models", "auc", "--cv", "2x1")
+    assert run("compare", odd_table, *OPTIONS, *once, "--report", report).code == 0
+    found = run("fit", odd_table, "--from", report, "--seed", "0", "-o", model)
+    assert (found.code, model.exists()) == (2, False)
+    assert "made with --seed 3, not with --seed 0" in found.err
+    for typed in ("--seed", "3"), ("--encoding", "utf-8"), ("--positive", "no"):
+        assert run("fit", odd_table, "--from", report, *typed, "-o", model).code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("auc", {"alfa": 0.01}),
+        ("auc", {"alpha": "much"}),
+        ("auc", {}),
+        ("auc", None),
+        ("boosting", {"max_leaf_nodes": [6]}),
+        ("auc-l1", {"alpha": -1}),
+        ("auc-l1", {"lam": 1.0}),
+        ("rankopt", {"saturation": "0.5"}),
+        ("rankopt", {"saturation": True}),
+    ],
+)
+def test_settings_that_no_comparison_writes_are_refused_in_a_sentence(
+    run, mixed, tmp_path, name, settings
+):
+    said = {
+        "models": [{"name": name, "failure": None, "settings": settings}],
+        "options": {"target": "churn", "positive": "yes"}, "reading": {}, "seed": 0,
+        "recommended": name, "n_rows": 200, "n_positive": 0, "columns": [],
+    }  # fmt: skip
+    (tmp_path / "r.json").write_text(json.dumps(said))
+    found = run("fit", mixed, "--from", tmp_path / "r.json", "-o", tmp_path / "m.everypair")
+    assert found.code == 2
+    assert len(found.err.splitlines()) == 1
+    assert f"its settings {json.dumps(settings)} are none that {name} is compared at" in found.err
+
+
+@pytest.mark.parametrize("name", ["auc", "auc-l1", "auc-rls", "rankopt", "roc-svm"])
+def test_settings_that_a_search_found_are_known(name, imbalanced):
+    from everypair.comparison.models import CANDIDATES
+    from everypair.comparison.search import fit_candidate
+
+    found = fit_candidate(CANDIDATES[name], *imbalanced).settings
+    assert CANDIDATES[name].knows(json.loads(json.dumps(found)))
 
 
 def test_auto_is_the_recommendation_among_all_and_says_what_it_saw(run, mixed, tmp_path):
@@ -167,8 +219,9 @@ def test_progress_off_a_terminal_is_a_line_now_and_then(run, mixed, monkeypatch)
     assert told
     assert all(line.endswith(" s") for line in told)
     assert any("of 3, " in line for line in told)
-    for silent in ("--quiet", "--json"):
-        assert run("compare", mixed, *options, silent).err == ""
+    assert run("compare", mixed, *options, "--json").err == ""
+    (quiet,) = run("compare", mixed, *options, "--quiet").err.splitlines()
+    assert quiet.startswith("Ranked first: churn = yes")
 
 
 def test_progress_ends_with_its_work(capsys):
