@@ -240,6 +240,43 @@ def test_progress_ends_with_its_work(capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_of_one_model_nothing_is_said_about_others(run, mixed):
+    found = run("compare", mixed, "-t", "churn", "--models", "auc", "--cv", "2x1")
+    assert "Recommended: auc (the only model measured)." in found.out.splitlines()
+
+
+def spelled_apart(path):
+    """Yes, yes, No and no are two labels; most of the positives are spelled Yes."""
+    rng = np.random.default_rng(0)
+    lines = ["x,churn"]
+    for _ in range(160):
+        yes = rng.random() < 0.4
+        word = ("Yes", "yes") if yes else ("No", "no")
+        lines.append(f"{rng.normal(float(yes)):.3f},{word[rng.random() < 0.4]}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_labels_that_differ_by_case_are_the_same_in_compare_and_in_fit(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table, report = spelled_apart(tmp_path / "t.csv"), tmp_path / "r.json"
+    options = ("-t", "churn", "--models", "auc", "--cv", "2x1")
+    assert run("compare", table, *options, "--report", report).code == 0
+    compared = json.loads(report.read_text())
+    words = [line.split(",")[1].lower() for line in table.read_text().splitlines()[1:]]
+    assert compared["n_positive"] == words.count("yes")
+    printed = json.loads(run("compare", table, *options, "--json").out)["commands"][0]
+    for arguments in (
+        ("fit", table, "--from", report, "-o", "m.everypair"),
+        shlex.split(compared["commands"][0])[1:],
+        shlex.split(printed)[1:],
+    ):
+        fitted = run(*arguments, "--json")
+        assert fitted.code == 0, fitted.err
+        said = json.loads(fitted.out)
+        assert (said["n_positive"], said["positive"]) == (words.count("yes"), compared["positive"])
+
+
 def test_the_report_shows_the_commands(run, odd_table, tmp_path):
     report = tmp_path / "r.html"
     found = run("compare", odd_table, *OPTIONS, *MODELS, "--report", report)
