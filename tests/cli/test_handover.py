@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import threading
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import numpy as np
@@ -93,7 +94,10 @@ def test_a_table_that_does_not_fit_the_report_is_refused(run, mixed, tmp_path):
         assert "r.json" in found.err
     for arguments, said in (
         (("--method", "boosting"), "it has no model 'boosting': its models are"),
-        (("-t", "vip"), "--target churn, not vip"),
+        (("-t", "vip"), "made with --target churn, not with --target vip: leave"),
+        (("--drop", "vip"), "made without --drop, not with --drop vip: leave"),
+        (("--seed", "7"), "made with --seed 0, not with --seed 7: leave"),
+        (("--no-header",), "made without --header, not with --no-header: leave"),
         (("--fast",), "leave out --fast and --budget"),
     ):
         found = run("fit", mixed, "--from", report, "-o", model, *arguments)
@@ -105,6 +109,55 @@ def test_a_table_that_does_not_fit_the_report_is_refused(run, mixed, tmp_path):
         assert found.code == 2
         assert "not a comparison in JSON" in found.err
     assert not model.exists()
+
+
+def test_an_option_typed_at_its_default_is_held_against_the_report_too(run, odd_table, tmp_path):
+    report, model = tmp_path / "r.json", tmp_path / "m.everypair"
+    once = ("--models", "auc", "--cv", "2x1")
+    assert run("compare", odd_table, *OPTIONS, *once, "--report", report).code == 0
+    found = run("fit", odd_table, "--from", report, "--seed", "0", "-o", model)
+    assert (found.code, model.exists()) == (2, False)
+    assert "made with --seed 3, not with --seed 0" in found.err
+    for typed in ("--seed", "3"), ("--encoding", "utf-8"), ("--positive", "no"):
+        assert run("fit", odd_table, "--from", report, *typed, "-o", model).code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("auc", {"alfa": 0.01}),
+        ("auc", {"alpha": "much"}),
+        ("auc", {}),
+        ("auc", None),
+        ("boosting", {"max_leaf_nodes": [6]}),
+        ("auc-l1", {"alpha": -1}),
+        ("auc-l1", {"lam": 1.0}),
+        ("rankopt", {"saturation": "0.5"}),
+        ("rankopt", {"saturation": True}),
+    ],
+)
+def test_settings_that_no_comparison_writes_are_refused_in_a_sentence(
+    run, mixed, tmp_path, name, settings
+):
+    said = {
+        "models": [{"name": name, "failure": None, "settings": settings}],
+        "options": {"target": "churn", "positive": "yes"}, "reading": {}, "seed": 0,
+        "recommended": name, "n_rows": 200, "n_positive": 0, "columns": [],
+    }  # fmt: skip
+    (tmp_path / "r.json").write_text(json.dumps(said))
+    found = run("fit", mixed, "--from", tmp_path / "r.json", "-o", tmp_path / "m.everypair")
+    assert found.code == 2
+    assert len(found.err.splitlines()) == 1
+    assert f"its settings {json.dumps(settings)} are none that {name} is compared at" in found.err
+
+
+@pytest.mark.parametrize("name", ["auc", "auc-l1", "auc-rls", "rankopt", "roc-svm"])
+def test_settings_that_a_search_found_are_known(name, imbalanced):
+    from everypair.comparison.models import CANDIDATES
+    from everypair.comparison.search import fit_candidate
+
+    found = fit_candidate(CANDIDATES[name], *imbalanced).settings
+    assert CANDIDATES[name].knows(json.loads(json.dumps(found)))
 
 
 def test_auto_is_the_recommendation_among_all_and_says_what_it_saw(run, mixed, tmp_path):
@@ -166,8 +219,9 @@ def test_progress_off_a_terminal_is_a_line_now_and_then(run, mixed, monkeypatch)
     assert told
     assert all(line.endswith(" s") for line in told)
     assert any("of 3, " in line for line in told)
-    for silent in ("--quiet", "--json"):
-        assert run("compare", mixed, *options, silent).err == ""
+    assert run("compare", mixed, *options, "--json").err == ""
+    (quiet,) = run("compare", mixed, *options, "--quiet").err.splitlines()
+    assert quiet.startswith("Ranked first: churn = yes")
 
 
 def test_progress_ends_with_its_work(capsys):
@@ -184,6 +238,43 @@ def test_progress_ends_with_its_work(capsys):
         work()
     assert threading.active_count() == before
     assert capsys.readouterr().err == ""
+
+
+def test_of_one_model_nothing_is_said_about_others(run, mixed):
+    found = run("compare", mixed, "-t", "churn", "--models", "auc", "--cv", "2x1")
+    assert "Recommended: auc (the only model measured)." in found.out.splitlines()
+
+
+def spelled_apart(path):
+    """Yes, yes, No and no are two labels; most of the positives are spelled Yes."""
+    rng = np.random.default_rng(0)
+    lines = ["x,churn"]
+    for _ in range(160):
+        yes = rng.random() < 0.4
+        word = ("Yes", "yes") if yes else ("No", "no")
+        lines.append(f"{rng.normal(float(yes)):.3f},{word[rng.random() < 0.4]}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_labels_that_differ_by_case_are_the_same_in_compare_and_in_fit(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table, report = spelled_apart(tmp_path / "t.csv"), tmp_path / "r.json"
+    options = ("-t", "churn", "--models", "auc", "--cv", "2x1")
+    assert run("compare", table, *options, "--report", report).code == 0
+    compared = json.loads(report.read_text())
+    words = [line.split(",")[1].lower() for line in table.read_text().splitlines()[1:]]
+    assert compared["n_positive"] == words.count("yes")
+    printed = json.loads(run("compare", table, *options, "--json").out)["commands"][0]
+    for arguments in (
+        ("fit", table, "--from", report, "-o", "m.everypair"),
+        shlex.split(compared["commands"][0])[1:],
+        shlex.split(printed)[1:],
+    ):
+        fitted = run(*arguments, "--json")
+        assert fitted.code == 0, fitted.err
+        said = json.loads(fitted.out)
+        assert (said["n_positive"], said["positive"]) == (words.count("yes"), compared["positive"])
 
 
 def test_the_report_shows_the_commands(run, odd_table, tmp_path):
@@ -217,3 +308,41 @@ def test_commands_are_quoted_and_new_rows_have_the_ending_of_the_table(data, new
     ]  # fmt: skip
     assert shlex.split(score)[3] == new
     assert "--delimiter" in score
+
+
+NOT_DEFAULT = {
+    "target": "is it?", "positive": "-1", "weight": "w", "group": "g h", "drop": ["-a", "b'c"],
+    "keep": ["id"], "format": "csv", "delimiter": "\t", "encoding": "latin-1", "header": False,
+    "date_format": ["%d/%m/%Y", "when=%Y %m"],
+}  # fmt: skip
+
+
+def parsed(command):
+    """What the parser of the command line makes of a command that was printed."""
+    from typer.main import get_command
+
+    from everypair.cli.app import app
+
+    program, name, *arguments = shlex.split(command)
+    assert program == "everypair"
+    return get_command(app).commands[name].make_context(name, arguments).params
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_every_option_comes_back_from_the_printed_commands(header):
+    from everypair.cli.handover import next_commands
+    from everypair.cli.options import Columns, Reading
+
+    values = {**NOT_DEFAULT, "header": header}
+    groups = [
+        kind(**{field.name: values[field.name] for field in fields(kind)})
+        for kind in (Columns, Reading)
+    ]
+    commands = next_commands(Path("t.csv"), *groups, 5, "auc", None)
+    for command, told in zip(commands, (groups, groups[1:]), strict=True):
+        typed = parsed(command)
+        for group in told:
+            for name, value in asdict(group).items():
+                assert value != getattr(type(group)(), name)
+                assert typed[name] == value, name
+    assert (parsed(commands[0])["seed"], parsed(commands[0])["method"]) == (5, "auc")

@@ -134,6 +134,39 @@ def test_a_candidate_that_fails_is_passed_over():
         choose([bad], X, y)
 
 
+def path_of(monkeypatch, *folds):
+    """rankopt's saturations and their AUC on one fold after another, instead of its own."""
+    left = list(folds)
+
+    def areas(candidate, *arguments):
+        if candidate.own is None:
+            return areas_of_fold(candidate, *arguments)
+        return [({"saturation": share}, area) for share, area in left.pop(0).items()]
+
+    monkeypatch.setattr(choosing, "areas_of_fold", areas)
+
+
+def test_a_path_that_ends_before_the_best_of_the_first_fold_is_judged_by_what_is_common(
+    monkeypatch,
+):
+    short = {0.1: 0.6, 0.5: 0.7}
+    path_of(monkeypatch, {**short, 0.9: 0.99}, short, short)
+    X, y = rows(90, lambda X: X[:, 0])
+    found = choose([CANDIDATES["rankopt"]], X, y)
+    assert found.settings == {"saturation": 0.5}
+    assert found.fold_auc["rankopt"] == pytest.approx([0.7, 0.7, 0.7])
+
+
+def test_a_candidate_without_a_setting_common_to_the_folds_is_passed_over(monkeypatch):
+    X, y = rows(90, lambda X: X[:, 0])
+    path_of(monkeypatch, {0.5: 0.9}, {0.1: 0.9})  # near enough to auc to go on beside it
+    found = choose([CANDIDATES["rankopt"], CANDIDATES["auc"]], X, y)
+    assert list(found.fold_auc) == ["auc"]
+    path_of(monkeypatch, {0.5: 0.99, 0.9: 0.99}, {0.1: 0.99})
+    with pytest.raises(ValueError, match="no setting of it was measured on every fold"):
+        choose([CANDIDATES["rankopt"]], X, y)
+
+
 class Clock:
     """Time that passes only where it is told to."""
 

@@ -32,6 +32,7 @@ CHECKED_ROWS = 100
 
 @guarded
 def fit(
+    context: typer.Context,
     data: opt.Data,
     *,
     output: Annotated[
@@ -78,7 +79,7 @@ def fit(
     bounds = Budget(budget)
     _check_options(method, fast, from_, budget)
     check_writable(output, data, *([] if from_ is None else [from_]))
-    told = None if from_ is None else read_handover(from_, columns, reading, method)
+    told = None if from_ is None else read_handover(from_, _typed(context), method)
     if told is not None:
         columns, reading, seed = told.columns, told.reading, told.seed
     clock = [time.perf_counter()]
@@ -114,6 +115,15 @@ def fit(
     save_model(model, output, some)
     spent = [after - before for before, after in pairwise(clock)]
     _say_what_was_done(model, plan, rows.check, output, int(X.shape[1]), spent, show)
+
+
+def _typed(context: typer.Context) -> dict[str, Any]:
+    """The options that are on the command line, whether or not they say what goes without them."""
+    return {
+        name: value
+        for name, value in context.params.items()
+        if (source := context.get_parameter_source(name)) and source.name == "COMMANDLINE"
+    }
 
 
 def _check_options(method: str, fast: bool, from_: Path | None, budget: float | None) -> None:

@@ -47,19 +47,21 @@ def _flags(options: Any, default: Any) -> list[str]:
     out = []
     for field in fields(options):
         value = getattr(options, field.name)
-        if value in (None, getattr(default, field.name)):
-            continue
-        flag = _flag(field.name)
-        if value is True:
-            out.append(flag)
-            continue
-        for each in value if isinstance(value, list) else [value]:
-            out += [f"{flag}={each}"] if str(each).startswith("-") else [flag, str(each)]
+        if value != getattr(default, field.name):
+            out += _flag(field.name, value)
     return out
 
 
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+def _flag(name: str, value: Any) -> list[str]:
+    """An option as it is typed."""
+    name = name.replace("_", "-")
+    if isinstance(value, bool):
+        return [f"--{name}" if value else f"--no-{name}"]
+    out = []
+    for each in value if isinstance(value, list) else [] if value is None else [value]:
+        typed = str(each)
+        out += [f"--{name}={typed}"] if typed.startswith("-") else [f"--{name}", typed]
+    return out
 
 
 def handed_over(columns: Columns, reading: Reading) -> dict[str, Any]:
@@ -99,7 +101,7 @@ class Handover:
             )
 
 
-def read_handover(path: Path, columns: Columns, reading: Reading, method: str) -> Handover:
+def read_handover(path: Path, typed: Mapping[str, Any], method: str) -> Handover:
     """The comparison in this file; options that were typed as well must say the same."""
     from everypair.comparison.models import CANDIDATES
 
@@ -108,8 +110,8 @@ def read_handover(path: Path, columns: Columns, reading: Reading, method: str) -
         models = {m["name"]: m for m in said["models"] if m["failure"] is None}
         found = Handover(
             path,
-            _merged(Columns(**_known(said["options"], Columns)), columns, path),
-            _merged(Reading(**_known(said["reading"], Reading)), reading, path),
+            Columns(**_known(said["options"], Columns)),
+            Reading(**_known(said["reading"], Reading)),
             int(said["seed"]),
             str(said["recommended"]) if method == "auto" else method,
             {},
@@ -118,13 +120,19 @@ def read_handover(path: Path, columns: Columns, reading: Reading, method: str) -
             [str(name) for name in said["columns"]],
         )
     except (KeyError, TypeError, ValueError) as trouble:
-        if isinstance(trouble, DataError):
-            raise
         raise _not_ours(path) from trouble
+    _check_typed(typed, found)
     if found.method not in models or found.method not in CANDIDATES:
         listed = ", ".join(name for name in models if name in CANDIDATES)
         raise DataError(f"it has no model {found.method!r}: its models are {listed}.", path)
-    found.settings.update(models[found.method]["settings"])
+    settings = models[found.method].get("settings")
+    if not CANDIDATES[found.method].knows(settings):
+        raise DataError(
+            f"its settings {json.dumps(settings)} are none that {found.method} is compared at: "
+            "run `everypair compare` again.",
+            path,
+        )
+    found.settings.update(settings)
     return found
 
 
@@ -153,13 +161,15 @@ def _known(said: Mapping[str, Any], kind: type) -> dict[str, Any]:
     return {name: value for name, value in said.items() if name in names}
 
 
-def _merged(told: Any, typed: Any, path: Path) -> Any:
-    for field in fields(typed):
-        value, other = getattr(typed, field.name), getattr(told, field.name)
-        if value not in (None, field.default, other):
+def _check_typed(typed: Mapping[str, Any], found: Handover) -> None:
+    """Refuse an option that says something else than the comparison."""
+    told = {**asdict(found.columns), **asdict(found.reading), "seed": found.seed}
+    for name, value in typed.items():
+        if name in told and value != told[name]:
+            before = shlex.join(_flag(name, told[name]))
+            made = f"with {before}" if before else f"without --{name.replace('_', '-')}"
             raise DataError(
-                f"the comparison was made with {_flag(field.name)} {other}, not {value}: leave the "
-                "option out, or compare again.",
-                path,
+                f"the comparison was made {made}, not with {shlex.join(_flag(name, value))}: "
+                "leave the option out, or compare again.",
+                found.path,
             )
-    return told

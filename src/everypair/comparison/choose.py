@@ -92,9 +92,13 @@ class _Runner:
         self.seconds, self.n_rows = time.perf_counter() - began, y.size
         fresh = {tuple(settings.items()): area for settings, area in found}
         if anew or not self.areas:
-            self.areas = {key: [area] for key, area in fresh.items()}
+            common = {key: [area] for key, area in fresh.items()}
         else:  # a path may end earlier on one fold than on another
-            self.areas = {k: [*v, fresh[k]] for k, v in self.areas.items() if k in fresh}
+            common = {k: [*v, fresh[k]] for k, v in self.areas.items() if k in fresh}
+        if common:
+            self.areas = common
+        else:
+            self.failure = ValueError("no setting of it was measured on every fold.")
 
     def best(self) -> Key:
         return max(self.areas, key=lambda key: float(np.mean(self.areas[key])))
@@ -201,7 +205,8 @@ class _Race:
     def drop(self, held_out: Bool, errors: float, of_a_form: int) -> None:
         """All but the best so many of each form, and what is so many standard errors behind.
 
-        That goes for the settings of a candidate as well. The standard error is that of the best
+        That goes for the settings of a candidate as well, except on a path, which is walked whole
+        and may end before the best of them on another fold. The standard error is that of the best
         AUC. Two AUCs of the same rows vary together: their difference has a smaller one.
         """
         falling = sorted(self.alive, key=lambda runner: -runner.area)
@@ -211,7 +216,8 @@ class _Race:
         for runner in falling:
             count[runner.candidate.form] += 1
             if runner.area >= least and count[runner.candidate.form] <= of_a_form:
-                runner.areas = {k: v for k, v in runner.areas.items() if np.mean(v) >= least}
+                if runner.candidate.own is None:
+                    runner.areas = {k: v for k, v in runner.areas.items() if np.mean(v) >= least}
                 kept.append(runner)
         self.alive = [runner for runner in self.alive if runner in kept]
 

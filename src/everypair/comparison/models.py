@@ -48,6 +48,17 @@ class Candidate:
         for values in product(*self.grid.values()):
             yield dict(zip(names, values, strict=True))
 
+    def knows(self, settings: Any) -> bool:
+        """Are these settings that a comparison may have found?"""
+        if self.own is None:
+            return settings in list(self.settings())
+        return (
+            isinstance(settings, dict)
+            and list(settings) == [self.own.setting]
+            and type(value := settings[self.own.setting]) in (int, float)
+            and 0 < value < np.inf
+        )
+
     def at(self, settings: Mapping[str, Any], n_pairs: float) -> Any:
         """The model with these settings; those per pair are times ``n_pairs``, its rows' pairs."""
         build = self.build if self.own is None else self.own.build

@@ -49,6 +49,8 @@ def _within_one_error(behind: Array) -> bool:
 def recommendation(found: Comparison) -> str:
     """Which model to take, and why, in a sentence."""
     means = {m.name: float(np.mean(m.fold_auc)) for m in found.models if m.failure is None}
+    if len(means) == 1:
+        return f"Recommended: {found.recommended} (the only model measured)."
     best = max(means, key=means.__getitem__)
     why = (
         "it has the best mean AUC over the folds, and no simpler model is within one standard "
