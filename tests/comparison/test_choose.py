@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -165,6 +166,25 @@ def test_a_candidate_without_a_setting_common_to_the_folds_is_passed_over(monkey
     path_of(monkeypatch, {0.5: 0.99, 0.9: 0.99}, {0.1: 0.99})
     with pytest.raises(ValueError, match="no setting of it was measured on every fold"):
         choose([CANDIDATES["rankopt"]], X, y)
+
+
+def test_only_warnings_about_convergence_are_kept_from_the_caller(monkeypatch):
+    from sklearn.exceptions import ConvergenceWarning
+
+    class Complains(CANDIDATES["auc"].build().__class__):
+        def fit(self, X, y, sample_weight=None):
+            warnings.warn("the disk is full", stacklevel=1)
+            warnings.warn("not there yet", ConvergenceWarning, stacklevel=1)
+            return super().fit(X, y, sample_weight=sample_weight)
+
+    X, y = rows(90, lambda X: X[:, 0])
+    candidate = replace(CANDIDATES["auc"], build=Complains)
+    for work in (lambda: choose([candidate], X, y), lambda: fit_candidate(candidate, X, y)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = work()
+        assert {str(w.message) for w in caught} == {"the disk is full"}
+    assert found.remarks == ["stopped before its tolerance was reached"]
 
 
 class Clock:

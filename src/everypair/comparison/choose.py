@@ -9,7 +9,6 @@ without the sample.
 from __future__ import annotations
 
 import time
-import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from everypair.comparison.recommend import recommended
 from everypair.comparison.search import (
     areas_of_fold,
     check_takes,
+    convergence_warnings,
     inner_splits,
     search_sample,
     stratified_sample,
@@ -130,8 +130,7 @@ def choose(
     race = _Race([_Runner(c) for c in candidates], budget or Budget(), seed, notify)
     n_all = y.size
     X, y, weight, groups = search_sample(X, y, weight, groups, seed)
-    with warnings.catch_warnings(), threads_for(X):
-        warnings.simplefilter("ignore")  # what does not converge is judged by its AUC
+    with convergence_warnings(), threads_for(X):  # what does not converge is judged by its AUC
         large = y.size > 2 * SCREEN_ROWS and len(race.alive) > 1
         folds = inner_splits(y, groups, seed)
         if large:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.comparison.search import inner_splits
+from everypair.comparison.search import convergence_warnings, inner_splits
 
 Array = NDArray[np.float64]
 
@@ -38,8 +37,6 @@ def l1_path(
     n_alphas: int,
 ) -> L1Path:
     """The path of `AUCClassifierCV` on all rows, and the AUC of three folds at each alpha."""
-    from sklearn.exceptions import ConvergenceWarning
-
     from everypair import AUCClassifierCV
 
     search = AUCClassifierCV(
@@ -49,16 +46,9 @@ def l1_path(
         tol=1e-4,
         selection="one_standard_error",
     )
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ConvergenceWarning)
+    with convergence_warnings() as troubles:
         search.fit(X, y, sample_weight=weight)
-    for warning in caught:
-        if not issubclass(warning.category, ConvergenceWarning):
-            warnings.warn_explicit(
-                warning.message, warning.category, warning.filename, warning.lineno
-            )
-    converged = not any(issubclass(w.category, ConvergenceWarning) for w in caught)
-    converged = converged and bool(search.dual_gaps_.max() <= search.tol)
+    converged = not troubles and bool(search.dual_gaps_.max() <= search.tol)
     alphas, areas = search.alphas_[0], search.auc_path_[0].mean(axis=1)
     chosen = int(np.argmin(np.abs(alphas - search.alpha_)))
     return L1Path(alphas, search.coefs_.toarray(), areas, chosen, converged)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,21 +74,19 @@ def fit_candidate(
     if weight is not None and not candidate.weights:
         weight = None
         remarks.append("ignores the weights")
-    with warnings.catch_warnings(record=True) as caught, threads_for(X):
-        warnings.simplefilter("always")
+    with convergence_warnings() as troubles, threads_for(X):
         if settings is None and candidate.own is not None:
             model = candidate.build(cv=inner_splits(y, groups, seed))
         else:
             if settings is None:
                 settings = _search(candidate, X, y, weight, groups, seed)
-            caught.clear()  # a grid point that does not converge is judged by its AUC
+            troubles.clear()  # a grid point that does not converge is judged by its AUC
             model = candidate.at(settings, n_pairs(y, weight))
         model.fit(X, y, **_weighing(weight))
         training = scores_of(model, X[: 10 * SEARCH_ROWS])
     if settings is None and candidate.own is not None:
         model.set_params(cv=SEARCH_FOLDS)  # row numbers of the training data are not a setting
         settings = {candidate.own.setting: float(getattr(model, f"{candidate.own.setting}_"))}
-    troubles = [str(w.message) for w in caught if "Convergence" in w.category.__name__]
     if troubles and not np.any(getattr(model, "coef_", 1)):  # its own words say what to do
         remarks.append(f"ranks nothing: {troubles[0].rstrip('.')}")
     elif troubles:
@@ -97,6 +95,26 @@ def fit_candidate(
     return Fitted(
         model, dict(settings or {}), float(training.mean()), spread if spread > 0 else 1.0, remarks
     )
+
+
+@contextmanager
+def convergence_warnings() -> Iterator[list[str]]:
+    """What is said inside about convergence; other warnings go on to whoever listens outside."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    said: list[str] = []
+    outer = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        if issubclass(category, ConvergenceWarning):
+            said.append(str(message))
+        else:
+            outer(message, category, *where)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ConvergenceWarning)
+        warnings.showwarning = show
+        yield said
 
 
 def check_takes(candidate: Candidate, X: Any) -> None:
