@@ -234,6 +234,16 @@ class DenseMatrix:
 
         return self._sum_over_rows(moments, (2, self.shape[1]), whole=False)
 
+    def pull_back_distances(self, weights: Array) -> Array:
+        """``sum_i weights_i |x_ij - mean_j|`` at most."""
+        means = self.sizes.means
+
+        def distances(rows: slice, block: Array) -> Array:
+            block -= means
+            return np.asarray(weights[rows] @ np.abs(block, out=block))
+
+        return self._sum_over_rows(distances, self.shape[1:], whole=False)
+
     def _sum_over_rows(
         self, of: Callable[[slice, Array], Array], shape: tuple[int, ...], whole: bool = True
     ) -> Array:
@@ -429,6 +439,12 @@ class SparseMatrix:
         if self.by_rows:
             return self._scatter(weights, self.shape[1], moments=True).T
         return self._gather(weights, moments=True).T
+
+    def pull_back_distances(self, weights: Array) -> Array:
+        """As for dense X; here ``|x| + |mean|`` serves as the distance."""
+        data, indices, indptr = self.arrays
+        sizes = SparseMatrix(type(self.X)((np.abs(data), indices, indptr), shape=self.shape))
+        return sizes.pull_back(weights) + np.abs(self.sizes.means) * float(weights.sum())
 
     def take(self, rows: NDArray[np.intp]) -> SparseMatrix:
         return SparseMatrix(self.X[rows])

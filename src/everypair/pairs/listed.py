@@ -137,10 +137,11 @@ class ListedHuberHingePoint:
         return fenchel_dual(self.value(), self.scores, self.gradient())
 
     def gradient_error(self, gradient: Array) -> float:
-        of_margins = margin_rounding(self.scores, self.width) * float(
-            np.linalg.norm(self.curvature())
-        )
-        return growth(self.pairs.n_pairs) * float(np.linalg.norm(gradient)) + of_margins
+        return float(np.linalg.norm(self.gradient_row_errors(gradient)))
+
+    def gradient_row_errors(self, gradient: Array) -> Array:
+        of_margins = margin_rounding(self.scores, self.width) * self.curvature()
+        return growth(self.pairs.n_pairs) * np.abs(gradient) + of_margins
 
     def steepest(self) -> float:
         return float(self.pairs.weight.max()) / self.width

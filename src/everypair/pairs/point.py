@@ -62,6 +62,10 @@ class PairPoint(Protocol):
         """A bound on the norm of what rounding has added to ``gradient``, its own."""
         ...
 
+    def gradient_row_errors(self, gradient: Array) -> Array:
+        """The same by entry."""
+        ...
+
     def steepest(self) -> float:
         """A bound on an entry of `curvature`: the largest phi'' times the largest weight."""
         ...

@@ -85,6 +85,9 @@ class _SeparablePoint:
         return fenchel_dual(self.value(), self.scores, self.gradient())
 
     def gradient_error(self, gradient: Array) -> float:
+        return float(np.linalg.norm(self.gradient_row_errors(gradient)))
+
+    def gradient_row_errors(self, gradient: Array) -> Array:
         raise NotImplementedError
 
     def steepest(self) -> float:
@@ -113,11 +116,10 @@ class SquarePoint(_SeparablePoint):
         residual = np.where(positive, 1 - (s - self._negative_mean), 1 - (self._positive_mean - s))
         return 2 * self.pairs.weight * np.where(positive, -residual, residual)
 
-    def gradient_error(self, gradient: Array) -> float:
+    def gradient_row_errors(self, gradient: Array) -> Array:
         """The class means are sums over rows, however small a residual is left of them."""
         low, high = extent(self.scores)
-        size = self._scale * float(np.linalg.norm(self.pairs.weight))
-        return growth(self.pairs.n_rows) * (1 + high - low) * size
+        return growth(self.pairs.n_rows) * (1 + high - low) * self._scale * self.pairs.weight
 
 
 class ExponentialPoint(_SeparablePoint):
@@ -143,7 +145,7 @@ class ExponentialPoint(_SeparablePoint):
     def gradient(self) -> Array:
         return self._scale * np.where(self.pairs.positive, -self._class_weight, self._class_weight)
 
-    def gradient_error(self, gradient: Array) -> float:
+    def gradient_row_errors(self, gradient: Array) -> Array:
         """An error of a margin is a relative one of its loss."""
         relative = growth(self.pairs.n_rows) + 2 * margin_rounding(self.scores)
-        return relative * float(np.linalg.norm(gradient))
+        return relative * np.abs(gradient)

@@ -252,7 +252,10 @@ class SmoothPoint:
 
     def gradient_error(self, gradient: Array) -> float:
         """Margins inside the boxes are exact, and every pair pulls the same way."""
-        return (EXACT + growth(self.pairs.n_rows)) * float(np.linalg.norm(gradient))
+        return float(np.linalg.norm(self.gradient_row_errors(gradient)))
+
+    def gradient_row_errors(self, gradient: Array) -> Array:
+        return (EXACT + growth(self.pairs.n_rows)) * np.abs(gradient)
 
     def steepest(self) -> float:
         return 0.25 * float(self.pairs.weight.max())

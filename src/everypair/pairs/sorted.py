@@ -286,6 +286,14 @@ class _SortedPoint:
             curvature = float(np.linalg.norm(self._curvature))
         return growth(self.pairs.n_rows) * size + of_margin * curvature
 
+    def gradient_row_errors(self, gradient: Array) -> Array:
+        """A sum over pairs may be a difference of sums as large as the largest."""
+        weight = self.pairs.weight
+        held = weight > 0
+        largest = float(np.max(np.abs(gradient[held]) / weight[held], initial=0.0))
+        of_margin = margin_rounding(self.order.scores, self._corner)
+        return growth(self.pairs.n_rows) * largest * weight + of_margin * self._curvature
+
     def steepest(self) -> float:
         return self._height * float(self.pairs.weight.max())
 

@@ -33,7 +33,7 @@ from everypair.pairs import PairPoint, Pairs
 from everypair.pairs.point import fenchel_dual
 from everypair.penalties import ElasticNet
 from everypair.solvers.objective import Judgement, too_large
-from everypair.solvers.rounding import bent, pulled_error
+from everypair.solvers.rounding import bent, pulled, pulled_error
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -163,10 +163,10 @@ class CompositeIterate:
     @cached_property
     def pulled(self) -> Array:
         """``X'c``: the loss' gradient in the coefficients."""
-        pulled = self.objective.X.pull_back(self.point.gradient)
-        if not np.all(np.isfinite(pulled)):
+        slope = pulled(self.objective.X, self.point.gradient)
+        if not np.all(np.isfinite(slope)):
             raise too_large("a gradient overflowed")
-        return pulled
+        return slope
 
     @cached_property
     def pulled_error(self) -> Array:

@@ -70,10 +70,9 @@ def judge_as_hinge(now: Iterate) -> Judgement:
 
 def dual_of_hinge(now: Iterate) -> float:
     """Of the rounded loss' multipliers, at least; they lie in [0, 1]."""
-    pulled = np.abs(now.loss_gradient) + now.pulled_error
     mass = -float(now.score_gradient[_rounded(now).pairs.positives].sum())
     mass *= 1 - growth(now.scores.size)
-    return mass - float(pulled @ pulled) / (2 * now.objective.alpha)
+    return mass - now.half_square(now.loss_gradient, beside=mass)
 
 
 def best_stretch(now: Iterate) -> tuple[float, float]:

@@ -23,7 +23,13 @@ from everypair.cached import cached_property
 from everypair.matrix import Matrix
 from everypair.pairs import PairPoint
 from everypair.pairs.point import usable
-from everypair.solvers.rounding import bent, pulled_error
+from everypair.solvers.rounding import (
+    SMALL_SHARE,
+    bent,
+    pulled,
+    pulled_error,
+    pulled_error_by_rows,
+)
 
 Array = NDArray[np.float64]
 
@@ -72,6 +78,7 @@ class Iterate:
 
     def __init__(self, objective: Objective, w: Array, scores: Array, loss: PairPoint):
         self.objective, self.w, self.scores, self.loss = objective, w, scores, loss
+        self._read_by_rows = False
 
     @cached_property
     def value(self) -> float:
@@ -84,10 +91,10 @@ class Iterate:
     @cached_property
     def loss_gradient(self) -> Array:
         """Of the loss alone, in the coefficients."""
-        pulled = self.objective.X.pull_back(self.score_gradient)
-        if not np.all(np.isfinite(pulled)):
+        slope = pulled(self.objective.X, self.score_gradient)
+        if not np.all(np.isfinite(slope)):
             raise too_large("a gradient overflowed")
-        return pulled
+        return slope
 
     @cached_property
     def gradient(self) -> Array:
@@ -105,9 +112,29 @@ class Iterate:
     @cached_property
     def gap_bound(self) -> float:
         """The gap and what rounding may have hidden of it."""
-        off = np.abs(self.gradient) + self.pulled_error
-        gap = float(off @ off) / (2 * self.objective.alpha)
+        gap = self.half_square(self.gradient, beside=self.value)
         return gap + bent(self.objective.X, self.loss, self.w)
+
+    def half_square(self, vector: Array, beside: float) -> float:
+        """``|v|^2 / (2 alpha)`` at most, v with the error of the loss' gradient.
+
+        Where the error makes most of a gap, and no small share of ``beside``, it is bounded anew
+        by rows.
+        """
+        alpha, size = self.objective.alpha, np.abs(vector)
+
+        def at_most() -> float:
+            off = size + self.pulled_error
+            return float(off @ off) / (2 * alpha)
+
+        found = at_most()
+        hidden = found - float(size @ size) / (2 * alpha)
+        if not self._read_by_rows and not hidden <= max(SMALL_SHARE * beside, self.gap):
+            self._read_by_rows = True
+            by_rows = pulled_error_by_rows(self.objective.X, self.loss, self.score_gradient)
+            self.pulled_error = np.fmin(self.pulled_error, by_rows)
+            found = at_most()
+        return found
 
     @cached_property
     def judged(self) -> Judgement:

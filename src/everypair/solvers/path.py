@@ -199,16 +199,18 @@ class SparseProblem:
         """The least alpha at which every penalised coefficient is zero.
 
         ``max_k |X_k'c| / (l1_ratio weights_k)`` at w = 0, the unpenalised coefficients
-        (if any) fitted first.
+        (if any) fitted first. A slope that rounding may have made is none.
         """
-        pulled = self._now.pulled
+        zero = self._now
         if self._free.size:
             nothing = np.zeros(self._free.size)
             alone = SparseProblem(self.X.columns(self._free), self.pairs, self.loss, 1.0, nothing)
             alone.fit(0.0, tol=1e-9, max_iter=100)
-            pulled = self.X.pull_back(alone._now.point.gradient)
+            zero = CompositeIterate(zero.objective, zero.w, alone._now.point)
         kept = (self.weights > 0) & np.isfinite(self.weights)
-        return float(np.max(np.abs(pulled[kept]) / self.weights[kept], initial=0) / self.l1_ratio)
+        kept &= np.abs(zero.pulled) > zero.pulled_error
+        slopes = np.abs(zero.pulled[kept]) / self.weights[kept]
+        return float(np.max(slopes, initial=0.0) / self.l1_ratio)
 
     def start_at(self, w: Array) -> None:
         """Begin the next fit from these coefficients, those that are held at zero set to it."""
@@ -359,8 +361,8 @@ def _spreads(X: Matrix, pairs: Pairs) -> Array:
 
 def alpha_grid(alpha_max: float, n_alphas: int, eps: float) -> Array:
     """From alpha_max down to ``eps alpha_max``, evenly in the logarithm."""
-    # No feature differs between the classes: any alpha gives zero coefficients.
-    top = max(alpha_max, float(np.finfo(np.float64).resolution))
+    # No feature differs between the classes: any alpha above rounding gives zero coefficients.
+    top = alpha_max or 1.0
     return np.geomspace(top, top * eps, n_alphas)
 
 

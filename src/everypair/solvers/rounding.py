@@ -7,7 +7,8 @@ were rounded, so for a smooth loss an error e of the scores costs only
 
 The gradient c in score space, whose error `PairPoint.gradient_error` bounds; and the product X'c.
 A sum over rows is at most a product of norms (Cauchy and Schwarz), so the norms of the columns,
-read once, serve every point.
+read once, serve every point. One outlier makes a norm huge, though its row may have no part in
+the gradient: where the norms do not settle a certificate, the rows themselves are read.
 """
 
 from __future__ import annotations
@@ -42,16 +43,31 @@ def refreshed(X: Matrix, w: Array, scores: Array, product: Array) -> Array | Non
     return None if drift <= score_error(X, w) / 2 else product
 
 
-def pulled_error(X: Matrix, loss: PairPoint, gradient: Array) -> Array:
-    """Of ``X'c`` beside what the exact multipliers would give, by coefficient.
+def pulled(X: Matrix, gradient: Array) -> Array:
+    """``X'c``. The exact c sums to zero; what rounding leaves of the sum is taken off, because it
+    would meet the means of columns that lie far from zero."""
+    means = X.sizes.means
+    left = float(gradient.sum(dtype=np.longdouble))
+    return X.pull_back(gradient) - np.where(np.isfinite(means), means, 0.0) * left
 
-    The exact c sums to zero, so its error meets the columns about their means, and what is left of
-    the sum meets the means.
+
+def pulled_error(X: Matrix, loss: PairPoint, gradient: Array) -> Array:
+    """Of `pulled` beside what the exact multipliers would give, by coefficient.
+
+    Without the sum of c, its error meets the columns about their means.
     """
     means, lengths, spreads = X.sizes
-    out = spreads * loss.gradient_error(gradient) + np.abs(means) * abs(float(gradient.sum()))
+    out = spreads * loss.gradient_error(gradient)
     out += lengths * growth(X.chain) * float(np.linalg.norm(gradient))
-    return out
+    return np.where(np.isfinite(means), out, np.inf)
+
+
+def pulled_error_by_rows(X: Matrix, loss: PairPoint, gradient: Array) -> Array:
+    """As `pulled_error`, from one more pass over X: an outlier counts as far as its row does."""
+    size = np.abs(gradient)
+    of_rows = loss.gradient_row_errors(gradient) + growth(X.chain) * size
+    of_means = growth(X.chain) * np.abs(X.sizes.means) * float(size.sum())
+    return X.pull_back_distances(of_rows) + of_means
 
 
 def hinge_error(X: Matrix, w: Array, value: float, mass_short: Callable[[float], float]) -> float:
