@@ -65,7 +65,8 @@ class Kernel:
         if sparse.issparse(X):
             X = X.tocsr()
         gamma = self.gamma
-        if isinstance(gamma, str) and "gamma" in KERNEL_PARAMS.get(self.function, ()):
+        named = isinstance(self.function, str)  # a function may have no hash
+        if named and isinstance(gamma, str) and "gamma" in KERNEL_PARAMS.get(self.function, ()):
             gamma = default_gamma(X, gamma)
         return TrainingKernel(Kernel(self.function, gamma, self.degree, self.coef0), X)
 

@@ -141,3 +141,47 @@ def test_entries_held_in_parts_are_added_up_and_X_is_left_alone(data, model, for
     )
     np.testing.assert_array_equal(parts.data, held[0])
     np.testing.assert_array_equal(parts.indices, held[1])
+
+
+def test_an_interrupted_chunk_is_not_counted(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    model = AUCRLS(form="primal").fit(X, y)
+    before = model.coef_.copy()
+
+    def interrupt(*args, **options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(AUCRLS, "_trusted", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(X + 1, y)
+    np.testing.assert_array_equal(model.coef_, before)
+    once = AUCRLS(form="primal").fit(X, y).partial_fit(X + 1, y)
+    np.testing.assert_array_equal(model.partial_fit(X + 1, y).coef_, once.coef_)
+
+
+def test_a_kernel_without_a_hash_is_taken():
+    class Product:
+        __hash__ = None
+
+        def __eq__(self, other):
+            return self is other
+
+        def __call__(self, X, Z):
+            return X @ Z.T
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+    model = AUCRLS(kernel=Product()).fit(X, y)
+    expected = AUCRLS(kernel="linear", form="dual").fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), expected.decision_function(X), rtol=1e-8)
+
+
+def test_the_gap_is_a_number_where_the_dual_point_vanishes():
+    rng = np.random.default_rng(0)
+    X, y = 1e100 * rng.normal(size=(40, 3)), np.arange(40) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = AUCClassifier(penalty="l1", alpha=1e-300).fit(X, y)
+    assert not np.isnan(model.dual_gap_)

@@ -39,7 +39,7 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "fit" in vars(cls):
-            cls.fit = _whole_or_not_at_all(cls.fit)
+            cls.fit = whole_or_not_at_all(cls.fit)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -212,7 +212,7 @@ def warn_not_converged(
     )
 
 
-NOT_THE_CALLER = (os.path.dirname(everypair.__file__), _param_validation.__file__)
+NOT_THE_CALLER = (os.path.dirname(everypair.__file__) + os.sep, _param_validation.__file__)
 
 
 def warn(message: str, category: type[Warning]) -> None:
@@ -223,7 +223,7 @@ def warn(message: str, category: type[Warning]) -> None:
     warnings.warn(message, category, stacklevel=stacklevel)
 
 
-def _whole_or_not_at_all(fit: Callable[..., Any]) -> Callable[..., Any]:
+def whole_or_not_at_all(fit: Callable[..., Any]) -> Callable[..., Any]:
     """A fit that ends early, by an error or an interrupt, leaves the estimator as it was."""
 
     @wraps(fit)
@@ -232,8 +232,7 @@ def _whole_or_not_at_all(fit: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return fit(self, *args, **options)
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__ = before  # at once: a second interrupt finds the one or the other
             raise
 
     return guarded

@@ -16,6 +16,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from everypair.estimators._base import whole_or_not_at_all
+
 if TYPE_CHECKING:
     from everypair.rls.moments import PairMoments
 
@@ -60,6 +62,7 @@ class MomentStream:
     threshold: Any
 
     @available_if(_can_stream)  # type: ignore[untyped-decorator]
+    @whole_or_not_at_all
     def partial_fit(
         self,
         X: Any,

@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from everypair.cached import cached_property
 from everypair.matrix import Matrix
@@ -94,11 +95,11 @@ def rounded_hinge_loss(point: LossPoint, theta: float) -> float:
 
 
 def exponential_loss(point: LossPoint, theta: float) -> float:
-    return (1 - theta + theta * float(np.log(theta))) * point.value
+    return (1 - theta + float(xlogy(theta, theta))) * point.value
 
 
 def logistic_loss(point: LossPoint, theta: float) -> float:
-    first = (1 - theta) * point.value + point.multipliers * theta * float(np.log(theta))
+    first = (1 - theta) * point.value + point.multipliers * float(xlogy(theta, theta))
     if 1 - theta > NEARLY_FEASIBLE or first <= SMALL_LOSS * point.value:
         return first
     return min(first, (1 - theta) ** 2 / (2 * theta) * point.exponential)

@@ -85,4 +85,5 @@ def hinge_error(X: Matrix, w: Array, value: float, mass_short: Callable[[float],
 
 def bent(X: Matrix, loss: PairPoint, w: Array) -> float:
     """What errors of the scores cost a loss with second derivatives."""
-    return loss.steepest() * score_error(X, w) ** 2
+    error = score_error(X, w)
+    return loss.steepest() * error * error  # infinite where it is too large, unlike a power
