@@ -52,12 +52,14 @@ The rules of the choice were set on other tables (adult, pima, spectf, satimage 
 COMMAND_TIMES = """\
 The whole command from its start to its end, imports and reading included, on 5,000 rows and 14
 columns of adult (a CSV file, compiled code on disk, default threads of a machine with 2 cores).
-One run each by hand, not by the script that writes the other tables. The first column of times is
-of an idle machine (`--method auc` had other work on the second core for most of its run); in the
-second other work filled one of the two cores for most of the sequence, in which the version before
-the rounds of the choice (f0a3a34) ran as well, under the same load for the last four only.
+Timed by hand, not by the script that writes the other tables, in five passes on a shared machine;
+two are shown. In the first the machine was idle (but for `--method auc`, with other work on the
+second core). In the second other work took one core, except in the first 40 s, when f0a3a34, the
+version before the rounds of the choice, ran nearly alone. With one core taken, a further pass gave
+`fit` 10.9 s; with more work than cores, the others gave 17 to 29 s (11 to 12 s of CPU), and 61 s
+(31 s of CPU) where code had to be compiled.
 
-| command | idle: wall, CPU (s) | one core busy: wall, CPU (s) |
+| command | idle: wall, CPU (s) | one core taken: wall, CPU (s) |
 | --- | --- | --- |
 | `fit` | 8.7, 8.9 | 11.3, 10.9 |
 | `fit --fast` | 7.0, 7.3 | 9.7, 9.6 |
