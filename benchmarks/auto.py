@@ -52,7 +52,7 @@ The rules of the choice were set on other tables (adult, pima, spectf, satimage 
 COMMAND_TIMES = """\
 The whole command from its start to its end, imports and reading included, on 5,000 rows and 14
 columns of adult (a CSV file, compiled code on disk, default threads of a machine with 2 cores).
-Timed by hand, not by the script that writes the other tables, in five passes on a shared machine;
+Timed by hand, not by the script that writes the other tables, in six passes on a shared machine;
 two are shown. In the first the machine was idle (but for `--method auc`, with other work on the
 second core). In the second other work took one core, except in the first 40 s, when f0a3a34, the
 version before the rounds of the choice, ran nearly alone. With one core taken, a further pass gave
