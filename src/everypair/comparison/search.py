@@ -105,11 +105,11 @@ def convergence_warnings() -> Iterator[list[str]]:
     said: list[str] = []
     outer = warnings.showwarning
 
-    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         if issubclass(category, ConvergenceWarning):
             said.append(str(message))
         else:
-            outer(message, category, *where)
+            outer(message, category, *where, **more)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", ConvergenceWarning)
