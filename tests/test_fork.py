@@ -102,7 +102,7 @@ threads = [threading.Thread(target=load, args=(rows,)) for rows in (400, 60_000)
 for thread in threads:
     thread.start()
 try:
-    for rows in (400, 60_000) * 4:
+    for rows in (400, 60_000) * 8:
         ends(forked(fit, rows))
 finally:
     over.set()
