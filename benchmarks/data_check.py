@@ -65,7 +65,7 @@ def main() -> None:
         "data_check",
         "The price of the data check",
         "Made by `python benchmarks/data_check.py --write`: processor seconds of the check as a "
-        "share of those of the whole command `everypair fit`, which reads, checks, chooses and fits.",
+        "share of those of the whole command `everypair fit`: read, check, choose, fit.",
     )
     page.add("Beside a fit", markdown_table(header, rows))
     if "--write" in sys.argv:

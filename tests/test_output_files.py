@@ -70,6 +70,9 @@ WRITE = "from everypair.output_files import written_whole as w\nimport sys\n" + 
 )
 
 
+BOTH = WRITE.replace("with", "print('before ', end='')\nwith") + "print(' after', end='')\n"
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="this system has no /dev/fd")
 @pytest.mark.parametrize(
     ("script", "expected"),
@@ -79,10 +82,15 @@ WRITE = "from everypair.output_files import written_whole as w\nimport sys\n" + 
         ("echo -n old > f; {write} /dev/stdout >> f; cat f", b"oldnew"),
         ("{write} /dev/stdout > f; cat f", b"new"),
         ("{write} /dev/fd/7 7> f; cat f", b"new"),
+        ("{both} /dev/stdout > f; cat f", b"before new after"),
+        ("{both} /dev/stdout | cat", b"before new after"),
+        ("{both} f > f; cat f", b"before new after"),
+        ("{both} /dev/fd/7 7>&1 > f; cat f", b"newbefore  after"),
     ],
 )
 def test_what_the_shell_has_opened_is_written_to(script, expected, tmp_path):
-    command = script.format(write=f'{sys.executable} -c "{WRITE}"')
+    write, both = (f'{sys.executable} -c "{code}"' for code in (WRITE, BOTH))
+    command = script.format(write=write, both=both)
     found = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, check=False)
     assert (found.stdout, found.stderr) == (expected, b"")
     assert not list(tmp_path.glob(".*"))
@@ -94,3 +102,10 @@ def test_what_is_not_open_is_refused():
         written_whole("/dev/fd/987"),
     ):
         pass
+
+
+def test_names_as_long_as_the_system_allows_are_written(tmp_path):
+    path = tmp_path / ("n" * 255)
+    with written_whole(path) as file:
+        file.write(b"new")
+    assert path.read_bytes() == b"new"

@@ -21,6 +21,9 @@ from everypair.data.problems import DataError
 OPEN_ALREADY = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/(self|\d+)/fd/\d+")
 """Names of what the shell opened for the command: ``-o /dev/stdout``, ``-o >(gzip > s.gz)``."""
 
+DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
+STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
+
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENAMETOOLONG)
 """What a system says of a file that it cannot write, at times without its name."""
 
@@ -28,6 +31,31 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENAMETOOLONG)
 def is_stream(path: Path) -> bool:
     """Is this a pipe, a device or a file that the shell has opened? It cannot be replaced."""
     return bool(OPEN_ALREADY.fullmatch(str(path))) or (path.exists() and not path.is_file())
+
+
+def is_standard_output(path: Path) -> bool:
+    """Does what is written here go where this process prints? Nothing is mixed in /dev/null."""
+    try:
+        same = os.path.samestat(os.fstat(1), path.stat())
+    except OSError:  # one of them is not open
+        return False
+    return same and not path.samefile(os.devnull)
+
+
+def _opened(path: Path) -> IO[bytes]:
+    """A stream; what the shell has opened is shared, not opened again.
+
+    A second opening of a file has its own place in it: text printed later would be written over
+    the first bytes.
+    """
+    found = DESCRIPTOR.fullmatch(str(path))
+    number = int(found.group(1)) if found else STANDARD.get(str(path))
+    if is_standard_output(path):
+        number = 1
+    if number is None:
+        return path.open("ab")
+    print(end="", flush=True)  # what was printed before comes first
+    return os.fdopen(os.dup(number), "wb")
 
 
 @contextmanager
@@ -38,14 +66,13 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
     """
     given = Path(path)
     check_writable(given)
-    if is_stream(given):
-        # "ab" does not cut off what `>>` is to keep.
-        with _trouble_of_output(given, given), given.open("ab") as file:
+    if is_stream(given) or is_standard_output(given):
+        with _trouble_of_output(given, given), _opened(given) as file:
             yield file
         return
     path = given.resolve()
     with _trouble_of_output(given, path.parent):
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=".everypair-", suffix=".part", dir=path.parent)
     with _trouble_of_output(given, name):
         yield from _renamed_when_written(handle, name, path)
 

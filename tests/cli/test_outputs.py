@@ -185,6 +185,9 @@ def test_formulas_are_escaped_on_request_and_numbers_are_not(run, tmp_path):
     features = {row[0] for row in csv.reader((tmp_path / "w.csv").open())}
     assert "'@c==u" in features
     assert not any(feature[0] in "=+-@" for feature in features)
+    path_of = ("path", path, "-t", "y", "--positive", "+", "--drop", "=id", "--steps", "3")
+    assert run(*path_of, "-o", tmp_path / "p.csv", "--escape-formulas").code == 0
+    assert {row[0] for row in csv.reader((tmp_path / "p.csv").open())} == features
 
 
 @pytest.mark.parametrize("which", ["positive", "negative"])
@@ -206,6 +209,41 @@ def test_one_row_of_a_class_has_an_area_and_no_interval(which, run, mixed, model
     said = json.loads(run("evaluate", model, new, "--json").out)
     assert 0 < said["auc"] < 1
     assert said["low"] is None
+
+
+def test_output_to_standard_output_is_whole_and_alone_there(mixed, model, tmp_path):
+    import csv
+    import subprocess
+
+    from everypair.model_files import load_model
+
+    def shell(arguments):
+        command = f"{sys.executable} -m everypair {arguments} -o /dev/stdout > out"
+        found = subprocess.run(
+            ["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        return found.returncode, found.stderr
+
+    commands = {
+        "path": (f"path {mixed} -t churn --steps 3", "Chosen:"),
+        "explain": (f"explain {model}", "features have a weight"),
+        "score": (f"score {model} {mixed}", ""),
+        "fit": (f"fit {mixed} -t churn --method auc-rls", "written to /dev/stdout"),
+    }
+    for name, (command, said) in commands.items():
+        code, err = shell(command)
+        assert code == 0, err
+        assert said in err
+        if name == "fit":
+            assert load_model(tmp_path / "out").target == "churn"
+        else:
+            header, *rows = csv.reader((tmp_path / "out").open())
+            assert header[0] == ("row" if name == "score" else "feature")
+            assert {len(row) for row in rows} == {len(header)}
+        code, err = shell(f"{command} --json")
+        assert code == 2
+        assert err.startswith("everypair: --json")
+        assert err.count("\n") == 1
 
 
 def test_model_and_scores_go_into_pipes(mixed, model, tmp_path):

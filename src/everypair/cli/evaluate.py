@@ -10,7 +10,7 @@ import typer
 from everypair.cli import options as opt
 from everypair.cli.formulas import without_formulas
 from everypair.cli.guard import guarded, naming
-from everypair.cli.show import number, print_json, print_table, print_text
+from everypair.cli.show import number, print_json, print_table, print_text, text_stream
 
 if TYPE_CHECKING:
     from everypair.data.readers import Source
@@ -185,6 +185,7 @@ def explain(
 
     if output is not None:
         check_writable(output, model)
+    words = text_stream(output, show.json)
     saved = load_model(model)
     coef = getattr(saved.estimator, "coef_", None)
     if coef is None:
@@ -225,14 +226,15 @@ def explain(
         return
     print_text(
         f"{saved.method} on {saved.source}: {saved.n_rows} rows, {used} of {len(names)} features "
-        f"have a weight; above zero speaks for {saved.target} = {saved.positive}"
+        f"have a weight; above zero speaks for {saved.target} = {saved.positive}",
+        file=words,
     )
     longest = float(np.abs(coef[shown[0]])) if shown.size else 1.0
     rows = [
         [str(rank), names[k], number(float(coef[k]), "+.4g"), _bar(coef[k] / longest)]
         for rank, k in enumerate(shown, start=1)
     ]
-    print_table(["", "feature", "weight", ""], rows, left=(1, 3))
+    print_table(["", "feature", "weight", ""], rows, left=(1, 3), file=words)
     if used > shown.size:
         show.note(f"{used - shown.size} more; --top or -o show them.")
 

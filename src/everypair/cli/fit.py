@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
 from everypair.cli import options as opt
 from everypair.cli.guard import guarded, naming
-from everypair.cli.show import print_json, print_text, progress
+from everypair.cli.show import print_json, print_text, progress, text_stream
 
 if TYPE_CHECKING:
     from everypair.app import Check
@@ -79,6 +78,7 @@ def fit(
     bounds = Budget(budget)
     _check_options(method, fast, from_, budget)
     check_writable(output, data, *([] if from_ is None else [from_]))
+    words = text_stream(output, show.json)
     told = None if from_ is None else read_handover(from_, _typed(context), method)
     if told is not None:
         columns, reading, seed = told.columns, told.reading, told.seed
@@ -114,7 +114,7 @@ def fit(
     model = _saved(rows, encoder, plan.candidate.name, fitted, float(train_auc), data.name)
     save_model(model, output, some)
     spent = [after - before for before, after in pairwise(clock)]
-    _say_what_was_done(model, plan, rows.check, output, int(X.shape[1]), spent, show)
+    _say_what_was_done(model, plan, rows.check, output, int(X.shape[1]), spent, show, words)
 
 
 def _typed(context: typer.Context) -> dict[str, Any]:
@@ -203,8 +203,8 @@ def _say_what_was_done(
     n_features: int,
     spent: Sequence[float],
     show: opt.Show,
+    words: TextIO | None,
 ) -> None:
-    from everypair.output_files import is_stream
     from everypair.wording import counted
 
     if show.json:
@@ -234,5 +234,5 @@ def _say_what_was_done(
             f"{counted(n_features, 'feature')}; AUC {model.train_auc:.3f} on the "
             f"training rows\nread {spent[0]:.1f} s, encoded {spent[1]:.1f} s, fitted "
             f"{spent[2]:.1f} s; written to {output}",
-            file=sys.stderr if is_stream(output) else None,  # which may be standard output
+            file=words,
         )

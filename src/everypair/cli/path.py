@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from everypair.cli import options as opt
+from everypair.cli.formulas import without_formulas
 from everypair.cli.guard import guarded, naming
-from everypair.cli.show import number, print_json, print_table, print_text
+from everypair.cli.show import number, print_json, print_table, print_text, text_stream
 
 
 @guarded
@@ -22,6 +23,7 @@ def path(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write all coefficients to this CSV.")
     ] = None,
+    escape_formulas: opt.EscapeFormulas = False,
     seed: opt.Seed = 0,
     reading: opt.Reading,
     show: opt.Show,
@@ -37,6 +39,7 @@ def path(
 
     if output is not None:
         check_writable(output, data)
+    words = text_stream(output, show.json)
     rows = load_labelled(reading.of(data), columns, show)
     with naming(data):
         used = rows.check.used(rows.X)
@@ -65,8 +68,9 @@ def path(
 
         written: dict[str, Any] = {"feature": names}
         written |= {f"{alpha:.6g}": found.coefs[:, k] for k, alpha in enumerate(found.alphas)}
+        table = pa.table(written)
         with written_whole(output) as file:
-            csv.write_csv(pa.table(written), file)
+            csv.write_csv(without_formulas(table) if escape_formulas else table, file)
     if show.json:
         path_steps = [
             {
@@ -87,9 +91,9 @@ def path(
         )  # fmt: skip
         return
     if not found.coefs.any():
-        print_text(nothing)
+        print_text(nothing, words)
         return
-    table = [
+    shown = [
         [
             f"{found.alphas[k]:.3g}",
             str(found.n_nonzero[k]),
@@ -98,17 +102,21 @@ def path(
         ]
         for k in range(steps)
     ]
-    print_table(["alpha", "features", "AUC (3 folds)", "enter"], table, left=(3,), bold=[chosen])
+    print_table(
+        ["alpha", "features", "AUC (3 folds)", "enter"], shown, left=(3,), bold=[chosen], file=words
+    )
     if not found.n_nonzero[chosen]:
         print_text(
             "Chosen: no feature. None ranks held-out rows better than chance by more than one "
-            "standard error."
+            "standard error.",
+            words,
         )
         return
     print_text(
         f"Chosen: alpha = {found.alphas[chosen]:.3g} with "
         f"{counted(int(found.n_nonzero[chosen]), 'feature')}, the fewest within one standard "
-        "error of the best."
+        "error of the best.",
+        words,
     )
 
 

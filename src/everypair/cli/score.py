@@ -44,13 +44,15 @@ def score(
 ) -> None:
     """Score the rows of a table: the higher, the more likely positive."""
     from everypair.model_files import load_model
-    from everypair.output_files import check_writable
+    from everypair.output_files import check_writable, is_standard_output
 
-    if show.json and output is None:
-        raise ValueError("--json prints a summary: say where the scores go with -o FILE.")
     if output is not None:
         check_writable(output, model, data)
-    elif getattr(sys.stdout, "name", "") == os.devnull:  # `everypair.__main__` put it there
+        output = None if is_standard_output(output) else output
+    if show.json and output is None:
+        raise ValueError("--json prints a summary: say where the scores go with -o FILE.")
+    closed = getattr(sys.stdout, "name", "") == os.devnull  # `everypair.__main__` put it there
+    if output is None and closed:
         raise ValueError("standard output is closed: say where the scores go with -o FILE.")
     saved = load_model(model)
     source = reading.of(data)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
+from pathlib import Path
 from typing import Any, TextIO
 
 from everypair.wording import UNPRINTABLE, printable
@@ -18,6 +19,17 @@ from everypair.wording import UNPRINTABLE, printable
 def print_text(text: str, file: TextIO | None = None) -> None:
     """A line or more; what would command the terminal is written out."""
     print(printable(text, keep="\n"), file=file)
+
+
+def text_stream(output: Path | None, json: bool) -> TextIO | None:
+    """Where a command prints: on stderr if its output may go to standard output."""
+    from everypair.output_files import is_standard_output, is_stream
+
+    if output is None:
+        return None
+    if json and is_standard_output(output):
+        raise ValueError("--json and -o both write to standard output: give -o the name of a file.")
+    return sys.stderr if is_stream(output) or is_standard_output(output) else None
 
 
 def print_json(content: Mapping[str, Any]) -> None:
@@ -53,8 +65,9 @@ def print_table(
     left: Sequence[int] = (0,),
     title: str | None = None,
     bold: Sequence[int] = (),
+    file: TextIO | None = None,
 ) -> None:
-    """A table on stdout; what would command the terminal is written out."""
+    """A table on stdout or in ``file``; what would command the terminal is written out."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -68,9 +81,9 @@ def print_table(
     for number, row in enumerate(rows):
         style = "bold" if number in bold else None
         table.add_row(*(Text(printable(cell)) for cell in row), style=style)
-    console = Console()
+    console = Console(file=file)
     if not console.is_terminal:  # a file or a pipe has no width of its own
-        console = Console(width=160)
+        console = Console(file=file, width=160)
     console.print(table)
 
 

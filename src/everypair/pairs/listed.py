@@ -19,6 +19,7 @@ from everypair.pairs.point import (
     fenchel_dual,
     growth,
     hessian_by_products,
+    length,
     margin_rounding,
 )
 
@@ -137,7 +138,7 @@ class ListedHuberHingePoint:
         return fenchel_dual(self.value(), self.scores, self.gradient())
 
     def gradient_error(self, gradient: Array) -> float:
-        return float(np.linalg.norm(self.gradient_row_errors(gradient)))
+        return length(self.gradient_row_errors(gradient))
 
     def gradient_row_errors(self, gradient: Array) -> Array:
         of_margins = margin_rounding(self.scores, self.width) * self.curvature()

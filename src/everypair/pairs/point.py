@@ -29,6 +29,11 @@ def growth(terms: float) -> float:
     return CONFIDENCE * float(np.sqrt(terms)) * UNIT_ROUNDOFF
 
 
+def length(values: Array) -> float:
+    """The Euclidean norm, without BLAS: its threads may hang where another thread forks."""
+    return float(np.sqrt(np.einsum("i,i", values, values)))
+
+
 def margin_rounding(scores: Array, most: float = np.inf) -> float:
     """What rounding may add to a shortfall ``1 - (s_i - s_j)`` of these scores, up to ``most``."""
     low, high = extent(scores)

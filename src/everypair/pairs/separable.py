@@ -17,6 +17,7 @@ from everypair.pairs.point import (
     extent,
     fenchel_dual,
     growth,
+    length,
     margin_rounding,
     weighted_gram,
 )
@@ -85,7 +86,7 @@ class _SeparablePoint:
         return fenchel_dual(self.value(), self.scores, self.gradient())
 
     def gradient_error(self, gradient: Array) -> float:
-        return float(np.linalg.norm(self.gradient_row_errors(gradient)))
+        return length(self.gradient_row_errors(gradient))
 
     def gradient_row_errors(self, gradient: Array) -> Array:
         raise NotImplementedError

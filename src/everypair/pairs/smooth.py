@@ -31,6 +31,7 @@ from everypair.pairs.point import (
     fenchel_dual,
     gram_bytes,
     growth,
+    length,
     weighted_gram,
 )
 from everypair.pairs.structure import Pairs
@@ -252,7 +253,7 @@ class SmoothPoint:
 
     def gradient_error(self, gradient: Array) -> float:
         """Margins inside the boxes are exact, and every pair pulls the same way."""
-        return float(np.linalg.norm(self.gradient_row_errors(gradient)))
+        return length(self.gradient_row_errors(gradient))
 
     def gradient_row_errors(self, gradient: Array) -> Array:
         return (EXACT + growth(self.pairs.n_rows)) * np.abs(gradient)

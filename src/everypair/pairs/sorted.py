@@ -35,6 +35,7 @@ from everypair.pairs.point import (
     fenchel_dual,
     gram_bytes,
     growth,
+    length,
     margin_rounding,
     refuse_unusable,
     weighted_gram,
@@ -279,11 +280,11 @@ class _SortedPoint:
 
     def gradient_error(self, gradient: Array) -> float:
         """Of the sums, and of the margins where the slope changes with them."""
-        size = float(np.linalg.norm(gradient))
+        size = length(gradient)
         of_margin = margin_rounding(self.order.scores, self._corner)
-        curvature = self._height * float(np.linalg.norm(self.pairs.weight))  # at most
+        curvature = self._height * length(self.pairs.weight)  # at most
         if of_margin * curvature > EXACT * size:
-            curvature = float(np.linalg.norm(self._curvature))
+            curvature = length(self._curvature)
         return growth(self.pairs.n_rows) * size + of_margin * curvature
 
     def gradient_row_errors(self, gradient: Array) -> Array:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from everypair.matrix import Matrix
 from everypair.pairs import PairPoint
-from everypair.pairs.point import growth
+from everypair.pairs.point import growth, length
 
 Array = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ def refreshed(X: Matrix, w: Array, scores: Array, product: Array) -> Array | Non
     first coefficients were huge.
     """
     # A NaN has drifted.
-    drift = float(np.linalg.norm(product - scores))
+    drift = length(product - scores)
     return None if drift <= score_error(X, w) / 2 else product
 
 
@@ -58,7 +58,7 @@ def pulled_error(X: Matrix, loss: PairPoint, gradient: Array) -> Array:
     """
     means, lengths, spreads = X.sizes
     out = spreads * loss.gradient_error(gradient)
-    out += lengths * growth(X.chain) * float(np.linalg.norm(gradient))
+    out += lengths * growth(X.chain) * length(gradient)
     return np.where(np.isfinite(means), out, np.inf)
 
 
@@ -76,7 +76,7 @@ def hinge_error(X: Matrix, w: Array, value: float, mass_short: Callable[[float],
     Of every pair at most; where that is no small share of the value, of the pairs alone that may
     be short, whose weight ``mass_short`` says: of those with a shortfall of at least so much.
     """
-    size = min(X.longest * float(np.linalg.norm(w)), float(np.sum(X.sizes.lengths * np.abs(w))))
+    size = min(X.longest * length(w), float(np.sum(X.sizes.lengths * np.abs(w))))
     of_margin = 4 * growth(X.shape[1]) * size
     if of_margin > SMALL_SHARE * value:
         of_margin *= mass_short(-of_margin)
