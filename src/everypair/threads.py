@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from functools import cache
-from threading import Lock, main_thread
+from functools import cache, partial
+from threading import Lock
 from typing import Any, TypeVar
 
 import joblib
@@ -108,19 +108,26 @@ def over_rows(work: Callable[[int, int], Result], n_rows: int, operations: int) 
     ``operations``: a rough count of the work in all rows together.
     """
     most = min(n_rows, operations // OPERATIONS_PER_THREAD)
-    # To ask how many threads there are takes longer than little work. Once the main thread has
-    # ended Python starts no threads: the others finish their work without.
-    n_blocks = min(used_threads(), most) if most > 1 and main_thread().is_alive() else 1
+    # To ask how many threads there are takes longer than little work.
+    n_blocks = min(used_threads(), most) if most > 1 else 1
     if n_blocks == 1:
         return [work(0, n_rows)]
     edges = [n_rows * k // n_blocks for k in range(n_blocks + 1)]
-    others = [
-        # In a copy of this thread's context each: floating-point error handling comes along.
-        _pool().submit(copy_context().run, _alone, work, edges[k], edges[k + 1])
-        for k in range(1, n_blocks)
-    ]
+    others = [_started(work, edges[k], edges[k + 1]) for k in range(1, n_blocks)]
     # The calling thread takes the first block itself: one wake-up less.
-    return [_alone(work, 0, edges[1]), *(other.result() for other in others)]
+    return [_alone(work, 0, edges[1]), *(result() for result in others)]
+
+
+def _started(work: Callable[[int, int], Result], start: int, stop: int) -> Callable[[], Result]:
+    """The work on these rows, begun in another thread: a call that waits for its result.
+
+    Once the main thread has ended Python starts no threads, and the call does the work itself.
+    """
+    try:
+        # In a copy of this thread's context: floating-point error handling comes along.
+        return _pool().submit(copy_context().run, _alone, work, start, stop).result
+    except RuntimeError:
+        return partial(_alone, work, start, stop)
 
 
 @contextmanager
