@@ -146,3 +146,15 @@ def test_the_check_is_a_small_part_of_a_fit(tmp_path):
     began = time.process_time()
     check_table(columns, y)
     assert time.process_time() - began < 0.3
+
+
+def test_reports_of_unknown_endings_and_lists_with_commas_are_refused_in_words(
+    run, table, tmp_path
+):
+    path = write(tmp_path / "t.csv", table)
+    found = run("compare", path, "-t", "churn", *QUICK, "--report", tmp_path / "r.pdf")
+    assert found.code == 2
+    assert "use .html for a page or .json for JSON" in found.err
+    found = run("compare", path, "-t", "churn", *QUICK, "--drop", "age,spend")
+    assert found.code == 2
+    assert "give the option once for each column" in found.err

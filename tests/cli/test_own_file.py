@@ -201,3 +201,19 @@ def test_nameless_columns_are_left_out_of_training_and_scoring(ending, run, tmp_
     np.testing.assert_array_equal(scores(run, model, given), expected)
     np.testing.assert_array_equal(scores(run, model, plain), expected)
     assert "no such column" in run("score", model, given, "--id", "").err
+
+
+def test_ids_come_out_as_they_went_in_though_the_model_learns_from_them(run, tmp_path):
+    path, model = tmp_path / "t.csv", tmp_path / "m.everypair"
+    rows = [f"0{10**16 + 7 * k},{k % 7},{'yn'[k % 3 == 0]}" for k in range(60)]
+    path.write_text("\n".join(["acct,x,y", *rows]) + "\n")
+    fitted = run("fit", path, "-t", "y", "--keep", "acct", "--method", "auc-rls", "-o", model)
+    assert fitted.code == 0, fitted.err
+    found = run("score", model, path, "--id", "acct")
+    assert [line.split(",")[0] for line in found.out.splitlines()[1:]] == [
+        r.split(",")[0] for r in rows
+    ]
+    path.write_text("\n".join(["acct,x,predicted", *rows]) + "\n")
+    found = run("score", model, path, "--id", "predicted")
+    assert found.code == 2
+    assert "the scores have a column of this name already" in found.err

@@ -40,6 +40,9 @@ MANY_COPIES = 0.01
 FEWEST_IDS = 10
 """Values of a column called like an identifier from which its rows may belong together."""
 
+SHARED_IDS = 0.9
+"""Share of distinct values up to which such rows are worth keeping together."""
+
 MOST_CORRELATED = 500
 """Columns of numbers that are compared with one another."""
 
@@ -248,7 +251,7 @@ def _repeated_ids(X: pa.Table, kinds: dict[str, str]) -> Iterable[Finding]:
         ):
             continue
         distinct = pc.count_distinct(column).as_py()
-        if distinct > max(FEWEST_IDS, 0.01 * len(column)):
+        if max(FEWEST_IDS, 0.01 * len(column)) < distinct <= SHARED_IDS * len(column):
             text = (
                 f"column {name!r} has {distinct} values in {len(column)} rows: if it names who or "
                 f"what a row is about, say {_option('group', [name])} to keep its rows in one fold."

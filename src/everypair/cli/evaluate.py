@@ -112,7 +112,7 @@ def _labels_and_scores(
 
     from everypair.cli.inputs import column_texts, label_texts, weights_of
     from everypair.data.problems import DataError
-    from everypair.data.readers import SparseTable, read_chunks
+    from everypair.data.readers import SparseTable, kept, read_chunks
 
     name = target or saved.target
     keep = {name: "category"} | ({} if weight is None else {weight: "number"})
@@ -124,9 +124,9 @@ def _labels_and_scores(
         if isinstance(piece, SparseTable):
             texts, X = label_texts(piece.label), piece.X
         else:
-            texts, X = column_texts(piece.column(name)), piece
+            texts, X = column_texts(kept(piece, name)), piece
             if weight is not None:
-                weights.append(weights_of(piece.column(weight), weight, source.path, row))
+                weights.append(weights_of(kept(piece, weight), weight, source.path, row))
         scores.append(saved.score(X))
         labels.append(_is_positive(texts, saved, name, row))
         row += texts.size

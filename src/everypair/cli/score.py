@@ -69,8 +69,8 @@ def score(
         show.note(f"column {column!r} has no value in any row: the model takes it for missing.")
     for column, count in tally["unseen"].items():
         show.note(
-            f"column {column!r} has {counted(count, 'value')} not seen in training, "
-            "taken for none of the known ones."
+            f"column {column!r} has a value not seen in training in {counted(count, 'row')}, taken "
+            "for none of the known ones."
         )
     summary = {
         "model": str(model),
@@ -104,19 +104,25 @@ def _scored(
     import pyarrow as pa
 
     from everypair.data.problems import DataError
-    from everypair.data.readers import SparseTable, read_chunks
+    from everypair.data.readers import SparseTable, kept, read_chunks
 
     if id is not None and saved.kinds is None:
         raise DataError("svmlight has no named columns: leave out --id.", source.path)
     labels = pa.array([saved.negative, saved.positive])
     header = score_header(saved)
+    if id in (header, "predicted"):
+        raise DataError(
+            "the scores have a column of this name already: rename it in the file.",
+            source.path,
+            column=id,
+        )
     keep = {} if id is None else {id: "text"}
     for piece in read_chunks(source, saved.kinds, keep, saved.forms):
         X = piece.X if isinstance(piece, SparseTable) else piece
         scores = saved.score(X)
         above = scores > 0
         first = tally["rows"] + 1
-        names = np.arange(first, first + scores.size) if id is None else piece.column(id)
+        names = np.arange(first, first + scores.size) if id is None else kept(piece, id)
         tally["rows"] += scores.size
         tally["positive"] += int(np.count_nonzero(above))
         if saved.kinds is not None:

@@ -314,7 +314,7 @@ def delimited_chunks(
     import pyarrow as pa
 
     layout = layout_of(source)
-    wanted = {**keep, **kinds}
+    wanted = {**kinds, **keep}  # what is kept as text is read as text, be it learnt from too
     check_present(list(wanted), layout.names, source.path)
     quoted = _has_quotes(source, layout)
     typed, block, done = TYPED, layout.chunk_bytes, 0

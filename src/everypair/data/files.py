@@ -166,6 +166,10 @@ def check_names(names: list[str], path: Path | None = None) -> None:
         seen.add(name)
 
 
+MOST_NAMED = 30
+"""Columns of a file that a message names all."""
+
+
 def is_number(text: str) -> bool:
     try:
         float(text)
@@ -184,9 +188,13 @@ def check_present(wanted: list[str], names: list[str], path: Path) -> None:
 
         near = [name for name in names if name.lower() == missing[0].lower()]
         near += difflib.get_close_matches(missing[0], names[:1000], 1)
-        few = ", ".join(shown(name) for name in names[:8]) + ", ..." * (len(names) > 8)
+        listed = names if len(names) <= MOST_NAMED else [*names[:8], *names[-4:]]
+        few = ", ".join(shown(name) for name in listed)
+        few += f" and {len(names) - len(listed)} more" if len(listed) < len(names) else ""
         hint = f"did you mean {shown(near[0])}?" if near else f"it has {few}."
-        if re.fullmatch(r"column \d+", missing[0]) and missing[0] not in names:
+        if "," in missing[0] and {*missing[0].split(",")} <= has:
+            hint = "give the option once for each column."
+        elif re.fullmatch(r"column \d+", missing[0]) and missing[0] not in names:
             hint = "if the file has no line of names, say --no-header."
         elif not near and any(is_number(name) for name in names):
             hint = f"{hint[:-1]}; if that is data, say --no-header."

@@ -142,6 +142,14 @@ def read_chunks(
         done += piece.num_rows
 
 
+KEPT = "kept\0"
+
+
+def kept(piece: pa.Table, name: str) -> pa.ChunkedArray:
+    """A column that was to be kept, not as the model reads it."""
+    return piece.column(KEPT + name if KEPT + name in piece.column_names else name)
+
+
 def piece_as(
     piece: pa.Table,
     kinds: Mapping[str, str],
@@ -152,14 +160,19 @@ def piece_as(
     rows_before: int,
     tidy: bool = True,
 ) -> pa.Table:
-    """The columns that are wanted, each as its kind; errors name the row of the file."""
+    """The columns that are wanted, each as its kind; errors name the row of the file.
+
+    A column that is kept and learnt from is there twice: `kept` finds the other.
+    """
     import pyarrow as pa
 
     columns = {}
-    for name, kind in {**keep, **kinds}.items():
-        when = ", as it was in training" if name in kinds else ""
+    wanted = [*keep.items(), *kinds.items()]
+    for place, (name, kind) in enumerate(wanted):
+        learnt = place >= len(keep)
+        when = ", as it was in training" if learnt else ""
         try:
-            columns[name] = as_kind(
+            columns[name if learnt or name not in kinds else KEPT + name] = as_kind(
                 piece.column(name), kind, forms.get(name, ("",)), comma, tidy=tidy
             )
         except Misread as trouble:
