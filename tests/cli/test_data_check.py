@@ -154,7 +154,7 @@ def test_reports_of_unknown_endings_and_lists_with_commas_are_refused_in_words(
     path = write(tmp_path / "t.csv", table)
     found = run("compare", path, "-t", "churn", *QUICK, "--report", tmp_path / "r.pdf")
     assert found.code == 2
-    assert "use .html for a page or .json for JSON" in found.err
+    assert "use .html for a page, .json for JSON" in found.err
     found = run("compare", path, "-t", "churn", *QUICK, "--drop", "age,spend")
     assert found.code == 2
     assert "give the option once for each column" in found.err

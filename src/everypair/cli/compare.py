@@ -220,7 +220,7 @@ def check_report(report: Path | None, *inputs: Path) -> None:
     if report is not None:
         if report.suffix and report.suffix.lower() not in REPORTS:
             raise ValueError(
-                f"--report {report} ends in {report.suffix}: use .html for a page or .json for JSON."
+                f"--report {report} ends in {report.suffix}: use .html for a page, .json for JSON."
             )
         if not is_json(report):
             import jinja2  # noqa: F401 - or say that it is missing
