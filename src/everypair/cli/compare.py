@@ -218,15 +218,15 @@ def check_report(report: Path | None, *inputs: Path) -> None:
     from everypair.cli.handover import is_json
 
     if report is not None:
-        if report.suffix and report.suffix.lower() not in REPORTS:
-            raise ValueError(
-                f"--report {report} ends in {report.suffix}: use .html for a page, .json for JSON."
-            )
         if not is_json(report):
             import jinja2  # noqa: F401 - or say that it is missing
         from everypair.output_files import check_writable
 
         check_writable(report, *inputs)
+        if report.suffix and report.suffix.lower() not in REPORTS:
+            raise ValueError(
+                f"--report {report} ends in {report.suffix}: use .html for a page, .json for JSON."
+            )
 
 
 def _print_comparison(found: Comparison) -> None:
