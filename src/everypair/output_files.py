@@ -10,10 +10,11 @@ import errno
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from secrets import token_hex
 from typing import IO
 
 from everypair.data.problems import DataError
@@ -72,21 +73,20 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
         return
     path = given.resolve()
     with _trouble_of_output(given, path.parent):
-        handle, name = tempfile.mkstemp(prefix=".everypair-", suffix=".part", dir=path.parent)
-    with _trouble_of_output(given, name):
-        yield from _renamed_when_written(handle, name, path)
+        yield from _renamed_when_written(path.parent / f".everypair-{token_hex(8)}.part", path)
 
 
-def _renamed_when_written(handle: int, name: str, path: Path) -> Iterator[IO[bytes]]:
+def _renamed_when_written(temporary: Path, path: Path) -> Iterator[IO[bytes]]:
+    """The name is known before the file is made: Ctrl-C at any moment finds it to delete."""
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb", opener=partial(os.open, mode=0o600)) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        Path(name).chmod(_mode_of(path))  # a temporary file is its owner's alone
-        Path(name).replace(path)
+        temporary.chmod(_mode_of(path))  # until here it was its owner's alone
+        temporary.replace(path)
     except BaseException:  # Ctrl-C as well
-        Path(name).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
