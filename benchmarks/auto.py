@@ -11,9 +11,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import subprocess
+import sys
 import time
 import warnings
+from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -49,24 +54,15 @@ one thread, as ratios to the search and fit of `auc`, and to the sum over the ei
 
 The rules of the choice were set on other tables (adult, pima, spectf, satimage 4, letter H)."""
 
-COMMAND_TIMES = """\
+COMMANDS = {
+    "`fit`": (),
+    "`fit --fast`": ("--fast",),
+    "`fit --method auc`": ("--method", "auc"),
+}
+COMMAND_NOTE = """\
 The whole command from its start to its end, imports and reading included, on 5,000 rows and 14
-columns of adult (a CSV file, compiled code on disk, default threads of a machine with 2 cores).
-Timed by hand, not by the script that writes the other tables, in six passes on a shared machine;
-two are shown. In the first the machine was idle (but for `--method auc`, with other work on the
-second core). In the second other work took one core, except in the first 40 s, when f0a3a34, the
-version before the rounds of the choice, ran nearly alone. With one core taken, a further pass gave
-`fit` 10.9 s; with more work than cores, the others gave 17 to 29 s (11 to 12 s of CPU), and 61 s
-(31 s of CPU) where code had to be compiled.
-
-| command | idle: wall, CPU (s) | one core taken: wall, CPU (s) |
-| --- | --- | --- |
-| `fit` | 8.7, 8.9 | 11.3, 10.9 |
-| `fit --fast` | 7.0, 7.3 | 9.7, 9.6 |
-| `fit --method auc` | 4.4, 4.5 | 3.9, 3.8 |
-| `fit`, f0a3a34 | not measured | 40.2, 40.6 |
-| `fit --method auc`, f0a3a34 | not measured | 4.1, 3.9 |"""
-"""Measured by hand: the script sees no whole process, and not the version before."""
+columns of adult (a CSV file, compiled code on disk, the default number of threads). The commands
+took turns {passes} times after an untimed turn; medians."""
 
 
 def table(name: str) -> tuple[Any, Any]:
@@ -134,12 +130,43 @@ def line(name: str, splits: list[dict[str, Any]]) -> tuple[list[str], dict[str, 
     return cells, mean
 
 
+def command_times(passes: int, before: Path | None) -> str:
+    """Wall and processor seconds of whole commands, one after the other in turns."""
+    versions = {"": None} if before is None else {"": None, ", before": str(before)}
+    spent: dict[str, list[tuple[float, float]]] = {}
+    with TemporaryDirectory() as folder:
+        adult_table().sample(TRAIN_ROWS, random_state=0).to_csv(f"{folder}/adult.csv", index=False)
+        for _ in range(passes + 1):
+            for (name, options), (which, source) in product(COMMANDS.items(), versions.items()):
+                if source is not None and "--fast" in options:
+                    continue  # an option of this version
+                command = [sys.executable, "-m", "everypair", "fit", f"{folder}/adult.csv"]
+                command += ["--target", "income", "-o", f"{folder}/{which}.everypair", *options]
+                path = {} if source is None else {"PYTHONPATH": source}
+                began, used = time.perf_counter(), os.times()
+                subprocess.run(command, check=True, capture_output=True, env=os.environ | path)
+                wall, now = time.perf_counter() - began, os.times()
+                cpu = now.children_user + now.children_system
+                cpu -= used.children_user + used.children_system
+                spent.setdefault(name + which, []).append((wall, cpu))
+    medians = {name: np.median(found[1:], axis=0) for name, found in spent.items()}
+    unit = medians["`fit --method auc`"][0]
+    rows = [
+        [name, f"{wall:.1f}", f"{cpu:.1f}", f"{wall / unit:.1f}"]
+        for name, (wall, cpu) in medians.items()
+    ]
+    header = ["command", "seconds", "of a processor", "/ `fit --method auc`"]
+    return COMMAND_NOTE.format(passes=passes) + "\n\n" + markdown_table(header, rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--tables", nargs="*", default=REPORTED)
     parser.add_argument("--draws", type=int, default=2)
+    parser.add_argument("--passes", type=int, default=3, help="turns of the commands' times")
+    parser.add_argument("--before", type=Path, help="the src folder of a version to time beside")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     draws = "in one draw" if options.draws == 1 else f"a mean over {options.draws} draws"
@@ -163,7 +190,7 @@ def main() -> None:
         "Mean over the tables",
         markdown_table(["method", "AUC"], [[m, f"{area:.4f}"] for m, area in falling]),
     )
-    page.add("Time of the command", COMMAND_TIMES)
+    page.add("Time of the command", command_times(options.passes, options.before))
     if options.write:
         page.write()
 

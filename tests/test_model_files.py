@@ -389,6 +389,7 @@ def test_a_boosting_is_refused_for_each_of_its_parts(refused):
 
     changes = [
         lambda d, p: trees(d).__setitem__("n_features", 10**6),
+        lambda d, p: trees(d).__setitem__("n_features", 2**31 - 1),
         lambda d, p: trees(d).__setitem__("n_features", -1),
         lambda d, p: trees(d).pop("sizes"),
         lambda d, p: trees(d)["nodes"]["dict"].pop("left"),

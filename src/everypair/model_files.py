@@ -252,6 +252,8 @@ def _can_score(saved: SavedModel) -> bool:
             }
             rows = pa.table(columns)
         n_features = len(saved.features())
+        if saved.estimator.n_features_in_ != n_features:
+            return False
         coef = getattr(saved.estimator, "coef_", None)  # `explain` shows all of it
         if coef is not None and (coef.shape != (1, n_features) or not np.isfinite(coef).all()):
             return False

@@ -237,7 +237,7 @@ class Reader:
 
     def _trees(self, inner: Any, depth: int) -> Any:
         try:
-            return model_of_trees(self.value(inner, depth))
+            return model_of_trees(self.value(inner, depth), self._largest)
         except NotTrees as trouble:
             raise Refused(str(trouble)) from trouble
 

@@ -37,8 +37,11 @@ def plain_trees(model: Any) -> dict[str, Any]:
     }
 
 
-def model_of_trees(parts: Any) -> Any:
-    """The model of `plain_trees`; `NotTrees` where any part is not what it must be."""
+def model_of_trees(parts: Any, largest: int) -> Any:
+    """The model of `plain_trees`; `NotTrees` where any part is not what it must be.
+
+    Memory is taken for each feature: there may be no more of them than ``largest``.
+    """
     from sklearn._loss.loss import HalfBinomialLoss
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.ensemble._hist_gradient_boosting.binning import _BinMapper
@@ -47,7 +50,7 @@ def model_of_trees(parts: Any) -> Any:
 
     _require(type(parts) is dict and parts.keys() == PARTS)
     n_features, sizes, baseline = parts["n_features"], parts["sizes"], parts["baseline"]
-    _require(type(n_features) is int and 0 < n_features < 2**31)
+    _require(type(n_features) is int and 0 < n_features <= largest)
     _require(_is(parts["classes"], ndim=1) and parts["classes"].size == 2)
     _require(_is(baseline, np.dtype(np.float64), 2) and baseline.shape == (1, 1))
     _require(bool(np.isfinite(baseline).all()))
