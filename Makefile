@@ -28,7 +28,7 @@ test-browser: .venv/installed-dev
 		$(SUDO) apt-get update -qq && \
 		$(SUDO) apt-get install -qq -y --no-install-recommends chromium chromium-driver >/dev/null; \
 	} || echo "Neither chromium nor a way to install it: the browser tests will be skipped."
-	$(BIN)/python -m pytest -m browser tests/report
+	$(BIN)/python -m pytest -m browser tests/app/report
 
 slow: .venv/installed-dev
 	$(BIN)/python -m pytest -n auto -m slow
@@ -45,11 +45,11 @@ format: .venv/installed-dev
 
 bench: .venv/installed-dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
-	$(BIN)/python benchmarks/core.py --write
-	$(BIN)/python -m benchmarks.peers
+	$(BIN)/python -m lab bench core --write
+	$(BIN)/python -m lab peers
 
 tables: .venv/installed-dev
-	$(BIN)/everypair reproduce all
+	$(BIN)/python -m lab papers all
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -37,7 +37,7 @@ class Result(NamedTuple):
 
 def exit_of(arguments):
     """The exit code of the command, run inside the test's own process."""
-    from everypair.cli.app import main
+    from everypair.app.cli.app import main
 
     typed = ["everypair", *map(str, arguments)]
     with pytest.MonkeyPatch.context() as patch:

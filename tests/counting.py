@@ -15,7 +15,7 @@ from functools import wraps
 import numpy as np
 import pytest
 
-from everypair.matrix import DenseMatrix, SparseMatrix
+from everypair.linalg.matrix import DenseMatrix, SparseMatrix
 from everypair.measures import FBeta, ROCArea
 from everypair.pairs import separable, smooth, sorted
 from everypair.rls import moments

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from everypair.model_files import SavedModel, packed
-from everypair.tables import encoder_for
+from everypair.app.encode import encoder_for
+from everypair.app.model_file.store import SavedModel, packed
 
 N_ROWS = 60
 RNG = np.random.default_rng(0)

@@ -13,7 +13,7 @@ import pytest
 import everypair
 
 KERNEL = """
-from everypair._kernels._compiled import compiled
+from everypair._compiled.compiling import compiled
 
 @compiled
 def inner(x):
@@ -72,7 +72,7 @@ def warns_once(stderr):
 
 COMMAND = """
 from pathlib import Path
-from everypair.cli.app import main
+from everypair.app.cli.app import main
 
 Path("t.csv").write_text("x,y\\n" + "".join(f"{k * 7 % 40},{k % 2}\\n" for k in range(40)))
 import sys
@@ -89,12 +89,12 @@ def test_a_fit_runs_where_neither_the_package_nor_home_can_be_written(tmp_path, 
     shutil.copytree(
         Path(everypair.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__")
     )
-    (package / "_kernels" / "__pycache__").touch()
+    (package / "_compiled" / "__pycache__").touch()
     nowhere = {"HOME": os.devnull, "XDG_CACHE_HOME": os.devnull, "NUMBA_CACHE_DIR": ""}
     out, err = run(script, tmp_path, package / "__init__.py", **nowhere)
     assert out == ["True"] or out[0] == "auc"
     assert warns_once(err)
-    assert str(package / "_kernels") in err
+    assert str(package / "_compiled") in err
 
 
 def test_code_is_compiled_once_and_then_read(home):

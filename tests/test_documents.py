@@ -68,7 +68,7 @@ def test_a_command_of_a_page_is_one_that_the_program_takes(line):
     """Parsed with all its options, not run."""
     from typer.main import get_command
 
-    from everypair.cli.app import app
+    from everypair.app.cli.app import app
 
     program, command, *given = shlex.split(line, comments=True)
     if program == "make":
@@ -81,7 +81,7 @@ def test_a_command_of_a_page_is_one_that_the_program_takes(line):
 def test_commands_named_in_a_sentence_exist(page):
     from typer.main import get_command
 
-    from everypair.cli.app import app
+    from everypair.app.cli.app import app
 
     named = re.findall(r"(?:`|^    )everypair ([a-z]+)", page.read_text(encoding="utf-8"), re.M)
     assert set(named) <= set(get_command(app).commands)

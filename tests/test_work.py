@@ -14,9 +14,10 @@ from counting import counted_work, peak_per_row, rows
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from everypair import AUCRLS, AUCClassifier, MeasureSVM, RankOpt, auc_path, matrix
+from everypair import AUCRLS, AUCClassifier, MeasureSVM, RankOpt, auc_path
+from everypair.linalg import matrix
+from everypair.solvers import elastic_net as path_solver
 from everypair.solvers import newton_cg, sphere
-from everypair.solvers import path as path_solver
 
 TALL = (60_000, 10)
 """Enough rows for the first solve on a sample of them."""

@@ -19,7 +19,7 @@ def main() -> NoReturn:
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 - for the process' life
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     try:
-        from everypair.cli.app import main as run
+        from everypair.app.cli.app import main as run
 
         run()
     except KeyboardInterrupt:

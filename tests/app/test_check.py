@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from everypair.app import Check, check_table
-from everypair.app.row_hashes import row_hashes
-from everypair.tables import as_table
+from everypair.app.check.row_hashes import row_hashes
+from everypair.app.encode import as_table
 
 
 def customers(n_rows=400, seed=0):
@@ -273,7 +273,7 @@ def test_columns_that_say_little_or_the_same_are_named():
 def test_missing_values_in_words_and_numbers_but_for_a_word_are_named(tmp_path):
     from pathlib import Path
 
-    from everypair.data.readers import Source, read
+    from everypair.app.files.readers import Source, read
 
     table, y, _ = customers(300)
     table["charges"] = [" " if k % 50 == 0 else f"{k * 1.5}" for k in range(300)]

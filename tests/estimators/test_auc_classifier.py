@@ -28,9 +28,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from everypair import AUCClassifier
 from everypair.estimators.auc import LOSS_NAMES
+from everypair.linalg.threads import available_threads
 from everypair.pairs import LOSSES
 from everypair.solvers.newton import HESSIAN_BYTES
-from everypair.threads import available_threads
 
 # scikit-learn compares weighted with repeated rows to 1e-7. The hinge pins its minimiser
 # only to the root of the gap over alpha, so it is asked with a strong penalty.

@@ -5,8 +5,8 @@ import pytest
 from scipy.special import expit
 
 from everypair import CPAUC, AUCClassifier
-from everypair.data.simulate import simulate
 from everypair.estimators import cpauc
+from lab.data.simulate import simulate
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from everypair import ROCSVM, AUCClassifier, MeasureSVM, low_rank
+from everypair import ROCSVM, AUCClassifier, MeasureSVM
+from everypair.linalg import low_rank
 from everypair.measures import ContingencyMeasure, measure_of
 
 CHECKED = [

@@ -18,7 +18,7 @@ from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from everypair import RankOpt, RankOptCV
-from everypair.matrix import as_matrix
+from everypair.linalg.matrix import as_matrix
 from everypair.pairs import Pairs
 from everypair.solvers.rank_statistic import RandomOrder
 from everypair.solvers.sphere import Sphere, climb_by_gradients, climb_path

@@ -15,15 +15,16 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from everypair import ROCSVM, AUCClassifier, low_rank
-from everypair.data.simulate import weston_toy
-from everypair.kernels import Kernel
-from everypair.low_rank import GrowingFactor
-from everypair.matrix import as_matrix
+from everypair import ROCSVM, AUCClassifier
+from everypair.linalg import low_rank
+from everypair.linalg.kernels import Kernel
+from everypair.linalg.low_rank import GrowingFactor
+from everypair.linalg.matrix import as_matrix
 from everypair.metrics import pair_multipliers
 from everypair.pairs import Pairs
 from everypair.pairs.neighbors import neighbor_pairs
 from everypair.solvers.choose import minimise
+from lab.data.simulate import weston_toy
 
 # scikit-learn compares weighted with repeated rows to 1e-7; the hinge pins its minimiser only to
 # the root of the gap.

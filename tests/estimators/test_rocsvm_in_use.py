@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.multiclass import OneVsRestClassifier
 
 from everypair import ROCSVM
-from everypair.data.simulate import weston_toy
+from lab.data.simulate import weston_toy
 
 ODD = {
     "all zero": (np.zeros_like, {}),

@@ -12,7 +12,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from everypair import CPAUC, AUCClassifier, AUCClassifierCV, auc_path
-from everypair.data.simulate import simulate
+from lab.data.simulate import simulate
 
 
 @parametrize_with_checks(
@@ -314,7 +314,7 @@ def test_the_hinge_has_no_kkt_residual_and_the_others_have(data):
 
 
 def test_a_kkt_residual_above_tol_warns_in_both_classes(data, monkeypatch):
-    from everypair.solvers import path
+    from everypair.solvers import elastic_net as path
 
     real, real_path = path.minimise_sparse, path.minimise_path
     monkeypatch.setattr(

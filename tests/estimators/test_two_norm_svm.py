@@ -19,9 +19,9 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from everypair import TwoNormSVM
-from everypair.data.simulate import weston_toy
 from everypair.estimators import two_norm_svm as module
 from everypair.solvers.two_norm import best_intercept
+from lab.data.simulate import weston_toy
 
 
 @parametrize_with_checks([TwoNormSVM(tol=1e-15), TwoNormSVM(max_rank=500, tol=1e-20)])

@@ -19,7 +19,7 @@ import pyarrow.feather
 import pyarrow.parquet
 from sklearn.datasets import dump_svmlight_file
 
-from everypair.model_files import packed
+from everypair.app.model_file.store import packed
 
 EXTREMES = [
     0, 1, -1, 2, 3, 2**31 - 1, 2**31, 2**32 - 1, 2**62, -(2**63), 2**64, 10**30, 0.5, 1e308, -1e308,

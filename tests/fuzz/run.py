@@ -60,7 +60,7 @@ def _limit():
 
 
 def _command(arguments, said):
-    from everypair.cli.app import main
+    from everypair.app.cli.app import main
 
     code = 99
     try:
@@ -134,7 +134,7 @@ def commands(seed, folder):
 
 def _warm_up():
     """Each command once before the forks, so that a case costs no more than its own work."""
-    from everypair.cli.app import main
+    from everypair.app.cli.app import main
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -11,8 +11,8 @@ from scipy.special import ndtri
 from scipy.stats import beta
 
 from everypair.metrics import auc_confidence_interval, auc_score
-from everypair.metrics._rows import Rows
 from everypair.metrics.placements import covariance, influence
+from everypair.rows import Rows
 
 
 def quadratic_delong(y, rankings, weight=None):

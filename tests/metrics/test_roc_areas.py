@@ -153,7 +153,7 @@ def test_the_scale_of_a_classs_weights_does_not_matter(weights):
 @pytest.mark.parametrize("spread", [1, 30, 10**9])
 def test_the_curve_of_many_rows_is_that_of_few(spread, monkeypatch):
     from everypair.metrics import curve
-    from everypair.metrics._rows import Rows
+    from everypair.rows import Rows
 
     rng = np.random.default_rng(spread)
     y = rng.random(500) < 0.3

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.polynomial.chebyshev import chebvander
 
-from everypair._kernels import COEFFICIENTS
+from everypair._compiled import COEFFICIENTS
 from everypair.pairs.boxes import PER_UNIT, REACH, REACH_BOXES, WIDTH
 from everypair.pairs.smooth import LOGISTIC_KERNELS, SIGMOID_KERNELS
 

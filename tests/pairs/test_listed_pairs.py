@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from everypair.matrix import DenseMatrix
+from everypair.linalg.matrix import DenseMatrix
 from everypair.pairs import Pairs
 from everypair.pairs.brute import BrutePoint
 from everypair.pairs.listed import ListedHuberHingePoint, PairList

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from scipy import sparse
 from strategies import ranked_data
 
-from everypair import order
-from everypair.matrix import DenseMatrix, as_matrix
+from everypair.linalg import order
+from everypair.linalg.matrix import DenseMatrix, as_matrix
+from everypair.linalg.threads import thread_limit
 from everypair.pairs import LOSSES, Pairs, auc, pair_point
 from everypair.pairs import brute as definition
 from everypair.pairs.brute import BrutePoint
 from everypair.pairs.losses import LOGISTIC, huber_hinge
 from everypair.pairs.smooth import ROUGH_ACCURACY
 from everypair.pairs.sorted import HuberHingePoint, SortedScores
-from everypair.threads import thread_limit
 
 CASES = [*LOSSES, "huber_hinge 1", "huber_hinge 1e-3"]
 
@@ -123,7 +123,7 @@ def test_fast_sums_equal_the_definition_many_times(case, data):
 
 @pytest.mark.parametrize("case", CASES)
 def test_threads_change_nothing(case, monkeypatch):
-    monkeypatch.setattr("everypair.threads.OPERATIONS_PER_THREAD", 100)
+    monkeypatch.setattr("everypair.linalg.threads.OPERATIONS_PER_THREAD", 100)
     rng = np.random.default_rng(5)
     positive = rng.random(1500) < 0.2
     with thread_limit(3):

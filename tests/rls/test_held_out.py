@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
-from everypair.matrix import as_matrix
+from everypair.linalg.matrix import as_matrix
 from everypair.rls import dual, pairs_won
-from everypair.rls.held_out import PairsLeftOut, fold_scores_dual, fold_scores_primal
+from everypair.rls.leave_out import PairsLeftOut, fold_scores_dual, fold_scores_primal
 from everypair.rls.spectrum import Spectrum
 
 LAMS = np.array([1e-3, 1e-1, 10.0, 1e3, 1e7])

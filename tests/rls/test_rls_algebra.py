@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
-from everypair.matrix import as_matrix
+from everypair.linalg.matrix import as_matrix
 from everypair.rls import dual, primal
 from everypair.rls.moments import PairMoments
 

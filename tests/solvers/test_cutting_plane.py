@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from everypair.matrix import as_matrix
+from everypair.linalg.matrix import as_matrix
 from everypair.measures import FBeta, Measure, Violation
 from everypair.solvers import planes as module
 from everypair.solvers.cutting_plane import cutting_plane

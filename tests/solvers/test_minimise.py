@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 
-from everypair.matrix import as_matrix
+from everypair.linalg.matrix import as_matrix
 from everypair.pairs import LOSSES, Pairs, auc, pair_point
 from everypair.pairs.brute import BrutePoint
 from everypair.solvers import choose

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from everypair.matrix import as_matrix
+from everypair.linalg.matrix import as_matrix
 from everypair.pairs import Pairs, pair_point
 from everypair.solvers.choose import NARROW, minimise
 from everypair.solvers.line_search import LONGEST_STEP, search_line

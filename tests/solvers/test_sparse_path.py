@@ -5,11 +5,11 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
-from everypair.data.simulate import simulate
-from everypair.matrix import as_matrix
+from everypair.linalg.matrix import as_matrix
 from everypair.pairs import LOSSES, Pairs
 from everypair.pairs.brute import BrutePoint
-from everypair.solvers.path import SparseProblem, alpha_grid, minimise_path, minimise_sparse
+from everypair.solvers.elastic_net import SparseProblem, alpha_grid, minimise_path, minimise_sparse
+from lab.data.simulate import simulate
 
 SMOOTH = ("logistic", "squared_hinge", "square", "exponential")
 ALL = (*SMOOTH, "hinge")

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 
-from everypair.matrix import as_matrix
+from everypair.linalg.matrix import as_matrix
 from everypair.pairs import LOSSES, Pairs
 from everypair.pairs.brute import BrutePoint
 from everypair.solvers import sphere as sphere_module

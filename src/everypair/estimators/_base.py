@@ -19,9 +19,9 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 import everypair
-from everypair.matrix import DenseMatrix, canonical, summed
-from everypair.metrics._rows import Rows
+from everypair.linalg.matrix import DenseMatrix, canonical, summed
 from everypair.metrics.thresholds import check_rule, cut_by
+from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 

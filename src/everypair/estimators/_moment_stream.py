@@ -82,9 +82,9 @@ class MomentStream:
         classes : the two labels
             Needed in the first call if its y has only one of them.
         """
-        from everypair.matrix import as_matrix
+        from everypair.linalg.matrix import as_matrix
+        from everypair.linalg.threads import thread_limit
         from everypair.rls.moments import PairMoments
-        from everypair.threads import thread_limit
 
         self._validate_params()
         first = not hasattr(self, "_moments")

@@ -180,8 +180,8 @@ class AUCClassifier(LinearRanker):
         sample_weight : array of shape (n_rows,), optional
             Non-negative. A pair weighs the product of its rows' weights.
         """
+        from everypair.linalg.threads import own_threads
         from everypair.pairs import Pairs, auc
-        from everypair.threads import own_threads
 
         self._validate_params()
         start = self._start() if self.warm_start else None
@@ -204,9 +204,9 @@ class AUCClassifier(LinearRanker):
         return self
 
     def _minimise(self, X: Any, pairs: Pairs, start: np.ndarray | None) -> Fit:
-        from everypair.matrix import as_matrix
+        from everypair.linalg.matrix import as_matrix
         from everypair.solvers.choose import minimise
-        from everypair.solvers.path import minimise_sparse
+        from everypair.solvers.elastic_net import minimise_sparse
 
         tol, max_iter, verbose = float(self.tol), int(self.max_iter), int(self.verbose)
         self._stretch = 1.0

@@ -80,11 +80,12 @@ class CPAUC(LinearRanker):
 
     Examples
     --------
+    >>> from sklearn.datasets import make_classification
     >>> from everypair import CPAUC
-    >>> from everypair.data.simulate import simulate
-    >>> X, y = simulate("M1", n_rows=200, n_features=20, random_state=0)
+    >>> X, y = make_classification(200, 20, n_informative=3, n_redundant=0, shuffle=False,
+    ...                            random_state=0)
     >>> model = CPAUC(alpha=0.2, random_state=0).fit(X, y)
-    >>> model.cluster_centers_.shape, bool(model.n_pairs_ == sum(y == 1) * sum(y == -1))
+    >>> model.cluster_centers_.shape, bool(model.n_pairs_ == sum(y == 1) * sum(y == 0))
     ((200, 20), True)
     """
 

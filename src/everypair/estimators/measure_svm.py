@@ -13,8 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from everypair.estimators._base import warn, warn_not_converged
 from everypair.estimators._kernel import KernelRanker
-from everypair.kernels import TrainingKernel
-from everypair.low_rank import GrowingFactor, LowRank
+from everypair.linalg.kernels import TrainingKernel
+from everypair.linalg.low_rank import GrowingFactor, LowRank
 from everypair.measures import MEASURES, FixedCount, Measure, measure_of
 from everypair.metrics.at_k import rows_at_k
 
@@ -184,9 +184,9 @@ class MeasureSVM(KernelRanker):
             The kernel matrix for ``kernel="precomputed"``.
         y : array of shape (n_rows,) with two distinct labels
         """
-        from everypair.matrix import as_matrix
+        from everypair.linalg.matrix import as_matrix
+        from everypair.linalg.threads import own_threads
         from everypair.solvers.cutting_plane import cutting_plane
-        from everypair.threads import own_threads
 
         self._validate_params()
         X, positive, _ = self._validate_fit(X, y, None)

@@ -99,9 +99,9 @@ class RankBoost(BinaryRanker):
         sample_weight : array of shape (n_rows,), optional
             Non-negative. A pair weighs the product of its rows' weights.
         """
+        from everypair.linalg.threads import thread_limit
         from everypair.pairs import Pairs, auc
         from everypair.solvers.rankboost import rank_boost
-        from everypair.threads import thread_limit
 
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])

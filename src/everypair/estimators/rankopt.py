@@ -17,7 +17,7 @@ from everypair.estimators._base import LinearRanker, warn
 from everypair.estimators._search import folds_of
 
 if TYPE_CHECKING:
-    from everypair.matrix import Matrix
+    from everypair.linalg.matrix import Matrix
     from everypair.pairs import Pairs
     from everypair.solvers.sphere import Step
 
@@ -60,9 +60,9 @@ class _SphereClimber(LinearRanker):
         climb: Callable[[Matrix, Pairs, float], Array],
     ) -> Self:
         """``climb(X, pairs, share of positives)`` finds the coefficients and sets ``path_``."""
-        from everypair.matrix import as_matrix
+        from everypair.linalg.matrix import as_matrix
+        from everypair.linalg.threads import own_threads
         from everypair.pairs import Pairs, auc
-        from everypair.threads import own_threads
 
         self._validate_params()
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)

@@ -16,7 +16,13 @@ from sklearn.utils.validation import assert_all_finite
 from everypair.estimators._base import BinaryRanker, linear_scores, warn
 from everypair.estimators._kernel import training_kernel
 from everypair.estimators._moment_stream import MomentStream
-from everypair.kernels import KERNEL_NAMES, Expansion, Kernel, KernelFunction, check_symmetric
+from everypair.linalg.kernels import (
+    KERNEL_NAMES,
+    Expansion,
+    Kernel,
+    KernelFunction,
+    check_symmetric,
+)
 
 if TYPE_CHECKING:
     from everypair.rls.moments import PairMoments
@@ -268,9 +274,9 @@ class AUCRLS(MomentStream, BinaryRanker):
     def _fit_primal(
         self, X: Any, positive: NDArray[np.bool_], weight: Array | None, lam: float
     ) -> None:
-        from everypair.matrix import as_matrix
+        from everypair.linalg.matrix import as_matrix
+        from everypair.linalg.threads import thread_limit
         from everypair.rls.moments import PairMoments
-        from everypair.threads import thread_limit
 
         with thread_limit():
             moments = PairMoments.of(as_matrix(X), positive, weight)

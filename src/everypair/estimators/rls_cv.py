@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from everypair.estimators._search import folds_of, positive_grid
 from everypair.estimators.rls import AUCRLS, TOO_SMALL
-from everypair.kernels import KernelFunction
+from everypair.linalg.kernels import KernelFunction
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -131,7 +131,7 @@ class AUCRLSCV(AUCRLS):
 
         ``groups`` go to the splitter, for example `sklearn.model_selection.GroupKFold`.
         """
-        from everypair.threads import own_threads, thread_limit
+        from everypair.linalg.threads import own_threads, thread_limit
 
         self._validate_params()
         if isinstance(self.cv, str) and self.cv != LEAVE_PAIR_OUT:
@@ -188,7 +188,7 @@ class _Search:
     @property
     def scale(self) -> float:
         """``A B`` times the mean squared distance from the midpoint of the class means."""
-        from everypair.matrix import as_matrix
+        from everypair.linalg.matrix import as_matrix
         from everypair.rls.dual import PairWeights
         from everypair.rls.moments import PairMoments
 
@@ -207,7 +207,7 @@ class _Search:
         return pair_weight * spread if spread > 0 else pair_weight
 
     def pairs_left_out(self) -> Any:
-        from everypair.rls.held_out import PairsLeftOut
+        from everypair.rls.leave_out import PairsLeftOut
 
         return PairsLeftOut(self._decompose(), self._positive, self._weight)
 
@@ -219,9 +219,9 @@ class _Search:
         return partial(Spectrum.of_kernel, self.K, self._positive, self._weight)
 
     def auc_of_folds(self, folds: list[tuple[Index, Index]], lams: Array) -> Array:
-        from everypair.matrix import as_matrix
+        from everypair.linalg.matrix import as_matrix
         from everypair.pairs import Pairs, auc
-        from everypair.rls.held_out import fold_scores_dual, fold_scores_primal
+        from everypair.rls.leave_out import fold_scores_dual, fold_scores_primal
 
         if not self._all:
             folds = [(self._renumbered(train), self._renumbered(test)) for train, test in folds]

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from everypair.estimators._base import warn_not_converged
 from everypair.estimators._kernel import KernelRanker
-from everypair.kernels import Kernel
+from everypair.linalg.kernels import Kernel
 from everypair.metrics.statuses import count_pair_statuses, pair_status
 
 Array = NDArray[np.float64]
@@ -175,8 +175,8 @@ class ROCSVM(KernelRanker):
         sample_weight : array of shape (n_rows,), optional
             Non-negative. A pair weighs the product of its rows' weights.
         """
+        from everypair.linalg.threads import own_threads, thread_limit
         from everypair.pairs import Pairs, auc
-        from everypair.threads import own_threads, thread_limit
 
         self._validate_params()
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
@@ -219,7 +219,7 @@ class ROCSVM(KernelRanker):
 
     def _solve(self, X: Any, sample_weight: Any, pairs: Any, alpha: float) -> Any:
         """The solution for a margin of one; sets the coefficients for ``margin``."""
-        from everypair.matrix import as_matrix
+        from everypair.linalg.matrix import as_matrix
         from everypair.solvers.choose import minimise
         from everypair.solvers.kernel_hinge import minimise_in_kernel, minimise_over_list
 

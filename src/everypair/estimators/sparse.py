@@ -18,7 +18,7 @@ from everypair.estimators._search import Fold, folds_of, positive_grid
 from everypair.estimators.auc import AUCClassifier
 
 if TYPE_CHECKING:
-    from everypair.solvers.path import SparseProblem
+    from everypair.solvers.elastic_net import SparseProblem
 
 Array = NDArray[np.float64]
 Item = TypeVar("Item")
@@ -109,19 +109,20 @@ def auc_path(
 
     Examples
     --------
+    >>> from sklearn.datasets import make_classification
     >>> from everypair import auc_path
-    >>> from everypair.data.simulate import simulate
-    >>> X, y = simulate("M1", n_rows=400, n_features=40, random_state=0)
+    >>> X, y = make_classification(400, 40, n_informative=3, n_redundant=0,
+    ...                            n_clusters_per_class=1, shuffle=False, random_state=4)
     >>> path = auc_path(X, y, n_alphas=5, eps=0.1)
     >>> path.n_nonzero.tolist()
-    [0, 3, 3, 4, 8]
+    [0, 1, 2, 2, 3]
     >>> bool(path.dual_gaps.max() <= 1e-6)
     True
     """
-    from everypair.matrix import as_matrix
+    from everypair.linalg.matrix import as_matrix
+    from everypair.linalg.threads import own_threads
     from everypair.pairs import Pairs
-    from everypair.solvers.path import SparseProblem, minimise_path
-    from everypair.threads import own_threads
+    from everypair.solvers.elastic_net import SparseProblem, minimise_path
 
     X, positive, sample_weight = AUCClassifier()._validate_fit(X, y, sample_weight)
     weights = check_penalty_weights(penalty_weights, X.shape[1])
@@ -144,7 +145,7 @@ def auc_path(
 
 def _grid(alphas: ArrayLike | None, n_alphas: int, eps: float, problem: SparseProblem) -> Array:
     """Descending: one's own alphas, or from the problem's alpha_max."""
-    from everypair.solvers.path import alpha_grid
+    from everypair.solvers.elastic_net import alpha_grid
 
     if alphas is None:
         return alpha_grid(problem.alpha_max, int(n_alphas), float(eps))
@@ -215,9 +216,10 @@ class AUCClassifierCV(LinearRanker):
 
     Examples
     --------
+    >>> from sklearn.datasets import make_classification
     >>> from everypair import AUCClassifierCV
-    >>> from everypair.data.simulate import simulate
-    >>> X, y = simulate("M1", n_rows=400, n_features=40, random_state=0)
+    >>> X, y = make_classification(400, 40, n_informative=3, n_redundant=0,
+    ...                            n_clusters_per_class=1, shuffle=False, random_state=4)
     >>> model = AUCClassifierCV(selection="one_standard_error").fit(X, y)
     >>> (model.coef_[0] != 0).nonzero()[0].tolist()
     [0, 1, 2]
@@ -287,10 +289,10 @@ class AUCClassifierCV(LinearRanker):
         groups : array of shape (n_rows,), optional
             For the splitter ``cv``, for example `sklearn.model_selection.GroupKFold`.
         """
-        from everypair.matrix import as_matrix
+        from everypair.linalg.matrix import as_matrix
+        from everypair.linalg.threads import own_threads
         from everypair.pairs import Pairs, auc
-        from everypair.solvers.path import SparseProblem, minimise_path
-        from everypair.threads import own_threads
+        from everypair.solvers.elastic_net import SparseProblem, minimise_path
 
         self._validate_params()
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
@@ -339,7 +341,7 @@ class AUCClassifierCV(LinearRanker):
         weights: Array,
     ) -> Array:
         """AUC of the held-out rows: ``[l1_ratio, alpha, fold]``."""
-        from everypair.threads import available_threads, one_blas_thread
+        from everypair.linalg.threads import available_threads, one_blas_thread
 
         n_jobs = min(effective_n_jobs(self.n_jobs), len(folds) * ratios.size)
         n_threads = max(1, available_threads() // n_jobs)
@@ -391,9 +393,9 @@ def _fold(
     n_threads: int,
 ) -> tuple[list[float], float, int]:
     """AUC of the test rows at each alpha, the worst gap and the most steps."""
+    from everypair.linalg.threads import thread_limit
     from everypair.pairs import Pairs, auc
-    from everypair.solvers.path import SparseProblem, minimise_path
-    from everypair.threads import thread_limit
+    from everypair.solvers.elastic_net import SparseProblem, minimise_path
 
     row_weight = np.ones(positive.size) if sample_weight is None else sample_weight
     training = np.zeros(positive.size)

@@ -12,8 +12,8 @@ from sklearn.utils._param_validation import Interval
 
 from everypair.estimators._base import warn, warn_not_converged
 from everypair.estimators._kernel import KernelRanker
-from everypair.kernels import TrainingKernel
-from everypair.low_rank import MEMORY_SHARE, GrowingFactor, available_memory
+from everypair.linalg.kernels import TrainingKernel
+from everypair.linalg.low_rank import MEMORY_SHARE, GrowingFactor, available_memory
 
 Array = NDArray[np.float64]
 
@@ -90,10 +90,10 @@ class TwoNormSVM(KernelRanker):
 
     Examples
     --------
+    >>> from sklearn.datasets import make_moons
     >>> from sklearn.metrics import roc_auc_score
     >>> from everypair import TwoNormSVM
-    >>> from everypair.data.simulate import weston_toy
-    >>> X, y = weston_toy(200, random_state=0)
+    >>> X, y = make_moons(200, noise=0.1, random_state=0)
     >>> model = TwoNormSVM(C=0.01).fit(X, y)
     >>> roc_auc_score(y, model.decision_function_train_) == 1
     True
@@ -141,8 +141,8 @@ class TwoNormSVM(KernelRanker):
         sample_weight : array of shape (n_rows,), optional
             Non-negative weights of the slacks.
         """
+        from everypair.linalg.threads import thread_limit
         from everypair.pairs import Pairs, auc
-        from everypair.threads import thread_limit
 
         self._validate_params()
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)

@@ -26,8 +26,8 @@ from everypair.measures.contingency import (
     RecallAtK,
     TableMeasure,
 )
+from everypair.measures.ranked import Ranked
 from everypair.measures.roc_area import PartialROCArea, ROCArea
-from everypair.measures.tables import Ranked
 
 __all__ = [
     "MEASURES",

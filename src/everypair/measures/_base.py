@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from everypair.metrics._rows import finite_scores, which_positive
+from everypair.rows import finite_scores, which_positive
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -26,9 +26,9 @@ from everypair.measures._base import (
     Violation,
     class_counts,
 )
-from everypair.measures.tables import LossRows, Ranked, TableFunction, checked
-from everypair.metrics._rows import which_positive
+from everypair.measures.ranked import LossRows, Ranked, TableFunction, checked
 from everypair.metrics.at_k import rows_at_k
+from everypair.rows import which_positive
 
 Share = int | float | str
 Search = Callable[[Ranked], tuple[int, int]]
@@ -132,7 +132,7 @@ class FBeta(ContingencyMeasure):
         return more * a / (more * a + b + self.beta**2 * c)
 
     def search(self, ranked: Ranked) -> tuple[int, int]:
-        from everypair._kernels import best_f_beta_table
+        from everypair._compiled import best_f_beta_table
 
         return best_f_beta_table(
             ranked.positive_gain,

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from everypair.metrics.cross_val import cross_val_auc as cross_val_auc
     from everypair.metrics.inference import AUCInterval as AUCInterval
     from everypair.metrics.inference import auc_confidence_interval as auc_confidence_interval
+    from everypair.metrics.rates import accuracy_from_rates as accuracy_from_rates
+    from everypair.metrics.rates import f_from_rates as f_from_rates
+    from everypair.metrics.rates import precision_from_rates as precision_from_rates
+    from everypair.metrics.rates import wracc_from_rates as wracc_from_rates
     from everypair.metrics.roc import auc_score as auc_score
     from everypair.metrics.roc import gini as gini
     from everypair.metrics.roc import swapped_pairs as swapped_pairs
@@ -33,10 +37,6 @@ if TYPE_CHECKING:
     from everypair.metrics.statuses import count_pair_statuses as count_pair_statuses
     from everypair.metrics.statuses import pair_multipliers as pair_multipliers
     from everypair.metrics.statuses import pair_status as pair_status
-    from everypair.metrics.tables import accuracy_from_rates as accuracy_from_rates
-    from everypair.metrics.tables import f_from_rates as f_from_rates
-    from everypair.metrics.tables import precision_from_rates as precision_from_rates
-    from everypair.metrics.tables import wracc_from_rates as wracc_from_rates
     from everypair.metrics.thresholds import FBetaMax as FBetaMax
     from everypair.metrics.thresholds import fbeta_max as fbeta_max
     from everypair.metrics.thresholds import threshold_for as threshold_for

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from everypair.metrics._rows import Rows
 from everypair.metrics.curve import Curve
+from everypair.rows import Rows
 
 
 def precision_at_k(

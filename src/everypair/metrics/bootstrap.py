@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from everypair.metrics._rows import Array, Index, Rows
 from everypair.metrics.curve import area_between, mcclish
 from everypair.metrics.placements import bessel
+from everypair.rows import Array, Index, Rows
 
 
 class Resampled:

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from scipy.special import fdtrc, ndtr, stdtr
 from sklearn.utils import check_random_state
 
-from everypair.metrics._rows import Array, Index, NoSpread, Rows, by_name, check_level
 from everypair.metrics.bootstrap import Resampled
 from everypair.metrics.curve import check_range
 from everypair.metrics.inference import (
@@ -31,6 +30,7 @@ from everypair.metrics.placements import (
     influence,
 )
 from everypair.metrics.roc import area
+from everypair.rows import Array, Index, NoSpread, Rows, by_name, check_level
 
 
 @dataclass(frozen=True)

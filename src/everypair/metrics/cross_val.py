@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from everypair.metrics._rows import Array, Rows, check_level
 from everypair.metrics.held_out import held_out_area
 from everypair.metrics.inference import AUCInterval, auc_confidence_interval, check_not_tied
+from everypair.rows import Array, Rows, check_level
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from everypair.metrics._rows import Array, Rows
+from everypair.rows import Array, Rows
 
 MANY = 20_000
 """Rows from which on compiled code is worth its loading."""
@@ -49,7 +49,7 @@ class Curve:
     @classmethod
     def _of_many(cls, rows: Rows, scores: Array) -> Curve:
         """Without weights, from the sorted scores of each class, which take less than an order."""
-        from everypair._kernels import merge_levels
+        from everypair._compiled import merge_levels
 
         levels, tp, fp = (np.empty(scores.size + more) for more in (0, 1, 1))
         positives, negatives = np.sort(scores[rows.positive]), np.sort(scores[~rows.positive])

@@ -23,7 +23,7 @@ that areas of models vary; it was chosen by simulation, as was what follows.
 
 A weak signal that all models happen to agree on looks like a strong one: with one feature they
 can only agree or disagree. kappa is therefore at least 1 where A is within 4 standard errors
-sqrt(V) of 1/2, falling to nothing at 6. benchmarks/intervals.py has the coverage.
+sqrt(V) of 1/2, falling to nothing at 6. lab/benchmarks/intervals.py has the coverage.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from everypair.metrics._rows import Array, Bool, Index, NoSpread, Rows
 from everypair.metrics.inference import (
     area_interval,
     effective_sizes,
@@ -42,6 +41,7 @@ from everypair.metrics.inference import (
     standard_error,
 )
 from everypair.metrics.placements import effective_groups, influence, leverage, summed
+from everypair.rows import Array, Bool, Index, NoSpread, Rows
 
 CHANCE, CLEAR = 4.0, 6.0
 """Standard errors from 1/2 up to which an area may be chance, and from which it is not."""

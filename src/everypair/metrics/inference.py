@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv, expit, logit, ndtri, stdtrit
 
-from everypair.metrics._rows import Array, Index, NoSpread, Rows, check_level
 from everypair.metrics.bootstrap import Resampled
 from everypair.metrics.curve import check_range
 from everypair.metrics.placements import covariance, degrees_of_freedom, influence
 from everypair.metrics.roc import area
+from everypair.rows import Array, Index, NoSpread, Rows, check_level
 
 Method = Literal["delong", "bootstrap", "hanley-mcneil"]
 

@@ -26,12 +26,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from everypair.metrics._rows import Array, Index, NoSpread, Rows
+from everypair.rows import Array, Index, NoSpread, Rows
 
 
 def influence(rows: Rows, scores: Array) -> tuple[float, Array]:
     """The AUC and every row's influence u on it."""
-    from everypair._kernels import mass_below
+    from everypair._compiled import mass_below
 
     members = (rows.positive, ~rows.positive)
     classes = [scores[which] for which in members]

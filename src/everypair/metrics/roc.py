@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from everypair.metrics._rows import Array, Rows
 from everypair.metrics.curve import Curve, area_between, check_range, mcclish
+from everypair.rows import Array, Rows
 
 
 def auc_score(
@@ -71,7 +71,7 @@ def whole_area(rows: Rows, scores: Array) -> float:
     if rows.weight is None:
         # The number of pairs is an integer; Python's division of integers rounds once.
         return int(doubled_wins(rows, scores)) / (2 * rows.n_positive * rows.n_negative)
-    from everypair._kernels import auc_pairs
+    from everypair._compiled import auc_pairs
 
     positives, negatives = scores[rows.positive], scores[~rows.positive]
     a, b = rows.shares(rows.positive), rows.shares(~rows.positive)
@@ -82,7 +82,7 @@ def whole_area(rows: Rows, scores: Array) -> float:
 
 def doubled_wins(rows: Rows, scores: Array) -> int:
     """Twice the pairs won plus the pairs tied, an integer. Weights are not looked at."""
-    from everypair._kernels import doubled_wins as count
+    from everypair._compiled import doubled_wins as count
 
     return int(count(np.sort(scores[rows.positive]), np.sort(scores[~rows.positive])))
 

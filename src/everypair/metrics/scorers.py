@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from everypair.metrics import tables
-from everypair.metrics._rows import Rows
+from everypair.metrics import rates
 from everypair.metrics.at_k import prbep, precision_at_k, recall_at_k
 from everypair.metrics.roc import auc_score, gini, swapped_pairs
 from everypair.metrics.thresholds import fbeta_max
+from everypair.rows import Rows
 
 
 def fbeta_max_value(y: ArrayLike, s: ArrayLike, **options: Any) -> float:
@@ -27,7 +27,7 @@ def rates_score(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
-    """A measure of rates and skew (`tables`) of predicted labels."""
+    """A measure of rates and skew (`rates`) of predicted labels."""
     rows = Rows.of(y, sample_weight, pos_label)
     called = np.asarray(predicted).reshape(-1) == rows.labels[1]
     called = called if rows.kept is None else called[rows.kept]
@@ -49,10 +49,10 @@ _OF_SCORES: dict[str, tuple[Callable[..., float], bool]] = {
     "fbeta_max": (fbeta_max_value, True),
 }
 _OF_RATES: dict[str, Callable[..., Any]] = {
-    "accuracy": tables.accuracy_from_rates,
-    "precision": tables.precision_from_rates,
-    "f": tables.f_from_rates,
-    "wracc": tables.wracc_from_rates,
+    "accuracy": rates.accuracy_from_rates,
+    "precision": rates.precision_from_rates,
+    "f": rates.f_from_rates,
+    "wracc": rates.wracc_from_rates,
 }
 
 

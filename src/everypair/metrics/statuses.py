@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from everypair.metrics._rows import Array, finite_scores, which_positive
+from everypair.rows import Array, finite_scores, which_positive
 
 SATISFIED, ON_MARGIN, VIOLATED = "satisfied", "on_margin", "violated"
 

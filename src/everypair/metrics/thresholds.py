@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from everypair.metrics._rows import Array, Rows
 from everypair.metrics.curve import Curve, precision_of
+from everypair.rows import Array, Rows
 
 RULES: dict[str, Callable[[Curve], Array]] = {
     # What a cut is worth, in whole numbers as far as it goes: equal cuts must come out equal.

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from everypair._kernels import COEFFICIENTS, box_far, box_near, box_near_rows
+from everypair._compiled import COEFFICIENTS, box_far, box_near, box_near_rows
 from everypair.cached import cached_property
 
 Array = NDArray[np.float64]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.cached import cached_property
-from everypair.matrix import DenseMatrix, Matrix
+from everypair.linalg.matrix import DenseMatrix, Matrix
 from everypair.pairs.losses import HINGE, huber_hinge
 from everypair.pairs.point import (
     EXACT,

@@ -7,8 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.matrix import Matrix, SparseMatrix
-from everypair.threads import over_rows, used_threads
+from everypair.linalg.matrix import Matrix, SparseMatrix
+from everypair.linalg.threads import over_rows, used_threads
 
 Array = NDArray[np.float64]
 

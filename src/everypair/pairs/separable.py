@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from everypair.matrix import Matrix, SparseMatrix
+from everypair.linalg.matrix import Matrix, SparseMatrix
 from everypair.pairs.point import (
     EXACT,
     add_weighted_gram,

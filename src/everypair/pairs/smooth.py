@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from everypair._kernels import (
+from everypair._compiled import (
     COEFFICIENTS,
     box_evaluate,
     box_moments,
@@ -22,7 +22,8 @@ from everypair._kernels import (
     csr_box_row_moments,
 )
 from everypair.cached import cached_property
-from everypair.matrix import DenseMatrix, Matrix, SparseMatrix
+from everypair.linalg.matrix import DenseMatrix, Matrix, SparseMatrix
+from everypair.linalg.threads import over_rows, used_threads
 from everypair.pairs.boxes import PER_UNIT, TERMS, BoxKernel
 from everypair.pairs.point import (
     EXACT,
@@ -35,7 +36,6 @@ from everypair.pairs.point import (
     weighted_gram,
 )
 from everypair.pairs.structure import Pairs
-from everypair.threads import over_rows, used_threads
 
 Array = NDArray[np.float64]
 

@@ -1,7 +1,7 @@
 """Piecewise polynomial losses: sort each class, then walk both lists once, O(n log n).
 
 Hinge by sorting: Joachims 2006, Airola et al. 2011; squared hinge: Lee & Lin 2014. The walks
-here never subtract prefix sums (`_kernels.growing_sum`, `_kernels.window_sum`), so scores
+here never subtract prefix sums (`_compiled.growing_sum`, `_compiled.window_sum`), so scores
 of any size and offset keep their digits. Only the Hessian's window of rows adds and subtracts.
 
 Everything is written for targets of one class against sources of the other, both descending,
@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair._kernels import (
+from everypair._compiled import (
     auc_pairs,
     count_short,
     csr_window_cross,
@@ -28,8 +28,9 @@ from everypair._kernels import (
     window_sum,
 )
 from everypair.cached import cached_property
-from everypair.matrix import DenseMatrix, Matrix, SparseMatrix
-from everypair.order import descending
+from everypair.linalg.matrix import DenseMatrix, Matrix, SparseMatrix
+from everypair.linalg.order import descending
+from everypair.linalg.threads import one_blas_thread, over_rows
 from everypair.pairs.point import (
     EXACT,
     fenchel_dual,
@@ -41,7 +42,6 @@ from everypair.pairs.point import (
     weighted_gram,
 )
 from everypair.pairs.structure import Pairs
-from everypair.threads import one_blas_thread, over_rows
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from everypair.metrics._rows import Array
 from everypair.plots._axes import GREY, RING, attribute, axes, last_step, legend, style
+from everypair.rows import Array
 
 
 class ClimbDisplay:

@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from everypair.metrics._rows import Array
 from everypair.plots._axes import (
     GREY,
     attribute,
@@ -20,6 +19,7 @@ from everypair.plots._axes import (
     short,
     style,
 )
+from everypair.rows import Array
 
 
 class CoefficientPathDisplay:

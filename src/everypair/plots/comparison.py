@@ -7,7 +7,6 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from everypair.metrics._rows import Array, Rows
 from everypair.metrics.cross_val import scores_of
 from everypair.metrics.curve import Curve
 from everypair.metrics.inference import AUCInterval, auc_confidence_interval
@@ -20,6 +19,7 @@ from everypair.plots._axes import (
     roc_label,
     style,
 )
+from everypair.rows import Array, Rows
 
 
 class ROCComparisonDisplay:

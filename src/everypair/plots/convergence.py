@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from everypair.metrics._rows import Array
 from everypair.plots._axes import attribute, axes, last_step, legend, short, style
+from everypair.rows import Array
 
 FLOOR = 1e-16
 """A gap that has rounded to zero or below is drawn here: the axis is logarithmic."""

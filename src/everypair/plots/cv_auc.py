@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from everypair.metrics._rows import Array
 from everypair.plots._axes import axes, chosen_axis, last_step, legend, one_dimension, style
 from everypair.plots.coefficients import chosen_ratio
+from everypair.rows import Array
 
 
 class CVAUCDisplay:

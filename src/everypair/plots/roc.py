@@ -7,7 +7,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from everypair.metrics._rows import Array, Rows
 from everypair.metrics.bands import ROCBand, roc_band
 from everypair.metrics.cross_val import cut_of, scores_of
 from everypair.metrics.curve import Curve
@@ -21,6 +20,7 @@ from everypair.plots._axes import (
     roc_axes,
     roc_label,
 )
+from everypair.rows import Array, Rows
 
 
 class ROCDisplay:

@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from everypair.metrics._rows import Array, Rows
 from everypair.metrics.cross_val import cut_of, scores_of
 from everypair.plots._axes import COLOURS, axes, legend, short
+from everypair.rows import Array, Rows
 
 
 class ScoreDisplay:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dsymv
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from everypair.low_rank import NOT_PSD
+from everypair.linalg.low_rank import NOT_PSD
 from everypair.rls.primal import CERTAIN, pair_weight, relative_gap, ridge_of
 
 Array = NDArray[np.float64]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from everypair.kernels import TrainingKernel
+from everypair.linalg.kernels import TrainingKernel
 
 Array = NDArray[np.float64]
 

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from everypair.matrix import BLOCK_BYTES, CENTRE_ROWS, DenseMatrix, Matrix
+from everypair.linalg.matrix import BLOCK_BYTES, CENTRE_ROWS, DenseMatrix, Matrix
+from everypair.linalg.threads import one_blas_thread, over_rows
 from everypair.rls.gram import moved, sparse_centre
-from everypair.threads import one_blas_thread, over_rows
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
+from everypair.linalg.threads import one_blas_thread, over_rows
 from everypair.rls.spectrum import Smoothers, unmoved_block
-from everypair.threads import one_blas_thread, over_rows
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -41,7 +41,7 @@ def pairs_won(smoothers: Smoothers, i: Index, j: Index) -> Array:
 
     The rows i have one weight, and so have the rows j.
     """
-    from everypair import _kernels
+    from everypair import _compiled
 
     spectrum = smoothers.spectrum
     V, root = spectrum.vectors, spectrum.root
@@ -75,7 +75,7 @@ def pairs_won(smoothers: Smoothers, i: Index, j: Index) -> Array:
         if has_unmoved.any():
             planes[-1] = unmoved_block(spectrum, rows, j)
         arguments = (left, right, *shared, _sides(smoothers, slack, rows), of_j, noise)
-        kernel: Any = _kernels.left_out_pairs_won
+        kernel: Any = _compiled.left_out_pairs_won
         count = partial(_count, kernel, combine.astype(np.float32), planes, arguments)
         with one_blas_thread():
             won += sum(over_rows(count, rows.size, planes.size * won.size))

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.matrix import DenseMatrix, Matrix
+from everypair.linalg.matrix import DenseMatrix, Matrix
 from everypair.pairs import Pairs, pair_point
 from everypair.pairs.point import usable
 from everypair.solvers.huber import best_stretch, hinge_by_continuation

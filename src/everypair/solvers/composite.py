@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from everypair.cached import cached_property
-from everypair.matrix import Matrix
+from everypair.linalg.matrix import Matrix
 from everypair.pairs import PairPoint, Pairs
 from everypair.pairs.point import fenchel_dual
 from everypair.penalties import ElasticNet

@@ -20,7 +20,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.matrix import Matrix
+from everypair.linalg.matrix import Matrix
 from everypair.measures import Measure
 from everypair.solvers.planes import Planes, Problem
 

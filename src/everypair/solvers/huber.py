@@ -18,7 +18,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.matrix import Matrix
+from everypair.linalg.matrix import Matrix
 from everypair.pairs import PairPoint
 from everypair.pairs.listed import ListedHuberHingePoint, PairList
 from everypair.pairs.point import growth

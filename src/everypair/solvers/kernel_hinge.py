@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.cached import cached_property
-from everypair.kernels import BLOCK_ENTRIES, TrainingKernel
-from everypair.low_rank import GrowingFactor, LowRank
-from everypair.matrix import DenseMatrix, Matrix
+from everypair.linalg.kernels import BLOCK_ENTRIES, TrainingKernel
+from everypair.linalg.low_rank import GrowingFactor, LowRank
+from everypair.linalg.matrix import DenseMatrix, Matrix
+from everypair.linalg.threads import one_blas_thread, over_rows
 from everypair.pairs.listed import PairList
 from everypair.pairs.structure import Pairs
 from everypair.solvers.choose import Fit, choose_solver, settled
@@ -25,7 +26,6 @@ from everypair.solvers.huber import hinge_by_continuation, rounded_hinge
 from everypair.solvers.newton import Newton
 from everypair.solvers.newton_cg import newton_cg
 from everypair.solvers.objective import Progress
-from everypair.threads import one_blas_thread, over_rows
 
 Array = NDArray[np.float64]
 

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.cached import cached_property
+from everypair.linalg.threads import over_rows
 from everypair.pairs.point import usable
 from everypair.solvers.objective import Iterate
-from everypair.threads import over_rows
 
 Array = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from everypair.matrix import SparseMatrix
+from everypair.linalg.matrix import SparseMatrix
 from everypair.pairs.point import EXACT
 from everypair.pairs.smooth import ROUGH_ACCURACY
 from everypair.solvers.line_search import search_line

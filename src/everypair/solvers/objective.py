@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.cached import cached_property
-from everypair.matrix import Matrix
+from everypair.linalg.matrix import Matrix
 from everypair.pairs import PairPoint
 from everypair.pairs.point import usable
 from everypair.solvers.rounding import (

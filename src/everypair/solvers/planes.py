@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from everypair.matrix import Matrix
+from everypair.linalg.matrix import Matrix
 from everypair.measures import Measure
 from everypair.solvers.simplex_qp import SimplexQP
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from everypair._kernels import descend_coordinates
+from everypair._compiled import descend_coordinates
 from everypair.pairs.smooth import ROUGH_ACCURACY
 from everypair.penalties import ElasticNet
 from everypair.solvers.composite import CompositeIterate

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from everypair.order import descending
+from everypair.linalg.order import descending
 from everypair.pairs import Pairs, pair_point
 from everypair.pairs.sorted import RankedClass, Side
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair._kernels import best_stump
-from everypair.threads import over_rows
+from everypair._compiled import best_stump
+from everypair.linalg.threads import over_rows
 
 Array = NDArray[np.float64]
 

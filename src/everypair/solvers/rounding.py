@@ -18,7 +18,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.matrix import Matrix
+from everypair.linalg.matrix import Matrix
 from everypair.pairs import PairPoint
 from everypair.pairs.point import growth, length
 

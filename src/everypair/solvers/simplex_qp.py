@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair._kernels import simplex_ascent
+from everypair._compiled import simplex_ascent
 
 Array = NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from scipy import sparse
 from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize
 
-from everypair.matrix import BLOCK_BYTES, DenseMatrix, Matrix, SparseMatrix
+from everypair.linalg.matrix import BLOCK_BYTES, DenseMatrix, Matrix, SparseMatrix
 from everypair.pairs import Pairs
 from everypair.pairs.point import add_weighted_gram
 from everypair.solvers.choose import sample_rows

@@ -17,7 +17,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from everypair.low_rank import NOT_PSD, not_psd
+from everypair.linalg.low_rank import NOT_PSD, not_psd
 
 Array = NDArray[np.float64]
 

@@ -1,0 +1,1 @@
+"""What shows what everypair does: papers, data, benchmarks, peers. Not part of the wheel."""

@@ -1,0 +1,1 @@
+"""Measurements, one script each; their tables are kept in docs/benchmarks."""

@@ -1,0 +1,1 @@
+"""Public data sets, found or downloaded, and simulated ones."""

@@ -1,0 +1,117 @@
+"""The judge: what a solution is worth, computed here and never by the solver.
+
+Over pairs       P(w)    = mean_ij phi(x_i.w - x_j.w) + alpha / 2 |w|^2
+over points      P(w, b) = mean_i phi(y_i (x_i.w + b)) + alpha / 2 |w|^2
+
+Each point w gives a lower bound of the minimum as well. Both objectives are alpha-strongly convex
+in w, so ``P - |grad P|^2 / (2 alpha)`` is one; for the hinge over pairs the multipliers of a
+rounded hinge give it, for the hinge over points nothing does. The bound that counts for a problem
+is the highest that any solver's points gave, and the relative gap of a solution is
+``(P - bound) / P``: see `results`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from .peer import Answer
+from .tasks import Task
+
+
+class Worth(NamedTuple):
+    objective: float
+    bound: float | None
+
+
+def judge(problem: str, task: Task, answer: Answer) -> Worth:
+    """``problem``: a loss over pairs or points, such as ``"pairs hinge"``."""
+    over, loss = problem.split()[:2]
+    if over == "pairs":
+        return _over_pairs(loss, task, answer)
+    return _over_points(loss, task, answer)
+
+
+WIDTHS = 2.0 ** np.arange(1, -30, -2)
+SHRUNK = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+def _over_pairs(loss: str, task: Task, answer: Answer) -> Worth:
+    from everypair.linalg.matrix import as_matrix
+    from everypair.pairs import Pairs, pair_point
+
+    X, pairs, alpha, w = as_matrix(task.X), Pairs.of(task.y), task.alpha, answer.coef
+    scores = X.dot(w)
+    point = pair_point(loss, pairs, scores)
+    value = point.value() + alpha / 2 * w @ w
+    if loss == "hinge":
+        return Worth(float(value), _bound_of_hinge(X, pairs, alpha, answer, scores))
+    gradient = X.pull_back(point.gradient()) + alpha * w
+    return Worth(float(value), float(value - gradient @ gradient / (2 * alpha)))
+
+
+def _bound_of_hinge(X, pairs, alpha: float, answer: Answer, scores: np.ndarray) -> float:
+    """The best bound of rounded hinges, at w or shrunk, by a share of the width unless the solver
+    says by how much it has stretched a rounded problem's solution. Any of them is a bound."""
+    from everypair.pairs.sorted import HuberHingePoint, SortedScores
+    from everypair.solvers.huber import dual_of_hinge, rounded_hinge
+    from everypair.solvers.objective import Objective
+
+    order = SortedScores(pairs, scores)
+    bounds = []
+    for width in WIDTHS:
+        factors = {1 - share * min(width, 0.5) for share in SHRUNK}
+        for by in factors if answer.stretched_by is None else {1.0, 1 / answer.stretched_by}:
+            rounded = HuberHingePoint(order.stretched(by), width)
+            problem = Objective(X, partial(rounded_hinge, pairs, width), alpha)
+            at = problem.at(by * answer.coef, rounded.order.scores, rounded)
+            bounds.append(dual_of_hinge(at))
+    return float(max(bounds))
+
+
+def _loss_and_slope(loss: str, margins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    if loss == "logistic":
+        return np.logaddexp(0, -margins), -expit(-margins)
+    short = np.maximum(0, 1 - margins)
+    if loss == "squared_hinge":
+        return short**2, -2 * short
+    return short, -(short > 0).astype(float)
+
+
+def _over_points(loss: str, task: Task, answer: Answer) -> Worth:
+    X, signs, alpha, w = task.X, task.signs, task.alpha, answer.coef
+    scores = X @ w
+    on_intercept = alpha if answer.intercept_is == "penalised" else 0.0
+
+    def value_at(b: float) -> tuple[float, np.ndarray]:
+        each, slope = _loss_and_slope(loss, signs * (scores + b))
+        total = each.mean() + alpha / 2 * w @ w + on_intercept / 2 * b * b
+        return float(total), signs * slope / signs.size
+
+    value, residual = value_at(answer.intercept)
+    if loss == "hinge":
+        return Worth(value, None)
+    at, b = value, answer.intercept
+    if answer.intercept_is == "free":
+        # min over b is strongly convex in w alone, so the bound needs the best b for this w.
+        at, residual = _best_intercept(value_at, scores, signs, b)
+    gradient = X.T @ residual + alpha * w
+    squares = gradient @ gradient
+    if answer.intercept_is == "penalised":
+        squares += (residual.sum() + alpha * b) ** 2
+    return Worth(value, float(at - squares / (2 * alpha)))
+
+
+def _best_intercept(value_at, scores, signs, b) -> tuple[float, np.ndarray]:
+    for _ in range(50):
+        value, residual = value_at(b)
+        share = expit(scores + b)
+        curvature = (share * (1 - share)).mean()
+        step = residual.sum() / max(curvature, 1e-12)
+        if abs(step) < 1e-12 * (1 + abs(b)):
+            break
+        b -= np.clip(step, -1, 1)
+    return value, residual

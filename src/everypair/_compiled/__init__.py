@@ -1,0 +1,96 @@
+"""Every compiled loop of the library: arrays and scalars in, arrays out.
+
+Nothing here allocates per row or knows of estimators. Each kernel works on the rows
+``start:stop`` of its arrays or on all of them, releases the GIL, and is split over
+threads from outside (`everypair.linalg.threads`).
+"""
+
+from everypair._compiled.boxes import (
+    COEFFICIENTS,
+    box_evaluate,
+    box_far,
+    box_moments,
+    box_near,
+    box_near_rows,
+    box_row_moments,
+    box_slots,
+    csr_box_row_moments,
+)
+from everypair._compiled.descent import (
+    descend_coordinates,
+)
+from everypair._compiled.labellings import (
+    best_f_beta_table,
+)
+from everypair._compiled.left_out import (
+    left_out_pairs_won,
+)
+from everypair._compiled.ordering import (
+    mend_order,
+    order_keys,
+)
+from everypair._compiled.rankings import (
+    doubled_wins,
+    mass_below,
+    merge_levels,
+)
+from everypair._compiled.rows import (
+    csr_add_gram,
+    csr_add_moments,
+    csr_add_rows,
+    csr_dot,
+    csr_dot_moments,
+    csr_has_duplicates,
+    csr_window_cross,
+    dense_add_moments,
+    dense_add_rows,
+)
+from everypair._compiled.simplex import (
+    simplex_ascent,
+)
+from everypair._compiled.stumps import (
+    best_stump,
+)
+from everypair._compiled.walks import (
+    auc_pairs,
+    count_short,
+    growing_sum,
+    window_rows,
+    window_sum,
+)
+
+__all__ = [
+    "COEFFICIENTS",
+    "auc_pairs",
+    "best_f_beta_table",
+    "best_stump",
+    "box_evaluate",
+    "box_far",
+    "box_moments",
+    "box_near",
+    "box_near_rows",
+    "box_row_moments",
+    "box_slots",
+    "count_short",
+    "csr_add_gram",
+    "csr_add_moments",
+    "csr_add_rows",
+    "csr_box_row_moments",
+    "csr_dot",
+    "csr_dot_moments",
+    "csr_has_duplicates",
+    "csr_window_cross",
+    "dense_add_moments",
+    "dense_add_rows",
+    "descend_coordinates",
+    "doubled_wins",
+    "growing_sum",
+    "left_out_pairs_won",
+    "mass_below",
+    "mend_order",
+    "merge_levels",
+    "order_keys",
+    "simplex_ascent",
+    "window_rows",
+    "window_sum",
+]

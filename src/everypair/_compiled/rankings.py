@@ -1,0 +1,65 @@
+"""Counts over rankings (`metrics`)."""
+
+from __future__ import annotations
+
+from everypair._compiled.compiling import compiled
+
+
+@compiled
+def doubled_wins(positives, negatives):
+    """Twice the pairs won plus the pairs tied, as an integer; both ascend."""
+    total = 0
+    below, not_above = 0, 0
+    for i in range(positives.size):
+        x = positives[i]
+        while below < negatives.size and negatives[below] < x:
+            below += 1
+        not_above = max(not_above, below)
+        while not_above < negatives.size and negatives[not_above] <= x:
+            not_above += 1
+        total += below + not_above
+    return total
+
+
+@compiled
+def mass_below(targets, sources, cumulative, out):
+    """Weight of the sources below each target plus half of those level; both ascend.
+
+    ``cumulative[k]``: weight of the k lowest sources.
+    """
+    below, not_above = 0, 0
+    for i in range(targets.size):
+        x = targets[i]
+        while below < sources.size and sources[below] < x:
+            below += 1
+        not_above = max(not_above, below)
+        while not_above < sources.size and sources[not_above] <= x:
+            not_above += 1
+        out[i] = 0.5 * (cumulative[below] + cumulative[not_above])
+
+
+@compiled
+def merge_levels(positives, negatives, levels, tp, fp):
+    """Distinct scores from the highest on, and how many of either class are not below each.
+
+    Both lists ascend. ``tp`` and ``fp`` begin with 0. Returns the number of levels.
+    """
+    i, j = positives.size, negatives.size
+    tp[0] = fp[0] = 0.0
+    n_levels = 0
+    while i > 0 or j > 0:
+        if i > 0 and (j == 0 or positives[i - 1] >= negatives[j - 1]):
+            i -= 1
+            level = positives[i]
+        else:
+            j -= 1
+            level = negatives[j]
+        while i > 0 and positives[i - 1] == level:
+            i -= 1
+        while j > 0 and negatives[j - 1] == level:
+            j -= 1
+        levels[n_levels] = level
+        n_levels += 1
+        tp[n_levels] = positives.size - i
+        fp[n_levels] = negatives.size - j
+    return n_levels

@@ -1,0 +1,157 @@
+"""Walks along sorted scores (`pairs.sorted`)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from everypair._compiled.compiling import compiled
+
+
+@compiled
+def count_short(targets, sources, least, counts):
+    """How many sources fall short of each target: ``u = 1 - (x - y) >= least``.
+
+    Targets and sources descend. The comparison is the one that the definition makes, on
+    the rounded margin itself, so ties at the corner of a loss fall the same way.
+    """
+    j = 0
+    for i in range(targets.size):
+        while j < sources.size and 1.0 - (targets[i] - sources[j]) >= least:
+            j += 1
+        counts[i] = j
+
+
+@compiled
+def growing_sum(targets, sources, weights, high, moment, sums):
+    """For each target x: ``sum w_j u_j^moment``, moment 0, 1 or 2, over ``sources[:high]``.
+
+    Here ``u = 1 - (x - y) > 0``. Moving to the next lower target adds ``step`` to every u, and
+    new sources bring positive u, so the sums only grow by positive terms: no prefix sums of
+    large scores are ever subtracted.
+    """
+    mass, first, second = 0.0, 0.0, 0.0
+    j = 0
+    for i in range(targets.size):
+        x = targets[i]
+        if i > 0:
+            step = targets[i - 1] - x
+            second += step * (2.0 * first + step * mass)
+            first += step * mass
+        while j < high[i]:
+            u = 1.0 - (x - sources[j])
+            mass += weights[j]
+            first += weights[j] * u
+            second += weights[j] * (u * u)
+            j += 1
+        sums[i] = mass if moment == 0 else (first if moment == 1 else second)
+
+
+@compiled
+def window_sum(targets, sources, weights, low, high, moment, sums):
+    """For each target x: ``sum w_j u_j^moment``, moment 0, 1 or 2, over ``sources[low:high]``.
+
+    Here ``u = 1 - (x - y)``; weights may have any sign. Windows move one way (``low`` and
+    ``high`` never fall). Each sum is split at an anchor
+    inside the window: the part before it comes from sums accumulated backwards from the
+    anchor, the part after it grows forwards; when the window leaves the anchor behind, the
+    next anchor is its end. Every source is added at most twice and none is ever subtracted,
+    so a sparse window after a dense one keeps all its digits.
+    """
+    head = np.zeros((sources.size + 1, moment + 1))
+    anchor, at = 0, 0.0
+    tail0, tail1, tail2 = 0.0, 0.0, 0.0
+    seen = 0
+    for i in range(targets.size):
+        lo, hi = low[i], high[i]
+        if hi <= lo:
+            sums[i] = 0.0
+            continue
+        if lo >= anchor:
+            anchor = hi
+            at = sources[hi - 1]
+            head[hi] = 0.0
+            for j in range(hi - 1, lo - 1, -1):
+                u = sources[j] - at
+                head[j, 0] = head[j + 1, 0] + weights[j]
+                if moment > 0:
+                    head[j, 1] = head[j + 1, 1] + weights[j] * u
+                if moment > 1:
+                    head[j, 2] = head[j + 1, 2] + weights[j] * (u * u)
+            tail0, tail1, tail2 = 0.0, 0.0, 0.0
+            seen = hi
+        while seen < hi:
+            u = sources[seen] - at
+            tail0 += weights[seen]
+            tail1 += weights[seen] * u
+            tail2 += weights[seen] * (u * u)
+            seen += 1
+        m0 = head[lo, 0] + tail0
+        if moment == 0:
+            sums[i] = m0
+            continue
+        m1 = head[lo, 1] + tail1
+        shift = 1.0 - (targets[i] - at)
+        if moment == 1:
+            sums[i] = m1 + shift * m0
+        else:
+            sums[i] = head[lo, 2] + tail2 + shift * (2.0 * m1 + shift * m0)
+
+
+@compiled
+def window_rows(X, centre, rows, weights, low, high, begin, running, state, out):
+    """``out[r] = sum_j w_j (x_j - centre)`` over the rows ``rows[low:high]`` of target begin + r.
+
+    ``running`` and ``state = (low, high)`` carry the window from one block of targets to
+    the next; it restarts from zero whenever the window is empty or has moved past itself.
+    """
+    n_columns = X.shape[1]
+    lo, hi = state[0], state[1]
+    for r in range(out.shape[0]):
+        new_lo, new_hi = low[begin + r], high[begin + r]
+        if new_lo >= hi:
+            running[:] = 0.0
+            lo = hi = new_lo
+        for position in range(hi, new_hi):
+            w, i = weights[position], rows[position]
+            if w != 0.0:
+                for j in range(n_columns):
+                    running[j] += w * (X[i, j] - centre[j])
+        for position in range(lo, new_lo):
+            w, i = weights[position], rows[position]
+            if w != 0.0:
+                for j in range(n_columns):
+                    running[j] -= w * (X[i, j] - centre[j])
+        lo, hi = new_lo, max(hi, new_hi)
+        for j in range(n_columns):
+            out[r, j] = running[j]
+    state[0], state[1] = lo, hi
+
+
+@compiled
+def auc_pairs(positives, negatives, positive_weights, negative_weights):
+    """Weighted share of pairs won plus half of those tied; scores descend.
+
+    Lost pairs are summed as well, from the top, so that a perfect ranking gives exactly 1.
+    """
+    higher = np.zeros(negatives.size + 1)
+    for j in range(negatives.size):
+        higher[j + 1] = higher[j] + negative_weights[j]
+    won, tied, lost, below = 0.0, 0.0, 0.0, 0.0
+    i = positives.size - 1
+    j = negatives.size - 1
+    while i >= 0:
+        x = positives[i]
+        while j >= 0 and negatives[j] < x:
+            below += negative_weights[j]
+            j -= 1
+        level = 0.0
+        k = j
+        while k >= 0 and negatives[k] == x:
+            level += negative_weights[k]
+            k -= 1
+        while i >= 0 and positives[i] == x:
+            won += positive_weights[i] * below
+            tied += positive_weights[i] * level
+            lost += positive_weights[i] * higher[k + 1]
+            i -= 1
+    return (won + 0.5 * tied) / (won + tied + lost)

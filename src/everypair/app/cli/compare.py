@@ -1,0 +1,317 @@
+"""`everypair compare` and `everypair demo`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from everypair.app.cli import options as opt
+from everypair.app.cli.guard import guarded, naming
+from everypair.app.cli.show import json_text, number, print_json, print_table, print_text, progress
+
+if TYPE_CHECKING:
+    from everypair.app.comparison import Comparison
+
+DEMO_REPORT = Path("everypair-demo.html")
+REPORTS = (".html", ".htm", ".json")
+
+
+@guarded
+def compare(
+    data: opt.Data,
+    *,
+    columns: opt.Columns,
+    cv: Annotated[
+        str | None,
+        typer.Option(help="Folds x repeats, such as 10x1. Default: 5x2, or 3x1 with --fast."),
+    ] = None,
+    models: Annotated[
+        str | None,
+        typer.Option(
+            help="Names separated by commas; 'everypair' and 'baselines' are groups. Default: all."
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Write a report here: HTML, or JSON for `fit --from` (.json)."),
+    ] = None,
+    fast: opt.Fast = False,
+    budget: opt.Budget = None,
+    seed: opt.Seed = 0,
+    reading: opt.Reading,
+    show: opt.Show,
+) -> None:
+    """Every method of the library beside scikit-learn's, on the same folds."""
+    from everypair.app.cli.inputs import load_labelled
+
+    n_folds, n_repeats = folds_of(cv or ("3x1" if fast else "5x2"))
+    names = None if models is None else [name.strip() for name in models.split(",")]
+    names = fast_models() if names is None and fast else names
+    check_models(names)
+    check_report(report, data)
+    rows = load_labelled(reading.of(data), columns, show)
+    labels = {
+        "source": data.name,
+        "target": rows.target,
+        "positive": rows.positive,
+        "command": shlex.join(["everypair", *sys.argv[1:]]),
+    }
+    # The positive value by name, though it was chosen: rows that are added may change the rarer.
+    columns = replace(columns, positive=rows.positive)
+    with naming(data):
+        _compare(
+            rows, names, (n_folds, n_repeats), seed, labels, report, show, budget,
+            Next(data, columns, reading, seed, report),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Next:
+    """What `fit` is to be told after this comparison."""
+
+    data: Path
+    columns: opt.Columns
+    reading: opt.Reading
+    seed: int
+    report: Path | None
+
+    def commands(self, method: str) -> tuple[str, str]:
+        from everypair.app.cli.handover import next_commands
+
+        return next_commands(self.data, self.columns, self.reading, self.seed, method, self.report)
+
+
+@guarded
+def demo(
+    report: Annotated[Path, typer.Option(help="Where to write the report.")] = DEMO_REPORT,
+    *,
+    show: opt.Show,
+) -> None:
+    """Compare all models on a table of tumours and write the report."""
+    check_report(report)
+    rows = demo_rows()
+    show.say(
+        f"Breast cancer (Wisconsin), made imbalanced: {int(rows.y.sum())} malignant and "
+        f"{int((~rows.y).sum())} benign tumours, {rows.X.num_columns} measurements; every model "
+        "on the same 5 folds."
+    )
+    labels = {"source": "breast cancer (scikit-learn)", "command": "everypair demo"}
+    labels |= {"target": rows.target, "positive": rows.positive}
+    _compare(rows, None, (5, 1), 0, labels, report, show)
+
+
+def demo_rows() -> Any:
+    """40 malignant and 357 benign tumours of scikit-learn's table."""
+    import numpy as np
+    from sklearn.datasets import load_breast_cancer
+
+    from everypair.app.cli.inputs import Labelled
+    from everypair.app.encode import arrow_table
+
+    table = load_breast_cancer()
+    malignant = np.flatnonzero(table.target == 0)[:40]
+    rows = np.concatenate([malignant, np.flatnonzero(table.target == 1)])
+    columns = dict(zip(table.feature_names.tolist(), table.data[rows].T, strict=True))
+    y = table.target[rows] == 0
+    return Labelled(arrow_table(columns), y, None, None, "diagnosis", "malignant", "benign")
+
+
+def folds_of(cv: str) -> tuple[int, int]:
+    """``5x2`` is 5 folds, 2 repeats; ``5`` is 5x1."""
+    parts = cv.lower().split("x")
+    if len(parts) > 2 or not all(part.isdigit() for part in parts):
+        raise ValueError(f"--cv {cv!r} is not folds x repeats, such as 5x2.")
+    n_folds, n_repeats = int(parts[0]), int(parts[1]) if len(parts) == 2 else 1
+    if n_folds < 2 or n_repeats < 1:
+        raise ValueError(f"--cv {cv!r}: at least 2 folds and 1 repeat are needed.")
+    return n_folds, n_repeats
+
+
+def fast_models() -> list[str]:
+    from everypair.app.comparison.models import FAST
+
+    return list(FAST)
+
+
+def check_models(names: list[str] | None) -> None:
+    from everypair.app.comparison.models import candidates_of
+
+    candidates_of(names)
+
+
+def _compare(
+    rows: Any,
+    names: list[str] | None,
+    cv: tuple[int, int],
+    seed: int,
+    labels: dict[str, str],
+    report: Path | None,
+    show: opt.Show,
+    budget: float | None = None,
+    to_fit: Next | None = None,
+) -> None:
+    from everypair.app.cli.handover import is_json
+    from everypair.app.comparison.run import compare_models, n_steps
+    from everypair.app.files.output import written_whole
+
+    as_page = report is not None and not is_json(report)
+
+    began = time.perf_counter()
+    with progress(n_steps(names, *cv), show.silent) as advance:
+        found = compare_models(
+            rows.X,
+            rows.y,
+            models=names,
+            n_folds=cv[0],
+            n_repeats=cv[1],
+            sample_weight=rows.weight,
+            seed=seed,
+            budget=budget,
+            path=as_page,
+            labels=labels,
+            notes=rows.notes,
+            check=rows.check,
+            progress=advance,
+        )
+    seconds = time.perf_counter() - began
+    if found.recommended and to_fit is not None:
+        found = replace(found, commands=to_fit.commands(found.recommended))
+    if not show.json:  # first, so that a disk that is full does not lose it
+        _print_comparison(found)
+        _print_recommendation(found)
+        for note in found.notes[len(rows.notes) :]:
+            show.note(note)
+    if all(model.failure is not None for model in found.models):
+        first = found.models[0]
+        raise ValueError(f"no model could be fitted: {first.name}: {first.failure}")
+    content = as_json(found, report, seconds, to_fit)
+    if report is not None and as_page:
+        from everypair.app.report import write_report
+
+        write_report(found, report)
+    elif report is not None:
+        with written_whole(report) as file:
+            file.write(f"{json_text(content)}\n".encode())
+    if show.json:
+        print_json(content)
+    elif report is not None:
+        print_text(f"Report: {report.resolve()}")
+
+
+def _print_recommendation(found: Comparison) -> None:
+    from everypair.app.comparison.recommend import recommendation
+
+    if found.recommended:
+        print_text(recommendation(found))
+    for command in found.commands:
+        print_text(f"  {command}")
+
+
+def check_report(report: Path | None, *inputs: Path) -> None:
+    """What would keep a report from being written, before any work."""
+    from everypair.app.cli.handover import is_json
+
+    if report is not None:
+        if not is_json(report):
+            import jinja2  # noqa: F401 - or say that it is missing
+        from everypair.app.files.output import check_writable
+
+        check_writable(report, *inputs)
+        if report.suffix and report.suffix.lower() not in REPORTS:
+            raise ValueError(
+                f"--report {report} ends in {report.suffix}: use .html for a page, .json for JSON."
+            )
+
+
+def _print_comparison(found: Comparison) -> None:
+    table, bold = [], []
+    for k, model in enumerate(found.models):
+        if model.failure is not None:
+            table.append([model.name, "failed", model.failure, "", "", "", "", ""])
+            continue
+        mark = " (baseline)" if model.kind == "baseline" else ""
+        if model.name == found.best_baseline:
+            mark = " (best baseline)"
+            bold.append(k)
+        table.append(
+            [
+                model.name + mark,
+                number(model.auc),
+                f"{number(model.low)} - {number(model.high)}",
+                number(model.difference, "+.3f"),
+                ""
+                if model.difference_low is None
+                else f"{number(model.difference_low, '+.3f')} to "
+                f"{number(model.difference_high, '+.3f')}",
+                number(model.p_value, ".2g"),
+                number(model.fit_seconds, ".2f"),
+                "" if model.n_features is None else str(model.n_features),
+            ]
+        )
+    n_positive = int(found.y.sum())
+    print_text(
+        f"{found.source}: {found.y.size} rows, {n_positive} with {found.target} = "
+        f"{found.positive}; {found.folds}, seed {found.seed}"
+    )
+    header = ["model", "AUC", "95% interval", "difference", "its 95% interval", "p"]
+    print_table([*header, "fit (s)", "features"], table, left=(0, 2, 4), bold=bold)
+    for finding in found.findings:
+        if finding.severity == "warning":
+            print_text(f"Warning: {finding.sentence}")
+    print_text(found.verdict)
+
+
+def as_json(
+    found: Comparison, report: Path | None, seconds: float, to_fit: Next | None
+) -> dict[str, Any]:
+    """The comparison without the scores of each row, and what `fit --from` needs of the options."""
+    from everypair.app.cli.handover import handed_over
+
+    options = {} if to_fit is None else handed_over(to_fit.columns, to_fit.reading)
+    models = [
+        {
+            "name": model.name,
+            "kind": model.kind,
+            "auc": model.auc,
+            "low": model.low,
+            "high": model.high,
+            "difference": model.difference,
+            "difference_low": model.difference_low,
+            "difference_high": model.difference_high,
+            "p_value": model.p_value,
+            "fit_seconds": model.fit_seconds,
+            "n_features": model.n_features,
+            "settings": model.settings,
+            "fold_auc": model.fold_auc,
+            "failure": model.failure,
+        }
+        for model in found.models
+    ]
+    return {
+        "source": found.source,
+        "target": found.target,
+        "positive": found.positive,
+        "n_rows": int(found.y.size),
+        "n_positive": int(found.y.sum()),
+        "folds": found.folds,
+        "seed": found.seed,
+        "verdict": found.verdict,
+        "best_baseline": found.best_baseline,
+        "recommended": found.recommended,
+        "commands": list(found.commands),
+        "not_run": list(found.not_run),
+        "models": models,
+        "columns": [column.name for column in found.columns],
+        **options,
+        "findings": [asdict(finding) for finding in found.findings],
+        "notes": list(found.notes),
+        "versions": found.versions,
+        "seconds": seconds,
+        "report": None if report is None else str(report),
+    }

@@ -1,0 +1,243 @@
+"""`everypair evaluate` and `everypair explain`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from everypair.app.cli import options as opt
+from everypair.app.cli.formulas import without_formulas
+from everypair.app.cli.guard import guarded, naming
+from everypair.app.cli.show import number, print_json, print_table, print_text, text_stream
+
+if TYPE_CHECKING:
+    from everypair.app.files.readers import Source
+    from everypair.app.model_file.store import SavedModel
+
+
+LEVEL = 0.95
+
+
+@guarded
+def evaluate(
+    model: opt.ModelFile,
+    data: opt.Data,
+    *,
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="Default: the name it had in training.")
+    ] = None,
+    weight: opt.Weight = None,
+    reading: opt.Reading,
+    show: opt.Show,
+) -> None:
+    """Measure a model on rows whose target is known."""
+    import numpy as np
+
+    from everypair.app.files.problems import DataError
+    from everypair.app.model_file.store import load_model
+    from everypair.app.wording import counted
+    from everypair.metrics import auc_confidence_interval, auc_score, prbep
+    from everypair.rows import NoSpread
+
+    saved = load_model(model)
+    source = reading.of(data)
+    with naming(data):
+        y, scores, weights, n_missing = _labels_and_scores(saved, source, target, weight)
+        if y.all() or not y.any():
+            only = saved.positive if y.all() else saved.negative
+            raise DataError(f"every row has the label {only!r}: two classes are needed.", data)
+        notes, interval = [], (np.nan, np.nan)
+        auc = auc_score(y, scores, sample_weight=weights)
+        try:
+            found = auc_confidence_interval(y, scores, level=LEVEL, sample_weight=weights)
+            interval = found.low, found.high
+        except NoSpread as why:
+            notes.append(
+                f"the AUC has no interval: {str(why)[0].lower()}{str(why)[1:]}"
+                if scores.min() < scores.max()
+                else f"every row has the score {scores[0]:g}: the model ranks nothing, and its AUC "
+                "of 1/2 has no interval."
+            )
+    if n_missing:
+        notes.append(f"left out: {counted(n_missing, 'row')} without a label.")
+    for note in notes:
+        show.note(note)
+    above = scores > 0
+    table = {
+        "true_positives": int((above & y).sum()),
+        "false_positives": int((above & ~y).sum()),
+        "false_negatives": int((~above & y).sum()),
+        "true_negatives": int((~above & ~y).sum()),
+    }
+    tp, fp, fn, tn = table.values()
+    rates = {
+        "accuracy": (tp + tn) / y.size,
+        "precision": tp / (tp + fp) if tp + fp else 0.0,
+        "recall": tp / (tp + fn),
+        "false_positive_rate": fp / (fp + tn),
+        "f1": 2 * tp / (2 * tp + fp + fn),
+        "precision_recall_break_even": prbep(y, scores),
+    }
+    if show.json:
+        content: dict[str, Any] = {
+            "model": str(model), "source": data.name, "rows": int(y.size),
+            "n_positive": int(y.sum()), "auc": auc, "low": interval[0], "high": interval[1],
+            "level": LEVEL, "at_threshold": table | rates, "notes": notes,
+        }  # fmt: skip
+        print_json(content)
+        return
+    print_text(
+        f"{data.name}: {counted(y.size, 'row')}, {int(y.sum())} with {target or saved.target} = "
+        f"{saved.positive}\nAUC {auc:.3f}"
+        + (
+            ", no interval"
+            if np.isnan(interval[0])
+            else ", 95% interval {:.3f} - {:.3f}".format(*interval)
+        )
+    )
+    print_table(
+        ["at the model's threshold", f"predicted {saved.positive}", f"predicted {saved.negative}"],
+        [[f"is {saved.positive}", str(tp), str(fn)], [f"is {saved.negative}", str(fp), str(tn)]],
+    )
+    for name, value in rates.items():
+        print_text(f"{name.replace('_', ' '):28} {value:.3f}")
+
+
+def _labels_and_scores(
+    saved: SavedModel, source: Source, target: str | None, weight: str | None
+) -> tuple[Any, Any, Any, int]:
+    import numpy as np
+
+    from everypair.app.cli.inputs import column_texts, label_texts, weights_of
+    from everypair.app.files.problems import DataError
+    from everypair.app.files.readers import SparseTable, kept, read_chunks
+
+    name = target or saved.target
+    keep = {name: "category"} | ({} if weight is None else {weight: "number"})
+    if saved.kinds is None and weight is not None:
+        raise DataError("svmlight has no named columns: leave out --weight.", source.path)
+    labels, scores, weights, row = [], [], [], 0
+    keep = {} if saved.kinds is None else keep
+    for piece in read_chunks(source, saved.kinds, keep, saved.forms):
+        if isinstance(piece, SparseTable):
+            texts, X = label_texts(piece.label), piece.X
+        else:
+            texts, X = column_texts(kept(piece, name)), piece
+            if weight is not None:
+                weights.append(weights_of(kept(piece, weight), weight, source.path, row))
+        scores.append(saved.score(X))
+        labels.append(_is_positive(texts, saved, name, row))
+        row += texts.size
+    if row == 0:
+        raise DataError("there is a header but no row of data.", source.path)
+    y = np.concatenate(labels)
+    known = ~np.isnan(y)
+    if not known.any():
+        raise DataError("the target has no value at all.", source.path, column=name)
+    weighed = np.concatenate(weights)[known] if weights else None
+    return y[known] == 1, np.concatenate(scores)[known], weighed, int((~known).sum())
+
+
+def _is_positive(texts: Any, saved: SavedModel, name: str, rows_before: int) -> Any:
+    """1, 0, or NaN where the label is missing."""
+    import numpy as np
+
+    from everypair.app.cli.inputs import OTHERS, match
+    from everypair.app.files.problems import DataError
+
+    out = np.full(texts.size, np.nan)
+    for value in set(texts.tolist()) - {None}:
+        if saved.negative == OTHERS:
+            out[texts == value] = float(match(value, [saved.positive]) == 0)
+            continue
+        which = match(value, [saved.positive, saved.negative])
+        if which is None:
+            row = rows_before + int(np.argmax(texts == value)) + 1
+            raise DataError(
+                f"{value!r} is neither {saved.positive!r} nor {saved.negative!r}, the labels that "
+                "the model knows.",
+                row=row,
+                column=name,
+            )
+        out[texts == value] = float(which == 0)
+    return out
+
+
+@guarded
+def explain(
+    model: opt.ModelFile,
+    *,
+    top: Annotated[int, typer.Option(min=1, help="How many features to print.")] = 20,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write all weights to this CSV.")
+    ] = None,
+    escape_formulas: opt.EscapeFormulas = False,
+    show: opt.Show,
+) -> None:
+    """The weights of a model with the names of the features, largest first."""
+    import numpy as np
+
+    from everypair.app.files.output import check_writable, written_whole
+    from everypair.app.files.problems import DataError
+    from everypair.app.model_file.store import load_model
+
+    if output is not None:
+        check_writable(output, model)
+    words = text_stream(output, show.json)
+    saved = load_model(model)
+    coef = getattr(saved.estimator, "coef_", None)
+    if coef is None:
+        raise DataError(
+            f"a model of {saved.method} has no weights of features: fit a linear one, such as "
+            "--method auc.",
+            model,
+        )
+    coef, names = np.ravel(coef), saved.features()
+    order = np.argsort(-np.abs(coef), kind="stable")
+    used = int(np.count_nonzero(coef))
+    if output is not None:
+        import pyarrow as pa
+        from pyarrow import csv
+
+        table = pa.table({"feature": [names[k] for k in order], "weight": coef[order]})
+        with written_whole(output) as file:
+            csv.write_csv(without_formulas(table) if escape_formulas else table, file)
+    shown = order[: min(top, used)]
+    if show.json:
+        print_json(
+            {
+                "model": str(model),
+                "method": saved.method,
+                "settings": saved.settings,
+                "target": saved.target,
+                "positive": saved.positive,
+                "n_rows": saved.n_rows,
+                "train_auc": saved.train_auc,
+                "created": saved.created,
+                "versions": saved.versions,
+                "notes": saved.notes,
+                "n_features": len(names),
+                "n_used": used,
+                "weights": {names[k]: float(coef[k]) for k in order[:used]},
+            }
+        )
+        return
+    print_text(
+        f"{saved.method} on {saved.source}: {saved.n_rows} rows, {used} of {len(names)} features "
+        f"have a weight; above zero speaks for {saved.target} = {saved.positive}",
+        file=words,
+    )
+    longest = float(np.abs(coef[shown[0]])) if shown.size else 1.0
+    rows = [
+        [str(rank), names[k], number(float(coef[k]), "+.4g"), _bar(coef[k] / longest)]
+        for rank, k in enumerate(shown, start=1)
+    ]
+    print_table(["", "feature", "weight", ""], rows, left=(1, 3), file=words)
+    if used > shown.size:
+        show.note(f"{used - shown.size} more; --top or -o show them.")
+
+
+def _bar(share: float, width: int = 20) -> str:
+    return ("+" if share > 0 else "-") * max(1, round(abs(share) * width))

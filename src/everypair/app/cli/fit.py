@@ -1,0 +1,238 @@
+"""`everypair fit`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
+
+import typer
+
+from everypair.app.cli import options as opt
+from everypair.app.cli.guard import guarded, naming
+from everypair.app.cli.show import print_json, print_text, progress, text_stream
+
+if TYPE_CHECKING:
+    from everypair.app import Check
+    from everypair.app.cli.inputs import Labelled
+    from everypair.app.comparison.budget import Budget
+    from everypair.app.comparison.choose import Choice
+    from everypair.app.comparison.models import Candidate
+    from everypair.app.comparison.search import Fitted
+    from everypair.app.model_file.store import SavedModel
+
+CHECKED_ROWS = 100
+"""Training rows that the saved model must score as the fitted one does."""
+
+
+@guarded
+def fit(
+    context: typer.Context,
+    data: opt.Data,
+    *,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Model file to write (.everypair).")
+    ],
+    columns: opt.Columns,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="A model of `compare`, such as auc, auc-l1, roc-svm or boosting. auto: the "
+            "simplest of them within one standard error of the best over three folds."
+        ),
+    ] = "auto",
+    from_: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            help="Comparison in JSON (`compare --report report.json`): its recommended model, or "
+            "the one that --method names, with its options and settings.",
+        ),
+    ] = None,
+    fast: opt.Fast = False,
+    budget: opt.Budget = None,
+    seed: opt.Seed = 0,
+    reading: opt.Reading,
+    show: opt.Show,
+) -> None:
+    """Train a model on a table and write it to a file."""
+    import numpy as np
+    import pyarrow.compute
+    import pyarrow.csv  # noqa: F401
+
+    from everypair.app.cli.handover import read_handover
+    from everypair.app.cli.inputs import load_labelled
+    from everypair.app.comparison.budget import Budget
+    from everypair.app.comparison.models import CANDIDATES
+    from everypair.app.comparison.summary import column_names
+    from everypair.app.encode import encoder_for, take_rows, unused
+    from everypair.app.files.output import check_writable
+    from everypair.app.model_file.store import save_model
+    from everypair.metrics import auc_score
+    from everypair.metrics.cross_val import scores_of
+
+    bounds = Budget(budget)
+    _check_options(method, fast, from_, budget)
+    check_writable(output, data, *([] if from_ is None else [from_]))
+    words = text_stream(output, show.json)
+    told = None if from_ is None else read_handover(from_, _typed(context), method)
+    if told is not None:
+        columns, reading, seed = told.columns, told.reading, told.seed
+    clock = [time.perf_counter()]
+    rows = load_labelled(reading.of(data), columns, show)
+    if told is not None:
+        told.check_fits(rows.y.size, int(rows.y.sum()), column_names(rows.X))
+    clock.append(time.perf_counter())
+    with naming(data):
+        used = rows.check.used(rows.X)
+        encoder = encoder_for(used).fit(used)
+        X = encoder.transform(used)
+    some = take_rows(used, np.arange(min(len(rows.y), CHECKED_ROWS)))
+    del used
+    rows.X = None  # the matrix is all that is needed from here on
+    said = unused(encoder)
+    for note in said:
+        show.note(note)
+    clock.append(time.perf_counter())
+    with naming(data):
+        plan = (
+            _plan(method, fast, bounds, X, rows, seed, show)
+            if told is None
+            else _Plan(CANDIDATES[told.method], told.settings)
+        )
+        fitted = plan.fit(X, rows, seed)
+    train_auc = auc_score(rows.y, scores_of(fitted.model, X), sample_weight=rows.weight)
+    clock.append(time.perf_counter())
+    remarks = [*plan.notes, *(f"{plan.candidate.name} {remark}." for remark in fitted.remarks)]
+    for note in remarks:
+        show.note(note)
+    rows.notes += [*said, *remarks]
+    model = _saved(rows, encoder, plan.candidate.name, fitted, float(train_auc), data.name)
+    save_model(model, output, some)
+    spent = [after - before for before, after in pairwise(clock)]
+    _say_what_was_done(model, plan, rows.check, output, int(X.shape[1]), spent, show, words)
+
+
+def _typed(context: typer.Context) -> dict[str, Any]:
+    """The options that are on the command line, whether or not they say what goes without them."""
+    return {
+        name: value
+        for name, value in context.params.items()
+        if (source := context.get_parameter_source(name)) and source.name == "COMMANDLINE"
+    }
+
+
+def _check_options(method: str, fast: bool, from_: Path | None, budget: float | None) -> None:
+    from everypair.app.comparison.models import CANDIDATES
+
+    if method != "auto" and method not in CANDIDATES:
+        raise ValueError(f"there is no method {method!r}: use auto, {', '.join(CANDIDATES)}.")
+    if fast and method != "auto":
+        raise ValueError(f"--fast chooses among few methods, and --method {method} names one.")
+    if from_ is not None and (fast or budget is not None):
+        raise ValueError("--from brings a choice that was made: leave out --fast and --budget.")
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What to fit, and how that was chosen."""
+
+    candidate: Candidate
+    settings: dict[str, Any] | None = None  # None: to be searched
+    choice: Choice | None = None
+    notes: Sequence[str] = ()
+
+    def fit(self, X: Any, rows: Labelled, seed: int) -> Fitted:
+        from everypair.app.comparison.search import fit_candidate
+
+        return fit_candidate(
+            self.candidate, X, rows.y, rows.weight, rows.check.groups, seed, self.settings
+        )
+
+
+def _plan(
+    method: str, fast: bool, budget: Budget, X: Any, rows: Labelled, seed: int, show: opt.Show
+) -> _Plan:
+    from everypair.app.comparison.choose import choose
+    from everypair.app.comparison.models import CANDIDATES, FAST
+
+    if method != "auto" and budget.seconds is None:
+        return _Plan(CANDIDATES[method])
+    names = (method,) if method != "auto" else FAST if fast else CANDIDATES
+    candidates = [CANDIDATES[name] for name in names]
+    with progress(None, show.silent) as advance:
+        choice = choose(
+            candidates, X, rows.y, rows.weight, rows.check.groups, seed, budget, advance
+        )
+    return _Plan(choice.candidate, choice.settings, choice, choice.sentences(budget))
+
+
+def _saved(
+    rows: Labelled, encoder: Any, method: str, fitted: Fitted, train_auc: float, source: str
+) -> SavedModel:
+    from everypair.app.comparison.run import versions
+    from everypair.app.model_file.store import SavedModel
+
+    return SavedModel(
+        encoder=encoder,
+        estimator=fitted.model,
+        method=method,
+        settings=fitted.settings,
+        target=rows.target,
+        positive=rows.positive,
+        negative=rows.negative,
+        n_rows=int(rows.y.size),
+        n_positive=int(rows.y.sum()),
+        train_auc=train_auc,
+        versions=versions(),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        source=source,
+        notes=rows.sentences(),
+    )
+
+
+def _say_what_was_done(
+    model: SavedModel,
+    plan: _Plan,
+    check: Check,
+    output: Path,
+    n_features: int,
+    spent: Sequence[float],
+    show: opt.Show,
+    words: TextIO | None,
+) -> None:
+    from everypair.app.wording import counted
+
+    if show.json:
+        print_json(
+            {
+                "model": str(output),
+                "method": model.method,
+                "settings": model.settings,
+                "target": model.target,
+                "positive": model.positive,
+                "n_rows": model.n_rows,
+                "n_positive": model.n_positive,
+                "n_features": n_features,
+                "train_auc": model.train_auc,
+                "fold_auc": None if plan.choice is None else plan.choice.fold_auc,
+                "not_run": [] if plan.choice is None else plan.choice.not_run,
+                "seconds": dict(zip(("read", "encode", "fit"), spent, strict=True)),
+                "findings": [asdict(finding) for finding in check.findings],
+                "notes": model.notes,
+            }
+        )
+    elif not show.quiet:
+        settings = ", ".join(f"{k} = {v:g}" for k, v in model.settings.items())
+        print_text(
+            f"{model.method}{f' ({settings})' if settings else ''}: "
+            f"{counted(model.n_rows, 'row')}, {model.n_positive} positive, "
+            f"{counted(n_features, 'feature')}; AUC {model.train_auc:.3f} on the "
+            f"training rows\nread {spent[0]:.1f} s, encoded {spent[1]:.1f} s, fitted "
+            f"{spent[2]:.1f} s; written to {output}",
+            file=words,
+        )

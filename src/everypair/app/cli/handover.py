@@ -1,0 +1,175 @@
+"""From a comparison to a fit: the commands to type next, and the JSON that carries the choice."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from everypair.app.cli.options import Columns, Reading
+from everypair.app.files.problems import DataError
+from everypair.app.wording import counted
+
+MODEL, NEW_ROWS, SCORES = "model.everypair", "new", "scores.csv"
+"""Names that the printed commands use for files that are still to be written."""
+
+
+def is_json(report: Path | None) -> bool:
+    """Is a comparison to be written as JSON there, not as a page?"""
+    return report is not None and report.suffix.lower() == ".json"
+
+
+def next_commands(
+    data: Path, columns: Columns, reading: Reading, seed: int, method: str, report: Path | None
+) -> tuple[str, str]:
+    """Shell commands that fit the model and score new rows with it.
+
+    A report in JSON holds the options and the settings; without one the options are written out,
+    and `fit` finds the same settings by the same search.
+    """
+    if is_json(report):
+        chosen = ["--from", str(report)]
+    else:
+        chosen = [*_flags(columns, Columns()), *_flags(reading, Reading())]
+        chosen += ["--seed", str(seed)] if seed else []
+        chosen += ["--method", method]
+    fit = ["everypair", "fit", str(data), *chosen, "-o", MODEL]
+    packed = data.suffix.lower() in (".gz", ".xz")
+    new = f"{NEW_ROWS}{Path(data.stem).suffix if packed else ''}{data.suffix}"
+    score = ["everypair", "score", MODEL, new, *_flags(reading, Reading()), "-o", SCORES]
+    return shlex.join(fit), shlex.join(score)
+
+
+def _flags(options: Any, default: Any) -> list[str]:
+    out = []
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if value != getattr(default, field.name):
+            out += _flag(field.name, value)
+    return out
+
+
+def _flag(name: str, value: Any) -> list[str]:
+    """An option as it is typed."""
+    name = name.replace("_", "-")
+    if isinstance(value, bool):
+        return [f"--{name}" if value else f"--no-{name}"]
+    out = []
+    for each in value if isinstance(value, list) else [] if value is None else [value]:
+        typed = str(each)
+        out += [f"--{name}={typed}"] if typed.startswith("-") else [f"--{name}", typed]
+    return out
+
+
+def handed_over(columns: Columns, reading: Reading) -> dict[str, Any]:
+    """What `fit --from` needs of the options of `compare`, for its JSON."""
+    return {"options": asdict(columns), "reading": asdict(reading)}
+
+
+@dataclass(frozen=True)
+class Handover:
+    """A comparison as `fit --from` reads it."""
+
+    path: Path
+    columns: Columns
+    reading: Reading
+    seed: int
+    method: str
+    settings: dict[str, Any]
+    n_rows: int
+    n_positive: int
+    features: list[str]
+
+    def check_fits(self, n_rows: int, n_positive: int, features: list[str]) -> None:
+        """Refuse a table that is not the one compared."""
+        again = "Run `everypair compare` again on this table."
+        lost = [name for name in self.features if name not in features]
+        added = [name for name in features if name not in self.features]
+        if lost or added:
+            what = f"lacks the column {lost[0]!r}" if lost else f"has the column {added[0]!r}"
+            other = "which was" if lost else "which was not"
+            raise DataError(f"the table {what}, {other} in the comparison. {again}", self.path)
+        if (n_rows, n_positive) != (self.n_rows, self.n_positive):
+            raise DataError(
+                f"the comparison had {counted(self.n_rows, 'row')}, {self.n_positive} of them "
+                f"positive; the table has {counted(n_rows, 'row')}, {n_positive} of them "
+                f"positive. {again}",
+                self.path,
+            )
+
+
+def read_handover(path: Path, typed: Mapping[str, Any], method: str) -> Handover:
+    """The comparison in this file; options that were typed as well must say the same."""
+    from everypair.app.comparison.models import CANDIDATES
+
+    said = _read(path)
+    try:
+        models = {m["name"]: m for m in said["models"] if m["failure"] is None}
+        found = Handover(
+            path,
+            Columns(**_known(said["options"], Columns)),
+            Reading(**_known(said["reading"], Reading)),
+            int(said["seed"]),
+            str(said["recommended"]) if method == "auto" else method,
+            {},
+            int(said["n_rows"]),
+            int(said["n_positive"]),
+            [str(name) for name in said["columns"]],
+        )
+    except (KeyError, TypeError, ValueError) as trouble:
+        raise _not_ours(path) from trouble
+    _check_typed(typed, found)
+    if found.method not in models or found.method not in CANDIDATES:
+        listed = ", ".join(name for name in models if name in CANDIDATES)
+        raise DataError(f"it has no model {found.method!r}: its models are {listed}.", path)
+    settings = models[found.method].get("settings")
+    if not CANDIDATES[found.method].knows(settings):
+        raise DataError(
+            f"its settings {json.dumps(settings)} are none that {found.method} is compared at: "
+            "run `everypair compare` again.",
+            path,
+        )
+    found.settings.update(settings)
+    return found
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        said = json.loads(path.read_text("utf-8"))
+    except OSError as trouble:
+        raise DataError(f"cannot be read: {trouble.strerror}.", path) from trouble
+    except ValueError as trouble:
+        raise _not_ours(path) from trouble
+    if not isinstance(said, dict):
+        raise _not_ours(path)
+    return said
+
+
+def _not_ours(path: Path) -> DataError:
+    return DataError(
+        "this is not a comparison in JSON: write one with `everypair compare ... "
+        "--report report.json`.",
+        path,
+    )
+
+
+def _known(said: Mapping[str, Any], kind: type) -> dict[str, Any]:
+    names = {field.name for field in fields(kind)}
+    return {name: value for name, value in said.items() if name in names}
+
+
+def _check_typed(typed: Mapping[str, Any], found: Handover) -> None:
+    """Refuse an option that says something else than the comparison."""
+    told = {**asdict(found.columns), **asdict(found.reading), "seed": found.seed}
+    for name, value in typed.items():
+        if name in told and value != told[name]:
+            before = shlex.join(_flag(name, told[name]))
+            made = f"with {before}" if before else f"without --{name.replace('_', '-')}"
+            raise DataError(
+                f"the comparison was made {made}, not with {shlex.join(_flag(name, value))}: "
+                "leave the option out, or compare again.",
+                found.path,
+            )

@@ -1,0 +1,209 @@
+"""Options that several commands share, each written once.
+
+A command names a group of them by one parameter (`Columns`, `Reading`, `Show`); `spread` turns it
+into the options of the command line.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from everypair.app.wording import printable
+
+if TYPE_CHECKING:
+    from everypair.app import Finding
+    from everypair.app.files.readers import Source
+
+# The readers say more of a file that cannot be read than the parser would: readable=False.
+Data = Annotated[
+    Path,
+    typer.Argument(
+        readable=False, help="Table: CSV, TSV, Parquet, Feather, Excel, ARFF or svmlight."
+    ),
+]
+ModelFile = Annotated[
+    Path, typer.Argument(readable=False, help="Model written by `everypair fit`.")
+]
+Weight = Annotated[str | None, typer.Option(help="Column of row weights, not negative.")]
+EscapeFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--escape-formulas",
+        help="Put ' before text in the CSV that a spreadsheet would run as a formula.",
+    ),
+]
+Seed = Annotated[
+    int, typer.Option(min=0, max=2**32 - 1000, help="Of the random folds and samples.")
+]
+
+Fast = Annotated[
+    bool,
+    typer.Option(
+        "--fast",
+        help="A quick look: a few cheap models (auc, rankboost, roc-svm, "
+        "logistic, boosting); compare has 3 folds.",
+    ),
+]
+Budget = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        help="Seconds. Work that will not fit is not begun; what has been measured is reported.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of the table are for."""
+
+    target: Annotated[
+        str | None,
+        typer.Option("--target", "-t", help="The yes/no column. Not needed for svmlight."),
+    ] = None
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            help="Value of the target to rank first. Default: the one that means yes (1, yes, "
+            "true, positive, case, ...), or else the rarer of two values."
+        ),
+    ] = None
+    weight: Weight = None
+    group: Annotated[
+        str | None, typer.Option(help="Column of groups: rows of one group stay in one fold.")
+    ] = None
+    drop: Annotated[
+        list[str] | None, typer.Option(help="Column to leave out. May be given several times.")
+    ] = None
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column to use though it looks like an identifier, names or text. May be given "
+            "several times."
+        ),
+    ] = None
+
+
+def _tab(typed: str | None) -> str | None:
+    """A shell passes a backslash and a t on as they are."""
+    return "\t" if typed == r"\t" else typed
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is read."""
+
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="csv, tsv, parquet, feather, xlsx, svmlight or arff. Default: by the ending.",
+        ),
+    ] = None
+    delimiter: Annotated[
+        str | None,
+        typer.Option(callback=_tab, help="Of CSV. Default: the one that the first lines agree on."),
+    ] = None
+    encoding: Annotated[str, typer.Option(help="Of text files, such as latin-1.")] = "utf-8"
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Has the first line the names of the columns? Without them they are called "
+            "'column 1' and so on. Default: yes, but a line that seems to be data is refused.",
+            show_default=False,
+        ),
+    ] = None
+    date_format: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="How dates are written, such as %d/%m/%Y: for the columns that it fits, or "
+            "COLUMN=FORMAT. May be given several times. Default: found out where it is certain."
+        ),
+    ] = None
+
+    def of(self, path: Path) -> Source:
+        from everypair.app.files.readers import Source
+
+        dates = tuple(self.date_format or ())
+        return Source(path, self.format, self.delimiter, self.encoding, self.header, dates)
+
+
+@dataclass(frozen=True)
+class Show:
+    """What is printed beside the result."""
+
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
+    ] = False
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress and no notes; warnings remain.")
+    ] = False
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False
+
+    @property
+    def silent(self) -> bool:
+        return self.json or self.quiet
+
+    def say(self, text: str) -> None:
+        """A line on stderr."""
+        if not self.silent:
+            print(printable(text), file=sys.stderr)
+
+    def note(self, text: str) -> None:
+        self.say(f"note: {text}")
+
+    def always(self, text: str) -> None:
+        """A line on stderr, with --quiet too."""
+        if not self.json:
+            print(printable(text), file=sys.stderr)
+
+    def finding(self, found: Finding) -> None:
+        """What the data check says: warnings always."""
+        if found.severity == "warning":
+            self.always(f"warning: {found.sentence}")
+        else:
+            self.note(found.sentence)
+
+
+def spread(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command with an option for each field of its groups."""
+    types = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {k: kind for k, kind in types.items() if is_dataclass(kind)}
+    parameters = []
+    for parameter in signature(command).parameters.values():
+        if parameter.name not in groups:
+            parameters.append(parameter.replace(annotation=types[parameter.name]))
+            continue
+        group = groups[parameter.name]
+        annotations = get_type_hints(group, include_extras=True)
+        for field in fields(group):
+            default = Parameter.empty if field.default is MISSING else field.default
+            parameters.append(
+                Parameter(
+                    field.name,
+                    Parameter.KEYWORD_ONLY,
+                    default=default,
+                    annotation=annotations[field.name],
+                )
+            )
+
+    @functools.wraps(command)
+    def call(**options: Any) -> Any:
+        for name, group in groups.items():
+            options[name] = group(
+                **{field.name: options.pop(field.name) for field in fields(group)}
+            )
+        return command(**options)
+
+    call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return call

@@ -1,0 +1,386 @@
+"""The comparison: every model on the same folds, judged on rows that it did not see."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from everypair.app.check.table import Check, check_table, truths
+from everypair.app.comparison.budget import Budget, Plan
+from everypair.app.comparison.judge import LEVEL, area_over_folds, verdict_of
+from everypair.app.comparison.l1_path import l1_path
+from everypair.app.comparison.models import Candidate, candidates_of
+from everypair.app.comparison.recommend import recommended
+from everypair.app.comparison.result import Comparison, ModelResult, PathSummary
+from everypair.app.comparison.search import Fitted, TooFewRows, fit_candidate, splits_of
+from everypair.app.encode import as_table, encoder_for, take_rows, unused
+from everypair.app.wording import counted
+from everypair.metrics.held_out import HeldOutArea, held_out_difference
+from everypair.rows import finite_scores
+
+Array = NDArray[np.float64]
+Bool = NDArray[np.bool_]
+
+MOST_WEIGHTS = 1000
+"""Coefficients kept for the record: the largest of a wide model."""
+
+PATH_STEPS, PATH_FEATURES = 40, 50
+
+PATH_RULE = (
+    "It is the largest alpha whose AUC over three folds is within one standard error of the best; "
+    "auc-l1 in the table takes the best alpha of a longer path, so that it may keep more features."
+)
+
+SCALE = (
+    "Scores are those of the model of each row's fold, less the mean and in units of the spread of "
+    "its training scores. At the model's own threshold each row is called as the model of its fold "
+    "calls it; the threshold shown calls as many."
+)
+
+
+@dataclass
+class _Tally:
+    """What one model has done so far."""
+
+    scores: list[Array]  # standardised, a list for each repeat
+    seen: list[Array]  # by the model of the next fold, which trained on the row
+    called: Bool  # in the first repeat, by the model of the row's fold
+    seconds: list[float] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    failure: str | None = None
+
+
+def compare_models(
+    X: Any,
+    y: ArrayLike,
+    *,
+    models: Sequence[str] | None = None,
+    n_folds: int = 5,
+    n_repeats: int = 2,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    seed: int = 0,
+    budget: float | None = None,
+    path: bool = False,
+    labels: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
+    check: Check | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Comparison:
+    """Every method beside scikit-learn's, on the same folds.
+
+    In each split the table is encoded (`everypair.app.encode`) and each model's settings are chosen
+    on the training rows alone; the held-out rows are then scored. A model that fails becomes a
+    line that says why.
+
+    Parameters
+    ----------
+    X : Arrow table, pandas or polars frame, mapping of columns, array or CSR matrix
+        Without the target.
+    y : array of bool, True where the row is positive
+    models : names of `everypair.app.comparison.models.CANDIDATES`, optional
+        All when None; ``"everypair"`` and ``"baselines"`` name the two groups.
+    n_folds, n_repeats : int
+        Stratified folds, drawn anew for each repeat.
+    groups : array, optional
+        Rows of one group are held out together.
+    sample_weight : array, optional
+        Heeded in training, where the method can, and in every AUC.
+    seed : int
+    budget : float, optional
+        Seconds. Work that will not fit is not begun: first the later repeats are left out, then
+        the slowest models, which ``not_run`` names. The first model is measured in any case.
+    path : bool
+        Also fit the L1 path on the whole table.
+    labels : mapping, optional
+        ``source``, ``target``, ``positive`` and ``command`` for the record.
+    notes : sentences to keep with the result
+    check : Check, optional
+        What `everypair.app.check_table` found with these groups; None runs it. Columns that it
+        leaves out are not learnt from, and copies of a row stay in one fold.
+    progress : function of the name of each step, called as it begins
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from everypair.app.comparison.run import compare_models
+    >>> X, y = make_classification(200, 5, n_informative=3, n_redundant=0, shuffle=False,
+    ...                            random_state=0)
+    >>> found = compare_models(X, y == 1, models=["auc", "logistic"], n_repeats=1)
+    >>> sorted(model.name for model in found.models), found.best_baseline
+    (['auc', 'logistic'], 'logistic')
+    """
+    table = as_table(X)
+    y = truths(y, table.shape[0])
+    check = check_table(table, y, groups=groups) if check is None else check
+    X = check.used(table)
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    group = None if check.groups is None else np.unique(check.groups, return_inverse=True)[1]
+    candidates = candidates_of(models)
+    notify = progress or (lambda what: None)
+    splits = [splits_of(y, group, n_folds, seed + r) for r in range(n_repeats)]
+    unknown = np.full(y.size, np.nan)
+    none = np.zeros(y.size, dtype=bool)
+    tallies = {
+        c.name: _Tally(
+            [unknown.copy() for _ in splits], [unknown.copy() for _ in splits], none.copy()
+        )
+        for c in candidates
+    }
+    plan = Plan(Budget(budget), {name: tally.seconds for name, tally in tallies.items()}, n_folds)
+    for repeat, folds in enumerate(splits):
+        if not plan.has_time_for_repeat(repeat):
+            for tally in tallies.values():
+                del tally.scores[repeat:], tally.seen[repeat:]
+            n_repeats = repeat
+            break
+        for k, split in enumerate(folds):
+            where = f"fold {repeat * n_folds + k + 1} of {n_folds * len(splits)}"
+            plan.begin_fold(repeat, k)
+            _one_split(
+                candidates, plan, tallies, X, y, weight, group, split, folds[k - 1][1], repeat,
+                seed, partial(_notify, notify, where),
+            )  # fmt: skip
+    candidates = [candidate for candidate in candidates if candidate.name not in plan.not_run]
+    encoder = encoder_for(X).fit(X)
+    whole = encoder.transform(X)
+    names = [str(name) for name in encoder.get_feature_names_out()]
+    results, areas = [], dict[str, HeldOutArea]()
+    for candidate in candidates:
+        tally = tallies[candidate.name]
+        notify(f"all rows, {candidate.name}")
+        final = _refit(candidate, tally, whole, y, weight, group, seed)
+        if final is not None:
+            areas[candidate.name] = area_over_folds(
+                y, splits[:n_repeats], tally.scores, tally.seen, weight, group
+            )
+        results.append(_result(candidate, tally, final, names, areas.get(candidate.name)))
+    results, best_baseline = _against_baseline(results, areas)
+    summary = None
+    remarks = unused(encoder)
+    if path:
+        try:
+            summary = _path_summary(whole, y, weight, group, seed, names)
+        except TooFewRows as trouble:
+            remarks.append(f"the L1 path is left out: {trouble}")
+    for candidate in candidates:
+        # The first of each kind: folds say the same with other numbers.
+        said = {remark.split(":")[0]: remark for remark in tallies[candidate.name].remarks[::-1]}
+        remarks += [f"{candidate.name} {remark}." for remark in reversed(said.values())]
+    remarks += plan.notes(n_repeats, len(splits))
+    said_labels = dict(labels or {})
+    measured = {r.name: r.fold_auc for r in results if r.failure is None}
+    return Comparison(
+        source=said_labels.get("source", ""),
+        target=said_labels.get("target", ""),
+        positive=said_labels.get("positive", "True"),
+        y=y,
+        models=results,
+        best_baseline=best_baseline,
+        verdict=verdict_of(results, best_baseline),
+        columns=_columns(table),
+        folds=f"{n_folds} folds x {counted(n_repeats, 'repeat')}",
+        seed=seed,
+        command=said_labels.get("command", ""),
+        versions=versions(),
+        weights=weight,
+        path=summary,
+        scale=SCALE,
+        findings=check.findings,
+        notes=(*notes, *remarks),
+        recommended=recommended(measured) if measured else "",
+        not_run=plan.not_run,
+    )
+
+
+def _notify(notify: Callable[[str], None], where: str, name: str) -> None:
+    notify(f"{where}, {name}")
+
+
+def n_steps(models: Sequence[str] | None, n_folds: int, n_repeats: int) -> int:
+    """How often `compare_models` will call ``progress``."""
+    return len(candidates_of(models)) * (n_folds * n_repeats + 1)
+
+
+def _one_split(
+    candidates: Sequence[Candidate],
+    plan: Plan,
+    tallies: Mapping[str, _Tally],
+    X: Any,
+    y: Bool,
+    weight: Array | None,
+    group: NDArray[Any] | None,
+    split: tuple[NDArray[np.intp], NDArray[np.intp]],
+    before: NDArray[np.intp],
+    repeat: int,
+    seed: int,
+    notify: Callable[[str], None],
+) -> None:
+    """Every model on one split; it also scores the fold ``before``, which it trained on."""
+    train, test = split
+    X_train = take_rows(X, train)
+    encoder = encoder_for(X).fit(X_train)
+    encoded, held_out = encoder.transform(X_train), encoder.transform(take_rows(X, test))
+    weight_train = None if weight is None else weight[train]
+    trained_before = encoded[np.searchsorted(train, before)]
+    group_train = None if group is None else group[train]
+    for candidate in candidates:
+        tally = tallies[candidate.name]
+        notify(candidate.name)
+        if tally.failure is not None or not plan.may_start(candidate.name):
+            continue
+        began = time.perf_counter()
+        try:
+            fitted = fit_candidate(candidate, encoded, y[train], weight_train, group_train, seed)
+            tally.seconds.append(time.perf_counter() - began)
+            scores = finite_scores(fitted.scores(held_out), test.size)
+            tally.scores[repeat][test] = fitted.standardised(scores)
+            tally.seen[repeat][before] = fitted.scores(trained_before)
+            tally.remarks += fitted.remarks
+            if repeat == 0:
+                tally.called[test] = scores > 0
+        except Exception as trouble:  # any failure of one model is that model's alone
+            tally.failure = _sentence(trouble)
+
+
+def _sentence(trouble: Exception) -> str:
+    text = " ".join(str(trouble).split()) or type(trouble).__name__
+    return text[:300]
+
+
+def _refit(
+    candidate: Candidate,
+    tally: _Tally,
+    X: Any,
+    y: Bool,
+    weight: Array | None,
+    group: NDArray[Any] | None,
+    seed: int,
+) -> Fitted | None:
+    if tally.failure is not None:
+        return None
+    try:
+        return fit_candidate(candidate, X, y, weight, group, seed)
+    except Exception as trouble:
+        tally.failure = _sentence(trouble)
+        return None
+
+
+def _result(
+    candidate: Candidate,
+    tally: _Tally,
+    final: Fitted | None,
+    names: Sequence[str],
+    area: HeldOutArea | None,
+) -> ModelResult:
+    if final is None or area is None:
+        nothing = np.full(tally.called.size, np.nan)
+        return ModelResult(
+            candidate.name, candidate.kind, np.nan, np.nan, np.nan, np.array([]), np.nan,
+            nothing, 0.0, {}, failure=tally.failure,
+        )  # fmt: skip
+    low, high = area.interval(LEVEL)
+    weights = coefficients_of(final.model, names)
+    used = None if weights is None else int(np.count_nonzero(final.model.coef_))
+    return ModelResult(
+        name=candidate.name,
+        kind=candidate.kind,
+        auc=area.auc,
+        low=low,
+        high=high,
+        fold_auc=area.fold_auc,
+        fit_seconds=float(np.median(tally.seconds)),
+        scores=tally.scores[0],
+        threshold=_cut_calling(int(np.count_nonzero(tally.called)), tally.scores[0]),
+        settings=final.settings,
+        n_features=used,
+        coefficients=weights,
+        called=tally.called,
+    )
+
+
+def _cut_calling(n_rows: int, scores: Array) -> float:
+    """The threshold with so many scores above it."""
+    falling = -np.sort(-scores)
+    if n_rows == scores.size:
+        return float(falling[-1] - 1)
+    return float(falling[0] if n_rows == 0 else (falling[n_rows - 1] + falling[n_rows]) / 2)
+
+
+def coefficients_of(model: Any, names: Sequence[str]) -> dict[str, float] | None:
+    """Weight of each feature, largest first; None for a model that has none."""
+    coef = getattr(model, "coef_", None)
+    if coef is None:
+        return None
+    coef = np.ravel(coef)
+    order = np.argsort(-np.abs(coef), kind="stable")[:MOST_WEIGHTS]
+    return {names[k]: float(coef[k]) for k in order}
+
+
+def _against_baseline(
+    results: list[ModelResult], areas: Mapping[str, HeldOutArea]
+) -> tuple[list[ModelResult], str]:
+    """Best first, failures last, each beside the best baseline."""
+    results = sorted(results, key=lambda r: (r.failure is not None, -np.nan_to_num(r.auc)))
+    baselines = [r for r in results if r.kind == "baseline" and r.failure is None]
+    if not baselines:
+        return results, ""
+    base = baselines[0]
+    judged = []
+    for result in results:
+        if result.failure is None and result.name != base.name:
+            # The best baseline is chosen on these folds, among those that the model is not.
+            n_rivals = len(baselines) - (result.kind == "baseline")
+            found = held_out_difference(areas[result.name], areas[base.name], LEVEL, n_rivals)
+            result = replace(  # noqa: PLW2901
+                result,
+                difference=found.difference,
+                difference_low=found.low,
+                difference_high=found.high,
+                p_value=found.p,
+            )
+        judged.append(result)
+    return judged, base.name
+
+
+def _path_summary(
+    X: Any,
+    y: Bool,
+    weight: Array | None,
+    group: NDArray[Any] | None,
+    seed: int,
+    names: Sequence[str],
+) -> PathSummary:
+    """Where each feature enters as the penalty falls; the first ones of a wide table."""
+    found = l1_path(X, y, weight, group, seed, PATH_STEPS)
+    entered = np.where(found.coefs.any(axis=1), (found.coefs != 0).argmax(axis=1), PATH_STEPS)
+    first = np.sort(np.argsort(entered, kind="stable")[:PATH_FEATURES])
+    chosen = float(found.alphas[found.chosen])
+    features = [names[k] for k in first]
+    return PathSummary(found.alphas, found.coefs[first].T, features, chosen, PATH_RULE)
+
+
+def _columns(X: Any) -> list[Any]:
+    from everypair.app.comparison.summary import summarise
+
+    return summarise(X)
+
+
+def versions() -> dict[str, str]:
+    import everypair
+
+    found = {"everypair": everypair.__version__, "python": platform.python_version()}
+    for name in ("numpy", "scipy", "scikit-learn", "numba", "pyarrow"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,263 @@
+"""A candidate fitted on training rows: settings chosen by cross-validated AUC among them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everypair.app.comparison.models import Candidate
+from everypair.app.wording import counted
+from everypair.metrics.cross_val import scores_of
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+Bool = NDArray[np.bool_]
+
+SEARCH_ROWS = 10_000
+"""Rows that the search for settings looks at; the fit itself takes all."""
+
+SEARCH_FOLDS = 3
+
+SMALL = 2_000_000
+"""Entries of X below which threads wait for each other longer than they work."""
+
+
+class TooFewRows(ValueError):
+    """Rows or groups of a class that do not go round the folds."""
+
+
+@dataclass
+class Fitted:
+    """The model, what it was set to, and what it complained of."""
+
+    model: Any
+    settings: dict[str, Any]
+    score_mean: float
+    score_scale: float
+    remarks: list[str] = field(default_factory=list)
+
+    def scores(self, X: Any) -> Array:
+        """The model's own: it calls positive what is above zero."""
+        return scores_of(self.model, X)
+
+    def standardised(self, scores: Array) -> Array:
+        """Less the training scores' mean, in units of their spread.
+
+        A model's zero and scale are its own; so that the held-out scores of different folds
+        can stand in one list, each fold's are put on the scale of its training rows.
+        """
+        return (scores - self.score_mean) / self.score_scale
+
+
+def fit_candidate(
+    candidate: Candidate,
+    X: Any,
+    y: Bool,
+    weight: Array | None = None,
+    groups: NDArray[Any] | None = None,
+    seed: int = 0,
+    settings: Mapping[str, Any] | None = None,
+) -> Fitted:
+    """Fit on these rows, with the settings given or searched on (a sample of) these rows."""
+    check_takes(candidate, X)
+    remarks = []
+    if candidate.max_rows is not None and y.size > candidate.max_rows:
+        rows = stratified_sample(y, candidate.max_rows, seed)
+        X, y, weight, groups = take(rows, X, y, weight, groups)
+        remarks.append(f"trained on {candidate.max_rows} rows drawn at random")
+    if weight is not None and not candidate.weights:
+        weight = None
+        remarks.append("ignores the weights")
+    with convergence_warnings() as troubles, threads_for(X):
+        if settings is None and candidate.own is not None:
+            model = candidate.build(cv=inner_splits(y, groups, seed))
+        else:
+            if settings is None:
+                settings = _search(candidate, X, y, weight, groups, seed)
+            troubles.clear()  # a grid point that does not converge is judged by its AUC
+            model = candidate.at(settings, n_pairs(y, weight))
+        model.fit(X, y, **_weighing(weight))
+        training = scores_of(model, X[: 10 * SEARCH_ROWS])
+    if settings is None and candidate.own is not None:
+        model.set_params(cv=SEARCH_FOLDS)  # row numbers of the training data are not a setting
+        settings = {candidate.own.setting: float(getattr(model, f"{candidate.own.setting}_"))}
+    if troubles and not np.any(getattr(model, "coef_", 1)):  # its own words say what to do
+        remarks.append(f"ranks nothing: {troubles[0].rstrip('.')}")
+    elif troubles:
+        remarks.append("stopped before its tolerance was reached")
+    spread = float(training.std())
+    return Fitted(
+        model, dict(settings or {}), float(training.mean()), spread if spread > 0 else 1.0, remarks
+    )
+
+
+@contextmanager
+def convergence_warnings() -> Iterator[list[str]]:
+    """What is said inside about convergence; other warnings go on to whoever listens outside."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    said: list[str] = []
+    outer = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if issubclass(category, ConvergenceWarning):
+            said.append(str(message))
+        else:
+            outer(message, category, *where, **more)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ConvergenceWarning)
+        warnings.showwarning = show
+        yield said
+
+
+def check_takes(candidate: Candidate, X: Any) -> None:
+    """Refuse sparse rows where the method would have to write them out."""
+    from scipy import sparse
+
+    if sparse.issparse(X) and not candidate.sparse:
+        raise ValueError("it takes dense rows only, and these are sparse.")
+
+
+def n_pairs(y: Bool, weight: Array | None) -> float:
+    """Positives times negatives, each counted with its weight."""
+    weight = np.ones(y.size) if weight is None else weight
+    return float(weight[y].sum() * weight[~y].sum())
+
+
+def _weighing(weight: Array | None) -> dict[str, Array]:
+    return {} if weight is None else {"sample_weight": weight}
+
+
+def threads_for(X: Any) -> AbstractContextManager[Any]:
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1) if X.shape[0] * X.shape[1] < SMALL else nullcontext()
+
+
+def areas_of_fold(
+    candidate: Candidate,
+    X: Any,
+    y: Bool,
+    weight: Array | None,
+    fold: tuple[Index, Index],
+    wanted: Sequence[Mapping[str, Any]] | None = None,
+    seed: int = 0,
+) -> list[tuple[dict[str, Any], float]]:
+    """Settings (those ``wanted``, or all), each with the AUC of the fold's held-out rows."""
+    from everypair.metrics import auc_score
+
+    train, test = fold
+    heeded = weight if candidate.weights else None
+    if candidate.own is not None:
+        extra = {"average": "folds"} if candidate.own.setting == "lam" else {}
+        model = candidate.build(cv=[fold], **extra).fit(X, y, **_weighing(heeded))
+        values, areas = candidate.own.areas(model)
+        return [
+            ({candidate.own.setting: float(v)}, float(a))
+            for v, a in zip(values, areas, strict=True)
+        ]
+    if candidate.max_rows is not None:
+        # The share that a fold of `max_rows` rows would train on.
+        most = round(candidate.max_rows * (SEARCH_FOLDS - 1) / SEARCH_FOLDS)
+        train = train if train.size <= most else train[stratified_sample(y[train], most, seed)]
+    X_train, y_train, weight_train, _ = take(train, X, y, heeded, None)
+    held_out = X[test]
+    weight_test = None if weight is None else weight[test]
+    found = []
+    for settings in candidate.settings() if wanted is None else wanted:
+        model = candidate.at(settings, n_pairs(y_train, weight_train))
+        model.fit(X_train, y_train, **_weighing(weight_train))
+        area = auc_score(y[test], scores_of(model, held_out), sample_weight=weight_test)
+        found.append((dict(settings), float(area)))
+    return found
+
+
+def _search(
+    candidate: Candidate,
+    X: Any,
+    y: Bool,
+    weight: Array | None,
+    groups: NDArray[Any] | None,
+    seed: int,
+) -> dict[str, Any]:
+    grid = list(candidate.settings())
+    if len(grid) == 1:
+        return grid[0]
+    X, y, weight, groups = search_sample(X, y, weight, groups, seed)
+    totals = np.zeros(len(grid))
+    for fold in inner_splits(y, groups, seed):
+        totals += [area for _, area in areas_of_fold(candidate, X, y, weight, fold, grid, seed)]
+    return grid[int(np.argmax(totals))]
+
+
+def search_sample(
+    X: Any, y: Bool, weight: Array | None, groups: NDArray[Any] | None, seed: int
+) -> tuple[Any, Bool, Array | None, NDArray[Any] | None]:
+    """At most `SEARCH_ROWS` of the rows."""
+    if y.size <= SEARCH_ROWS:
+        return X, y, weight, groups
+    return take(stratified_sample(y, SEARCH_ROWS, seed), X, y, weight, groups)
+
+
+def inner_splits(y: Bool, groups: NDArray[Any] | None, seed: int) -> list[tuple[Index, Index]]:
+    """Folds of training rows to choose settings on."""
+    of = f"the {SEARCH_FOLDS} folds of the training rows on which settings are chosen"
+    return splits_of(y, groups, SEARCH_FOLDS, seed, of)
+
+
+def splits_of(
+    y: Bool, groups: NDArray[Any] | None, n_folds: int, seed: int, which: str = ""
+) -> list[tuple[Index, Index]]:
+    """Stratified folds; a group is never on both sides. Both classes are in every part."""
+    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+    which = which or f"{n_folds} folds (--cv sets them)"
+    rarer = int(min(np.count_nonzero(y), np.count_nonzero(~y)))
+    if rarer < n_folds:
+        raise TooFewRows(f"the rarer class has {counted(rarer, 'row')}, too few for {which}.")
+    n_groups = n_folds if groups is None else np.unique(groups).size
+    if n_groups < n_folds:
+        raise TooFewRows(f"there are {counted(n_groups, 'group')}, too few for {which}.")
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    folds = kind(n_folds, shuffle=True, random_state=seed)
+    splits = list(folds.split(np.zeros((y.size, 0)), y, groups))
+    for part in (rows for split in splits for rows in split):
+        if not (np.any(y[part]) and np.any(~y[part])):
+            raise TooFewRows(
+                f"the groups leave one of {which} with one class only: more groups are needed."
+            )
+    return splits
+
+
+def stratified_sample(y: Bool, n_rows: int, seed: int) -> Index:
+    """Rows drawn at random, of each class its share but at least half the sample's room.
+
+    The rarer class is kept whole up to half of the sample: pairs are made of both.
+    """
+    rng = np.random.default_rng(seed)
+    positives, negatives = np.flatnonzero(y), np.flatnonzero(~y)
+    rare, common = sorted((positives, negatives), key=lambda rows: rows.size)
+    n_rare = min(rare.size, n_rows // 2)
+    drawn = (
+        rng.choice(rare, n_rare, replace=False),
+        rng.choice(common, min(common.size, n_rows - n_rare), replace=False),
+    )
+    return np.sort(np.concatenate(drawn))
+
+
+def take(
+    rows: Index, X: Any, y: Bool, weight: Array | None, groups: NDArray[Any] | None
+) -> tuple[Any, Bool, Array | None, NDArray[Any] | None]:
+    return (
+        X[rows],
+        y[rows],
+        None if weight is None else weight[rows],
+        None if groups is None else groups[rows],
+    )

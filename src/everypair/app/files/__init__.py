@@ -1,0 +1,1 @@
+"""Files of tables: how they are read, what their columns mean, how files are written."""

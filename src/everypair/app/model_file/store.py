@@ -1,0 +1,269 @@
+"""Models on disk: the fitted model with all that scoring a new table needs.
+
+A file is a zip archive of ``model.json`` and of arrays (``0.npy``, ``1.npy``, ...), none of them
+packed. It holds data only: `model_parts` says in which form, and of which classes. A file is
+checked from the outside inwards, and nothing is built in memory that the file has not got:
+the archive, its sizes, the description, each array, the objects, and at last two rows are scored.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from dataclasses import dataclass, field, fields
+from numbers import Number
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everypair import __version__
+from everypair.app.files.output import written_whole
+from everypair.app.files.problems import DataError
+from everypair.app.model_file.parts import (
+    ENCODERS,
+    ESTIMATORS,
+    CannotBeSaved,
+    Reader,
+    Refused,
+    Writer,
+)
+from everypair.app.model_file.trees import KIND as TREES
+from everypair.app.model_file.trees import NotTrees
+
+Array = NDArray[np.float64]
+
+FORMAT = "everypair model"
+FORMAT_VERSION = 2
+
+DESCRIPTION = "model.json"
+MOST_TEXT = 32 * 2**20
+"""Bytes of the description: parsed, it takes up to 25 times as much."""
+MOST_PARTS = 10_000
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A fitted model with its encoder, and what is known of its training."""
+
+    encoder: Any
+    estimator: Any
+    method: str
+    settings: dict[str, Any]
+    target: str
+    positive: str
+    negative: str
+    n_rows: int
+    n_positive: int
+    train_auc: float
+    versions: dict[str, str]
+    created: str
+    source: str
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def kinds(self) -> dict[str, str] | None:
+        """How each column is to be read; None for svmlight."""
+        return getattr(self.encoder, "kinds_", None)
+
+    @property
+    def forms(self) -> dict[str, str]:
+        """How the dates of each column are written."""
+        return getattr(self.encoder, "forms_", {})
+
+    def features(self) -> list[str]:
+        return [str(name) for name in self.encoder.get_feature_names_out()]
+
+    def score(self, X: Any) -> Array:
+        """Scores of a table's (or CSR matrix') rows: above zero is predicted positive."""
+        from everypair.metrics.cross_val import scores_of
+
+        encoded = self.encoder.transform(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = scores_of(self.estimator, encoded)
+        strange = np.flatnonzero(~np.isfinite(scores))
+        if strange.size:
+            from everypair.app.columns import TOO_LARGE
+
+            largest = int(abs(encoded[strange[0]]).argmax())
+            raise DataError(TOO_LARGE, column=self.features()[largest])
+        return scores
+
+
+def save_model(model: SavedModel, path: str | Path, rows: Any = None) -> None:
+    """Write the model; the file appears whole or not at all.
+
+    What is to be written is loaded first. With ``rows``, some rows of a table, the loaded model
+    must give them the scores of ``model``.
+    """
+    try:
+        content = packed(model)
+        loaded = _read(io.BytesIO(content))
+    except (CannotBeSaved, NotTrees, Refused) as trouble:
+        raise DataError(f"the model cannot be saved: {trouble}.", path) from trouble
+    if rows is not None and not np.allclose(loaded.score(rows), model.score(rows), 1e-9, 1e-12):
+        raise RuntimeError("the model gives other scores once it is saved: it was not written.")
+    with written_whole(path) as file:
+        file.write(content)
+
+
+def packed(model: SavedModel) -> bytes:
+    """The content of the model's file, unchecked."""
+    writer = Writer()
+    parts = {f.name: writer.plain(getattr(model, f.name), f.name) for f in fields(model)}
+    head = {"format": FORMAT, "format_version": FORMAT_VERSION, "everypair": __version__}
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(DESCRIPTION, json.dumps(head | {"model": parts}))
+        for k, part in enumerate(writer.parts):
+            archive.writestr(f"{k}.npy", part)
+    return content.getvalue()
+
+
+def load_model(path: str | Path) -> SavedModel:
+    """The model of a file, or a `DataError` that says what is wrong with the file."""
+    path = Path(path)
+    if not path.exists():
+        raise DataError("there is no such file.", path)
+    if path.is_dir():
+        raise DataError("this is a folder, not a model file.", path)
+    if not path.is_file():
+        raise DataError("a pipe cannot be read: save the model to a file.", path)
+    if not os.access(path, os.R_OK):
+        raise DataError("this file may not be read (permission denied).", path)
+    try:
+        with path.open("rb") as file:
+            return _read(file)
+    except _NotAModel as trouble:
+        raise DataError(f"{trouble}.", path) from trouble
+    except Refused as trouble:
+        raise DataError(f"the model file is damaged or was changed: {trouble}.", path) from trouble
+
+
+class _NotAModel(Exception):
+    """A file of another kind or version."""
+
+
+def _read(file: IO[bytes]) -> SavedModel:
+    """Every trouble is about the file: nothing else is read."""
+    try:
+        size = file.seek(0, io.SEEK_END)
+        with zipfile.ZipFile(file) as archive:
+            n_parts = _check_archive(archive, size)
+            tree = json.loads(archive.read(DESCRIPTION))
+            reader = Reader(lambda k: archive.read(f"{k}.npy"), n_parts, size)
+            saved = _saved(_parts_of(tree), reader)
+            reader.finish()
+    except (Refused, _NotAModel, MemoryError):
+        raise
+    except zipfile.BadZipFile as trouble:
+        raise _NotAModel(
+            "this is not a model of everypair, or it is damaged or cut short (not a whole zip "
+            "archive)"
+        ) from trouble
+    except Exception as trouble:  # whatever a changed description makes the parsers say
+        raise Refused("its description is not in the form of everypair") from trouble
+    if not _can_score(saved):
+        raise Refused("its parts are not those of a model")
+    return saved
+
+
+def _check_archive(archive: zipfile.ZipFile, size: int) -> int:
+    """The number of arrays of an archive that takes no more room than the file."""
+    entries = archive.infolist()
+    names = {entry.filename for entry in entries}
+    if DESCRIPTION not in names:
+        raise _NotAModel("this is a zip archive but not a model of everypair")
+    if len(entries) > MOST_PARTS:
+        raise Refused(f"it has more than {MOST_PARTS} parts")
+    if names != {DESCRIPTION, *(f"{k}.npy" for k in range(len(entries) - 1))}:
+        raise Refused("its parts have other names, or the same name twice")
+    for entry in entries:
+        stored = entry.compress_type == zipfile.ZIP_STORED and not entry.flag_bits & 1
+        if not stored or entry.file_size != entry.compress_size:
+            raise Refused(f"its part {entry.filename!r} is packed or locked")
+    if sum(entry.file_size for entry in entries) > size:
+        raise Refused("its parts are larger than the file")
+    if archive.getinfo(DESCRIPTION).file_size > MOST_TEXT:
+        raise Refused(f"its description is larger than {MOST_TEXT // 2**20} MB")
+    return len(entries) - 1
+
+
+def _parts_of(tree: Any) -> dict[str, Any]:
+    if type(tree) is not dict or tree.get("format") != FORMAT:
+        raise _NotAModel("this is a zip archive but not a model of everypair")
+    version, made = tree.get("format_version"), str(tree.get("everypair"))[:20]
+    if version != FORMAT_VERSION:
+        raise _NotAModel(
+            f"the model file has format {str(version)[:20]} (everypair {made}), and this version "
+            f"reads format {FORMAT_VERSION}: use that version, or fit again"
+        )
+    parts = tree.get("model")
+    names = {f.name for f in fields(SavedModel)}
+    if type(parts) is not dict or not parts.keys() <= names:
+        raise Refused("it holds something else than a model")
+    if names - parts.keys():
+        raise Refused(f"it has no {min(names - parts.keys())!r}")
+    return parts
+
+
+KINDS = {
+    "method": str, "settings": dict, "target": str, "positive": str, "negative": str,
+    "n_rows": int, "n_positive": int, "train_auc": float, "versions": dict, "created": str,
+    "source": str, "notes": list,
+}  # fmt: skip
+
+
+def _saved(parts: dict[str, Any], reader: Reader) -> SavedModel:
+    values = {name: reader.value(part) for name, part in parts.items()}
+    for name, kind in KINDS.items():
+        if not isinstance(values[name], kind):
+            raise Refused(f"{name!r} is not what it must be")
+    words = (*values["notes"], *values["versions"].values())
+    numbers = values["settings"].values()
+    if not all(type(word) is str for word in words):
+        raise Refused("its notes or versions are not text")
+    if not all(isinstance(value, (str, Number, type(None))) for value in numbers):
+        raise Refused("its settings are not numbers or text")
+    if type(values["encoder"]).__name__ not in ENCODERS:
+        raise Refused("it has no encoder")
+    if type(values["estimator"]).__name__ not in (*ESTIMATORS, TREES):
+        raise Refused("it has no estimator")
+    return SavedModel(**values)
+
+
+def _can_score(saved: SavedModel) -> bool:
+    """Do two rows get a score, one with all values missing and one of known categories?"""
+    import pyarrow as pa
+    from scipy import sparse
+
+    from everypair.app.files.kinds import ARROW_KINDS
+
+    try:
+        if saved.kinds is None:
+            scale = saved.encoder.scale_
+            rows: Any = sparse.csr_matrix(np.stack([np.zeros_like(scale), scale]))
+        else:
+            levels = saved.encoder.categories_
+            if {name for name, kind in saved.kinds.items() if kind == "category"} != {*levels}:
+                return False
+            columns = {
+                name: pa.array(
+                    [None, levels[name][0] if kind == "category" else None],
+                    pa.type_for_alias(ARROW_KINDS[kind]),
+                )
+                for name, kind in saved.kinds.items()
+            }
+            rows = pa.table(columns)
+        n_features = len(saved.features())
+        if saved.estimator.n_features_in_ != n_features:
+            return False
+        coef = getattr(saved.estimator, "coef_", None)  # `explain` shows all of it
+        if coef is not None and (coef.shape != (1, n_features) or not np.isfinite(coef).all()):
+            return False
+        return n_features > 0 and bool(np.isfinite(saved.score(rows)).all())
+    except Exception:  # whatever parts that do not fit together make numpy say
+        return False

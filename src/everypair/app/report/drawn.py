@@ -1,0 +1,156 @@
+"""What the page draws, as plain numbers ready for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from everypair.app.comparison.result import Comparison, ModelResult, PathSummary
+from everypair.app.report.cuts import Cuts
+from everypair.metrics import roc_band
+from everypair.rows import Array, Bool, Rows
+
+LEVEL = 0.95
+N_BOOTSTRAP = 200
+"""Replicates of the band of weighted rows: enough for a drawing, and minutes less than 2000."""
+
+MAX_BINS = 48
+TAIL = 0.002
+"""Share of the scores on each side that the outermost bar may gather."""
+
+N_WEIGHTS = 24
+"""Largest weights of a model that are kept; a page is not the place for thousands."""
+
+N_LINES = 60
+"""Features of the path that are drawn."""
+
+
+def drawn(comparison: Comparison) -> dict[str, Any]:
+    """Everything the scripts of the page need."""
+    rows = Rows.of(comparison.y, comparison.weights)
+    models = [_model(model, rows, comparison) for model in comparison.models if not model.failure]
+    first = next((m for m in models if m["name"] == comparison.best_baseline), None)
+    return {
+        "target": comparison.target,
+        "positive": comparison.positive,
+        "best_baseline": None if first is None else first["name"],
+        "weighted": comparison.weights is not None,
+        "n_positive": _mass(rows, rows.positive),
+        "n_negative": _mass(rows, ~rows.positive),
+        "band": "simultaneous" if comparison.weights is None else "pointwise",
+        "models": models,
+        "path": None if comparison.path is None else _path(comparison.path),
+    }
+
+
+def _mass(rows: Rows, members: Bool) -> float:
+    """Number or weight of rows of one class."""
+    if rows.weight is None:
+        return int(np.count_nonzero(members))
+    unit = rows.units[0 if np.any(members & rows.positive) else 1]
+    return float(unit * np.sum(rows.weight[members]))
+
+
+def _model(model: ModelResult, rows: Rows, comparison: Comparison) -> dict[str, Any]:
+    scores = rows.scores(model.scores, f"The scores of {model.name}")
+    cuts = Cuts.of(rows, scores, model.threshold)
+    return {
+        "name": model.name,
+        "kind": model.kind,
+        "auc": model.auc,
+        "threshold": cuts.threshold.tolist(),
+        "tp": _counts(cuts.tp, rows),
+        "fp": _counts(cuts.fp, rows),
+        "standard": cuts.standard,
+        "own": None if model.called is None else _own(model.called, rows),
+        "band": _band(model, comparison),
+        "histogram": _histogram(rows, scores),
+        "weights": None
+        if model.coefficients is None
+        else _weights(model.coefficients, model.n_features),
+    }
+
+
+def _own(called: Bool, rows: Rows) -> dict[str, float]:
+    """Counts where each row is called by the model of its fold: beside the curve, not on it."""
+    called = called if rows.kept is None else called[rows.kept]
+    return {
+        "tp": _mass(rows, called & rows.positive),
+        "fp": _mass(rows, called & ~rows.positive),
+    }
+
+
+def _counts(values: Array, rows: Rows) -> list[float]:
+    """Counts as integers, sums of weights as they are."""
+    return (values.astype(np.int64) if rows.weight is None else values).tolist()
+
+
+def _band(model: ModelResult, comparison: Comparison) -> dict[str, list[float]] | None:
+    if np.min(model.scores) == np.max(model.scores):
+        return None
+    if comparison.weights is None:
+        band = roc_band(comparison.y, model.scores, level=LEVEL)
+    else:
+        band = roc_band(
+            comparison.y,
+            model.scores,
+            kind="pointwise",
+            level=LEVEL,
+            sample_weight=comparison.weights,
+            n_bootstrap=N_BOOTSTRAP,
+            random_state=comparison.seed,
+        )
+    return {"low": np.round(band.low, 4).tolist(), "high": np.round(band.high, 4).tolist()}
+
+
+def _histogram(rows: Rows, scores: Array) -> dict[str, Any]:
+    """Shares of each class in bins of equal width; the outermost gather what lies beyond."""
+    low = float(np.quantile(scores, TAIL, method="lower"))
+    high = float(np.quantile(scores, 1 - TAIL, method="higher"))
+    if not low < high:
+        low, high = float(scores.min()), float(scores.max())
+    if not low < high:
+        reach = max(abs(low), 1.0) / 2
+        low, high = low - reach, high + reach
+    inside = np.clip(scores, low, high)
+    n_bins = min(MAX_BINS, 8 + int(np.sqrt(2 * scores.size)))
+    shares = {}
+    for name, members in (("positive", rows.positive), ("negative", ~rows.positive)):
+        counted, _ = np.histogram(
+            inside[members], n_bins, (low, high), weights=rows.shares(members)
+        )
+        shares[name] = np.round(counted, 5).tolist()
+    gathers = bool(scores.min() < low or scores.max() > high)
+    return {"low": low, "high": high, "gathers": gathers, **shares}
+
+
+def _weights(coefficients: Mapping[str, float], n_used: int | None) -> dict[str, Any]:
+    """The largest ones. The record may hold fewer than the model has, and says how many."""
+    values = np.fromiter(coefficients.values(), np.float64, len(coefficients))
+    largest = np.argsort(-np.abs(values), kind="stable")[:N_WEIGHTS]
+    names = list(coefficients)
+    return {
+        "n_used": int(np.count_nonzero(values)) if n_used is None else n_used,
+        "names": [names[i] for i in largest if values[i] != 0],
+        "values": [float(values[i]) for i in largest if values[i] != 0],
+    }
+
+
+def _path(path: PathSummary) -> dict[str, Any]:
+    on_log_scale = np.asarray(path.alphas) > 0
+    alphas = np.asarray(path.alphas, dtype=np.float64)[on_log_scale]
+    coef = np.asarray(path.coef, dtype=np.float64)[on_log_scale]
+    reach = np.abs(coef).max(axis=0, initial=0)
+    largest = np.argsort(-reach, kind="stable")[:N_LINES]
+    largest = largest[reach[largest] > 0]
+    return {
+        "alphas": [float(f"{alpha:.6g}") for alpha in alphas],
+        "chosen": path.chosen,
+        "rule": path.rule,
+        "n_entered": int(np.count_nonzero(reach)),
+        "n_nonzero": np.count_nonzero(coef, axis=1).tolist(),
+        "names": [str(path.features[i]) for i in largest],
+        "coef": [[float(f"{value:.5g}") for value in coef[:, i]] for i in largest],
+    }

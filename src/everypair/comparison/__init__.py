@@ -1,5 +1,0 @@
-"""Models side by side on the same folds: what is compared, and what came out."""
-
-from everypair.comparison.result import ColumnSummary, Comparison, ModelResult, PathSummary
-
-__all__ = ["ColumnSummary", "Comparison", "ModelResult", "PathSummary"]

@@ -1,1 +1,0 @@
-"""Data to try things on."""

@@ -1,0 +1,73 @@
+"""Measures of one point of the ROC curve, from its rates and the skew of the classes.
+
+Table 1 of Rakotomamonjy (2004), after Flach (2003): tp and fp are the true and false positive
+rates, c = n- / n+ the skew. Every argument may be an array; they are broadcast together.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from everypair.rows import Array
+
+
+def accuracy_from_rates(tpr: ArrayLike, fpr: ArrayLike, skew: ArrayLike) -> Any:
+    """``(tp + c (1 - fp)) / (1 + c)``.
+
+    >>> from everypair.metrics import accuracy_from_rates
+    >>> accuracy_from_rates(0.8, 0.1, skew=3)
+    0.875
+    """
+    tp, fp, c = _check(tpr, fpr, skew)
+    return _like_input((tp + c * (1 - fp)) / (1 + c))
+
+
+def precision_from_rates(tpr: ArrayLike, fpr: ArrayLike, skew: ArrayLike) -> Any:
+    """``tp / (tp + c fp)``; 0 where nothing is predicted positive.
+
+    >>> from everypair.metrics import precision_from_rates
+    >>> precision_from_rates([0.0, 0.9], [0.0, 0.1], skew=9)
+    array([0. , 0.5])
+    """
+    tp, fp, c = _check(tpr, fpr, skew)
+    predicted = tp + c * fp
+    return _like_input(np.divide(tp, predicted, out=np.zeros_like(predicted), where=predicted > 0))
+
+
+def f_from_rates(tpr: ArrayLike, fpr: ArrayLike, skew: ArrayLike) -> Any:
+    """``2 tp / (tp + c fp + 1)``, the F1 measure.
+
+    >>> from everypair.metrics import f_from_rates
+    >>> f_from_rates(1.0, 0.5, skew=2)
+    0.6666666666666666
+    """
+    tp, fp, c = _check(tpr, fpr, skew)
+    return _like_input(2 * tp / (tp + c * fp + 1))
+
+
+def wracc_from_rates(tpr: ArrayLike, fpr: ArrayLike, skew: ArrayLike) -> Any:
+    """``4 c (tp - fp) / (1 + c)^2``: weighted relative accuracy, scaled to [-1, 1].
+
+    >>> from everypair.metrics import wracc_from_rates
+    >>> wracc_from_rates(0.75, 0.25, skew=1)
+    0.5
+    """
+    tp, fp, c = _check(tpr, fpr, skew)
+    return _like_input(4 * c * (tp - fp) / (1 + c) ** 2)
+
+
+def _check(tpr: ArrayLike, fpr: ArrayLike, skew: ArrayLike) -> tuple[Array, Array, Array]:
+    tp, fp, c = np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in (tpr, fpr, skew)))
+    for rate, name in ((tp, "tpr"), (fp, "fpr")):
+        if not np.all((rate >= 0) & (rate <= 1)):
+            raise ValueError(f"{name} must lie between 0 and 1.")
+    if not np.all((c > 0) & np.isfinite(c)):
+        raise ValueError("skew is negatives per positive: it must be positive and finite.")
+    return tp, fp, c
+
+
+def _like_input(values: Array) -> Any:
+    return float(values) if np.ndim(values) == 0 else values

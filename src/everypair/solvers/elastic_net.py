@@ -1,0 +1,396 @@
+"""Elastic-net fits over every pair, at one alpha or at many, each with its certificate.
+
+Three loops: roundings (the hinge alone, as in `huber`), working sets, proximal Newton. What one
+fit leaves behind serves the next: coefficients, scores, gradient, working set and Hessian.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from everypair.cached import cached_property
+from everypair.linalg.matrix import Matrix
+from everypair.pairs import PairPoint, Pairs, pair_point
+from everypair.pairs.point import growth
+from everypair.pairs.sorted import HingePoint, HuberHingePoint, SortedScores
+from everypair.penalties import ElasticNet
+from everypair.solvers.choose import Fit
+from everypair.solvers.composite import (
+    LOST_BY_SCALING,
+    Composite,
+    CompositeIterate,
+)
+from everypair.solvers.huber import FIRST_WIDTH, LAST_WIDTH
+from everypair.solvers.objective import Judgement, Progress, too_large
+from everypair.solvers.prox_newton import prox_newton
+from everypair.solvers.rounding import hinge_error, refreshed
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+Stop = Callable[[CompositeIterate, float], bool]
+
+LEAST_COLUMNS = 50
+"""A working set has at least so many columns, where there are so many near their bound."""
+
+NEAR = 0.7
+"""Columns whose gradient is at this share of its bound join before they must: on a path of
+100 alphas over three decades that is five alphas ahead."""
+
+INNER_SHARE = 0.5
+"""A working set is solved to this share of the tolerance, the rest is for the columns left out."""
+
+NARROWER = 4.0
+ROUNDING_SHARE = 0.1
+"""A rounded hinge is solved until its own gap is this share of what the rounding costs."""
+
+COARSE_STEP, COARSE_TOL = 0.1, 1e-2
+"""A cold start goes down from alpha_max by this factor, each alpha solved to this gap."""
+
+
+SURE_VARIANCE = 1e-10
+"""Below this share of the mean square a variance is looked at again."""
+
+CONSTANT = 8 * float(np.finfo(np.float64).eps)
+"""A column whose values differ by this share of them differs by rounding."""
+
+
+@dataclass(frozen=True)
+class SparseFit(Fit):
+    kkt_residual: float | None = None
+    """Relative to the largest gradient at w = 0; None for the hinge, which has no gradient."""
+
+
+@dataclass
+class WorkingSet:
+    """The columns that the solver sees, and the Hessian that it used there last."""
+
+    columns: Index
+    X: Matrix
+    hessian: Array | None = None
+
+    @classmethod
+    def around(cls, now: CompositeIterate, at_least: int) -> WorkingSet:
+        """The support, and the columns nearest to entering it.
+
+        More than half of the columns are all of them: then X itself serves, and no copy.
+        """
+        X, needed = now.objective.X, _support(now)
+        n_columns = X.shape[1]
+        urgency = np.where(needed, np.inf, _urgency(now))
+        n_needed = int(np.count_nonzero(needed))
+        near = int(np.count_nonzero(urgency >= NEAR))
+        size = min(near, max(at_least, 2 * n_needed, n_needed + LEAST_COLUMNS))
+        if size > n_columns / 2:
+            return cls(np.arange(n_columns), X)
+        columns = np.sort(np.argpartition(-urgency, size - 1)[:size])
+        return cls(columns, X.columns(columns))
+
+    def covers(self, now: CompositeIterate) -> bool:
+        """Whether no column outside is in use or wants to be."""
+        outside = np.ones(now.w.size, dtype=bool)
+        outside[self.columns] = False
+        return not np.any(outside & (_support(now) | (_urgency(now) > 1)))
+
+
+def _support(now: CompositeIterate) -> NDArray[np.bool_]:
+    return (now.w != 0) | now.objective.penalty.free
+
+
+def _urgency(now: CompositeIterate) -> Array:
+    """``|X'c|`` in units of the bound that keeps a coefficient at zero."""
+    l1 = now.objective.penalty.l1
+    return np.abs(now.pulled) / np.where(l1 > 0, l1, np.inf)
+
+
+def on_working_sets(
+    now: CompositeIterate, stop: Stop, progress: Progress, working: WorkingSet | None
+) -> tuple[CompositeIterate, WorkingSet | None]:
+    """Solve in few columns, look at all of them, take in those that object, again."""
+    at_least = LEAST_COLUMNS
+    while not stop(now, 1.0) and not progress.exhausted:
+        if working is None or not working.covers(now):
+            working = WorkingSet.around(now, at_least)
+        part = now.on(working.X, working.columns)
+        inner, working.hessian = prox_newton(
+            part, lambda point: stop(point, INNER_SHARE), progress, working.hessian
+        )
+        everything = working.columns.size == now.w.size
+        at_least = 2 * working.columns.size
+        if inner is part:
+            if working.covers(now):
+                break
+            working = None
+            continue
+        w = np.zeros_like(now.w)
+        w[working.columns] = inner.w
+        now = CompositeIterate(now.objective, w, inner.point)
+        if everything:
+            now.pulled, now.pulled_error = inner.pulled, inner.pulled_error
+    return now, working
+
+
+def judge_as_hinge(now: CompositeIterate) -> Judgement:
+    """The hinge objective and its relative gap at a point of the rounded problem.
+
+    The rounded hinge's multipliers lie in [0, 1]: feasible for the hinge, whose dual value is
+    their sum.
+    """
+    assert isinstance(now.point.loss, HuberHingePoint)
+    value, error = hinge_objective(now, HingePoint(now.point.loss.order).value())
+    # Rounding may push either above the other: then they differ by no less than they seem to.
+    gap = abs(value - dual_of_hinge(now)) + error
+    return Judgement(value, now.objective.relative(gap, value))
+
+
+def hinge_objective(now: CompositeIterate, hinge: float) -> tuple[float, float]:
+    """With the hinge at these scores; and what rounding may have taken off it."""
+    value = hinge + now.objective.penalty.value(now.w)
+    loss = now.point.loss
+    assert isinstance(loss, HingePoint | HuberHingePoint)
+    return value, hinge_error(now.objective.X, now.w, value, loss.mass_short)
+
+
+def dual_of_hinge(now: CompositeIterate) -> float:
+    """Of the rounded hinge's multipliers, at least; they lie in [0, 1]."""
+    penalty, u = now.objective.penalty, np.abs(now.pulled) + now.pulled_error
+    mass = now.point.multipliers * (1 - growth(now.point.scores.size))
+    return max(theta * mass - penalty.conjugate(theta * u, now.w) for theta in now.scales)
+
+
+class SparseProblem:
+    """Minimise ``L(Xw) + alpha sum_k weights_k (l1_ratio |w_k| + (1 - l1_ratio) / 2 w_k^2)``.
+
+    One loss, one X; alpha after alpha, each from where the last one ended. A weight of infinity
+    keeps a coefficient at zero, and so does a constant column, whose coefficient no pair sees.
+    """
+
+    def __init__(self, X: Matrix, pairs: Pairs, loss: str, l1_ratio: float, weights: Array):
+        self.X, self.pairs, self.loss = X, pairs, loss
+        spreads = _spreads(X, pairs)
+        self.l1_ratio, self.weights = l1_ratio, np.where(spreads > 0, weights, np.inf)
+        self._free = np.flatnonzero(self.weights == 0)
+        self._unit = 1 / np.where(spreads**2 > 0, spreads, 1.0)
+        self._slope = 1.0
+        zero = self._composite(0.0).at(np.zeros(X.shape[1]), np.zeros(X.shape[0]))
+        slopes = np.abs(zero.pulled[np.isfinite(self.weights)])
+        self._slope = float(np.max(slopes, initial=0.0)) or 1.0
+        self._working: WorkingSet | None = None
+        self._now = zero
+
+    def _composite(self, alpha: float) -> Composite:
+        return Composite(
+            self.X,
+            self.pairs,
+            partial(pair_point, self.loss, self.pairs),
+            LOST_BY_SCALING[self.loss],
+            ElasticNet.of(alpha, self.l1_ratio, self.weights, self._unit),
+            self._slope,
+        )
+
+    @cached_property
+    def alpha_max(self) -> float:
+        """The least alpha at which every penalised coefficient is zero.
+
+        ``max_k |X_k'c| / (l1_ratio weights_k)`` at w = 0, the unpenalised coefficients
+        (if any) fitted first. A slope that rounding may have made is none.
+        """
+        zero = self._now
+        if self._free.size:
+            nothing = np.zeros(self._free.size)
+            alone = SparseProblem(self.X.columns(self._free), self.pairs, self.loss, 1.0, nothing)
+            alone.fit(0.0, tol=1e-9, max_iter=100)
+            zero = CompositeIterate(zero.objective, zero.w, alone._now.point)
+        kept = (self.weights > 0) & np.isfinite(self.weights)
+        kept &= np.abs(zero.pulled) > zero.pulled_error
+        slopes = np.abs(zero.pulled[kept]) / self.weights[kept]
+        return float(np.max(slopes, initial=0.0) / self.l1_ratio)
+
+    def start_at(self, w: Array) -> None:
+        """Begin the next fit from these coefficients, those that are held at zero set to it."""
+        self._now = self._composite(0.0).at(np.where(np.isinf(self.weights), 0.0, w))
+
+    def approach(self, alpha: float, max_iter: int) -> None:
+        """Come from alpha_max to near ``alpha`` in rough steps: for a cold start."""
+        coarse = self.alpha_max * COARSE_STEP
+        while coarse > alpha:
+            self.fit(coarse, tol=COARSE_TOL, max_iter=max_iter)
+            coarse *= COARSE_STEP
+
+    def fit(self, alpha: float, *, tol: float, max_iter: int, verbose: int = 0) -> SparseFit:
+        """The solution at this alpha, to a relative gap and a KKT residual of ``tol``."""
+        progress = Progress(max_iter, verbose)
+        objective = self._composite(alpha)
+        # Overflow is looked for and named where it matters (`CompositeIterate`, `hessian_at`).
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.loss == "hinge":
+                self._now, best, judged = self._narrow(objective, tol, progress)
+                residual = None
+            else:
+                now, stop = self._now.under(objective), _converged(tol)
+                while True:
+                    found = self._descend(now, stop, progress)
+                    now = self._settled(found)
+                    if now is found or stop(now, 1.0) or progress.exhausted:
+                        break
+                    progress.n_iter += 1  # a new start counts, so that there is an end to them
+                best = self._now = now
+                judged, residual = best.judged, best.residual
+        return SparseFit(
+            best.w,
+            best.point.scores,
+            *judged,
+            progress.n_iter,
+            progress.history,
+            kkt_residual=residual,
+        )
+
+    def _descend(self, now: CompositeIterate, stop: Stop, progress: Progress) -> CompositeIterate:
+        now, self._working = on_working_sets(now, stop, progress, self._working)
+        return now
+
+    def _settled(self, now: CompositeIterate) -> CompositeIterate:
+        """``now``, at scores that are those of its coefficients (`rounding.refreshed`)."""
+        working, w = self._working, now.w
+        if working is not None and np.count_nonzero(w) == np.count_nonzero(w[working.columns]):
+            product = working.X.dot(w[working.columns])
+        else:
+            product = self.X.dot(w)
+        scores = refreshed(self.X, w, now.point.scores, product)
+        return now if scores is None else now.objective.at(w, scores)
+
+    def _narrow(
+        self, objective: Composite, tol: float, progress: Progress
+    ) -> tuple[CompositeIterate, CompositeIterate, Judgement]:
+        """The hinge as the limit of rounded hinges (`huber`).
+
+        Returns the rounded problem's point with the best multipliers, the point with the best
+        hinge objective, and that objective with the gap between the two.
+        """
+
+        def stop(now: CompositeIterate, share: float) -> bool:
+            value, distance = now.judged
+            scale = now.objective.scale(value)
+            rounding = max(distance * scale - now.gap, tol * scale)
+            return distance <= share * tol or now.gap <= share * ROUNDING_SHARE * rounding
+
+        best = objective.at(self._now.w, self._now.point.scores)
+        certificate, bound = self._now, -np.inf
+        width, solved = FIRST_WIDTH, [(np.inf, best)]
+        while True:
+            rounded = replace(
+                objective, loss_at=partial(_rounded, self.pairs, width), judge=judge_as_hinge
+            )
+            starts = [rounded.at(now.w, now.point.scores) for now in _guesses(solved, width)]
+            now = self._descend(min(starts, key=lambda at: at.gap), stop, progress)
+            solved = [solved[-1], (width, now)]
+            below = dual_of_hinge(now)
+            if below > bound:
+                certificate, bound = now, below
+            limits = [objective.at(at.w, at.point.scores) for at in _guesses(solved, 0.0)]
+            best = min([best, *limits], key=lambda at: at.value)
+            last = progress.exhausted or width <= LAST_WIDTH
+            judged = self._judge_against(bound, best)
+            if last or judged.distance <= tol:
+                best = self._settled(best)
+                judged = self._judge_against(bound, best)
+            if last or judged.distance <= tol:
+                return certificate, best, judged
+            width /= NARROWER
+
+    def _judge_against(self, bound: float, now: CompositeIterate) -> Judgement:
+        """Of the hinge itself, beside a lower bound."""
+        value, error = hinge_objective(now, now.point.value)
+        return Judgement(value, now.objective.relative(abs(value - bound) + error, value))
+
+
+def _converged(tol: float) -> Stop:
+    return lambda now, share: now.judged.distance <= share * tol and now.residual <= share * tol
+
+
+def _guesses(
+    solved: list[tuple[float, CompositeIterate]], width: float
+) -> Iterator[CompositeIterate]:
+    """Where a rounding's solution may lie: at the last one, or on the line through the last two.
+
+    Between changes of the support and of the pairs inside the rounding, solutions are linear
+    in the width, so two of them give the hinge's own.
+    """
+    (before, first), (after, second) = solved[0], solved[-1]
+    yield second
+    if before < np.inf and before != after:
+        share = (width - after) / (after - before)
+        w = second.w + share * (second.w - first.w)
+        scores = second.point.scores + share * (second.point.scores - first.point.scores)
+        yield second.moved(w, scores)
+
+
+def _rounded(pairs: Pairs, width: float, scores: Array) -> PairPoint:
+    return HuberHingePoint(SortedScores(pairs, scores), width)
+
+
+def _spreads(X: Matrix, pairs: Pairs) -> Array:
+    """Standard deviation of each column, both classes weighing the same; 0 for a constant."""
+    weight = pairs.weight / 2
+    with np.errstate(over="ignore", invalid="ignore"):
+        means, squares = X.pull_back_moments(weight)
+    if not np.all(np.isfinite(squares)):
+        raise too_large("their squares overflow")
+    variances = np.maximum(0, squares - means**2)
+    spreads = np.sqrt(variances)
+    # Where the difference is rounding, or the squares vanish: from the values themselves.
+    doubtful = (variances <= SURE_VARIANCE * squares) & ((squares > 0) | (means != 0))
+    which, rows = np.flatnonzero(doubtful), np.flatnonzero(weight > 0)
+    for begin in range(0, which.size, LEAST_COLUMNS):
+        columns = which[begin : begin + LEAST_COLUMNS]
+        few: Any = X.columns(columns).X
+        few = (few.toarray() if sparse.issparse(few) else few)[rows].astype(np.float64)
+        size = np.abs(few).max(axis=0)
+        apart = (few - few[0]) / size
+        apart[:, np.ptp(apart, axis=0) <= CONSTANT] = 0.0
+        means = weight[rows] @ apart
+        spreads[columns] = size * np.sqrt(np.maximum(0, weight[rows] @ apart**2 - means**2))
+    return spreads
+
+
+def alpha_grid(alpha_max: float, n_alphas: int, eps: float) -> Array:
+    """From alpha_max down to ``eps alpha_max``, evenly in the logarithm."""
+    # No feature differs between the classes: any alpha above rounding gives zero coefficients.
+    top = alpha_max or 1.0
+    return np.geomspace(top, top * eps, n_alphas)
+
+
+def minimise_sparse(
+    X: Matrix,
+    pairs: Pairs,
+    loss: str,
+    alpha: float,
+    l1_ratio: float,
+    weights: Array,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 100,
+    start: Array | None = None,
+    verbose: int = 0,
+) -> SparseFit:
+    """One fit, from ``start`` or from alpha_max down."""
+    problem = SparseProblem(X, pairs, loss, l1_ratio, weights)
+    if start is None:
+        problem.approach(alpha, max_iter)
+    else:
+        problem.start_at(start)
+    return problem.fit(alpha, tol=tol, max_iter=max_iter, verbose=verbose)
+
+
+def minimise_path(
+    problem: SparseProblem, alphas: Array, *, tol: float, max_iter: int, verbose: int = 0
+) -> Iterator[SparseFit]:
+    """A fit at each of the alphas, in their order: descending is the fast one."""
+    for alpha in alphas:
+        yield problem.fit(float(alpha), tol=tol, max_iter=max_iter, verbose=verbose)

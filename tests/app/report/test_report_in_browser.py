@@ -1,0 +1,383 @@
+"""The report in chromium: numbers follow the controls, nothing is asked of the network."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from simulated_comparison import ODD, make_comparison
+
+from everypair.app.report import write_report
+from everypair.metrics import threshold_for
+
+pytestmark = pytest.mark.browser
+
+PHONE = 360
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium, headless and with no network at all."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    binary = next(filter(None, map(shutil.which, names)), None)
+    driver = shutil.which("chromedriver")
+    if binary is None or driver is None:
+        pytest.skip("chromium and chromedriver are not installed: `make test-browser` does it")
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = binary
+    for switch in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(switch)
+    options.add_argument("--window-size=1280,1000")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    window = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    window.execute_cdp_cmd("Network.enable", {})
+    cut_off = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
+    window.execute_cdp_cmd("Network.emulateNetworkConditions", cut_off)
+    yield window
+    window.quit()
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    return make_comparison(failing=1)
+
+
+@pytest.fixture(scope="module")
+def path(comparison, tmp_path_factory):
+    return write_report(comparison, tmp_path_factory.mktemp("report") / "report.html")
+
+
+@pytest.fixture
+def opened(browser, path):
+    """The report of four models and one that failed."""
+    load(browser, path)
+    return browser
+
+
+def load(window, path: Path, width: int = 1280, theme: str = "light") -> None:
+    look(window, width, theme)
+    window.get_log("browser")
+    window.get_log("performance")
+    window.get(path.as_uri())
+
+
+def look(window, width: int = 1280, theme: str = "light", media: str = "screen") -> None:
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+    window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    scheme = {"name": "prefers-color-scheme", "value": theme}
+    window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": [scheme]})
+
+
+def element(window, name: str):
+    return window.find_element("id", name)
+
+
+def value(window, name: str) -> float:
+    return float(element(window, name).get_attribute("value"))
+
+
+def press(window, name: str, *keys: str) -> None:
+    element(window, name).send_keys(*keys)
+
+
+def choose(window, name: str, option: str) -> None:
+    from selenium.webdriver.support.ui import Select
+
+    Select(element(window, name)).select_by_visible_text(option)
+
+
+def rule(window, name: str) -> None:
+    window.find_element("css selector", f"input[name=rule][value={name}]").click()
+
+
+def point(window) -> tuple[float, float]:
+    circle = window.find_element("css selector", "#roc .point")
+    return float(circle.get_attribute("cx")), float(circle.get_attribute("cy"))
+
+
+def no_complaint(window) -> bool:
+    return not [entry for entry in window.get_log("browser") if entry["level"] == "SEVERE"]
+
+
+def agrees(window, comparison, model, costs=(1, 1)) -> None:
+    """Every number shown is the definition's at the threshold shown."""
+    y, above = comparison.y, model.scores > value(window, "cut")
+    tp, fp = int(np.sum(above & y)), int(np.sum(above & ~y))
+    fn, tn = int(np.sum(~above & y)), int(np.sum(~above & ~y))
+    wanted = {
+        "tp": tp,
+        "fp": fp,
+        "fn": fn,
+        "tn": tn,
+        "precision": tp / max(tp + fp, 1),
+        "recall": tp / (tp + fn),
+        "specificity": tn / (tn + fp),
+        "f1": 2 * tp / (2 * tp + fp + fn),
+        "cost": costs[0] * fp + costs[1] * fn,
+    }
+    for name, number in wanted.items():
+        assert value(window, name) == pytest.approx(number, abs=1e-12), name
+    for name in ("precision", "recall", "specificity", "f1"):
+        assert element(window, name).text == f"{wanted[name]:.3f}"
+    assert element(window, "tn").text == f"{tn:,}"
+
+
+def test_arrow_keys_on_the_slider_move_every_number(opened, comparison):
+    model = comparison.models[0]
+    assert value(opened, "cut") == model.threshold
+    agrees(opened, comparison, model)
+    before, numbers = point(opened), opened.find_element("id", "sentence").text
+    press(opened, "slider", *["\ue012"] * 25)  # arrow left: a lower threshold
+    assert value(opened, "cut") < model.threshold
+    agrees(opened, comparison, model)
+    assert point(opened)[0] > before[0]
+    assert point(opened)[1] <= before[1]
+    assert opened.find_element("id", "sentence").text != numbers
+    called = round(1000 * (value(opened, "tp") + value(opened, "fp")) / comparison.y.size)
+    carried = opened.find_element("id", "carry").text
+    assert "carry over the share" in carried
+    assert f"Of 1,000 new rows that is the {called} with" in carried
+    assert f"everypair score --top {called})" in carried
+    assert opened.find_element("css selector", "input[value=hand]").is_selected()
+    assert no_complaint(opened)
+
+
+def test_the_slider_by_script_reaches_both_ends(opened, comparison):
+    move = """const slider = document.getElementById("slider");
+        slider.value = arguments[0]; slider.dispatchEvent(new Event("input"));"""
+    last = int(element(opened, "slider").get_attribute("max"))
+    for place in (0, last // 3, last // 2, last):
+        opened.execute_script(move, place)
+        agrees(opened, comparison, comparison.models[0])
+    assert value(opened, "tp") == value(opened, "fp") == 0
+    assert no_complaint(opened)
+
+
+def test_rules_are_those_of_threshold_for_on_every_model(opened, comparison):
+    for model in comparison.models[:-1]:
+        choose(opened, "model", model.name)
+        for name in ("f1", "balanced"):
+            rule(opened, name)
+            assert value(opened, "cut") == threshold_for(comparison.y, model.scores, name)
+            agrees(opened, comparison, model)
+        rule(opened, "own")
+        assert value(opened, "cut") == model.threshold
+        agrees(opened, comparison, model)
+    assert no_complaint(opened)
+
+
+def test_least_cost_follows_the_costs(opened, comparison):
+    model = comparison.models[0]
+    rule(opened, "cost")
+    assert value(opened, "cut") == threshold_for(comparison.y, model.scores, cost=(1, 1))
+    for costs in ((1, 10), (1, 25), (3, 2), (10, 1)):
+        for name, cost in zip(("cost-fp", "cost-fn"), costs, strict=True):
+            element(opened, name).clear()
+            press(opened, name, str(cost))
+        assert value(opened, "cut") == threshold_for(comparison.y, model.scores, cost=costs)
+        agrees(opened, comparison, model, costs)
+    press(opened, "cost-fn", "\ue003")  # backspace: an empty cost is none
+    agrees(opened, comparison, model, (10, 0))
+    assert no_complaint(opened)
+
+
+def test_own_threshold_counts_what_the_folds_call(browser, comparison, tmp_path):
+    y, model = comparison.y, comparison.models[0]
+    called = np.random.default_rng(0).random(y.size) < 0.3
+    made = replace(comparison, models=[replace(model, called=called), *comparison.models[1:]])
+    load(browser, write_report(made, tmp_path / "report.html"))
+    shown = {name: value(browser, name) for name in ("tp", "fp", "fn", "tn")}
+    expected = [called & y, called & ~y, ~called & y, ~called & ~y]
+    assert list(shown.values()) == [np.sum(members) for members in expected]
+    press(browser, "slider", "\ue012")
+    agrees(browser, made, model)
+    rule(browser, "own")
+    assert value(browser, "tp") == shown["tp"]
+    assert no_complaint(browser)
+
+
+def test_a_threshold_by_hand_calls_as_many_rows_of_another_model(opened, comparison):
+    press(opened, "slider", *["\ue014"] * 12)  # arrow right
+    called = value(opened, "tp") + value(opened, "fp")
+    other = comparison.models[2]
+    choose(opened, "model", other.name)
+    agrees(opened, comparison, other)
+    assert value(opened, "tp") + value(opened, "fp") == pytest.approx(called, rel=0.1)
+    assert no_complaint(opened)
+
+
+def test_a_click_on_the_curve_sets_the_threshold(opened, comparison):
+    from selenium.webdriver import ActionChains
+
+    for box in ("roc", "scores"):
+        before = value(opened, "cut")
+        picture = opened.find_element("css selector", f"#{box} svg")
+        ActionChains(opened).move_to_element_with_offset(picture, 60, -40).click().perform()
+        assert value(opened, "cut") != before
+        agrees(opened, comparison, comparison.models[0])
+    assert no_complaint(opened)
+
+
+def test_curves_and_bands_are_shown_as_asked(opened, comparison):
+    def number(kind: str) -> int:
+        return len(opened.find_elements("css selector", f"#roc .{kind}"))
+
+    fitted = len(comparison.models) - 1
+    assert number("curve") < fitted
+    element(opened, "all").click()
+    assert number("curve") == fitted
+    assert number("band") == 1
+    choose(opened, "bands", "of all shown")
+    assert number("band") == fitted
+    choose(opened, "bands", "hidden")
+    assert number("band") == 0
+    opened.find_elements("css selector", "#curves input")[-1].click()
+    assert number("curve") == fitted - 1
+    assert no_complaint(opened)
+
+
+def test_weights_and_path_are_drawn(opened, comparison):
+    for model in comparison.models:
+        if model.coefficients is None:
+            continue
+        choose(opened, "weights-of", model.name)
+        rows = opened.find_elements("css selector", "#bars tr")
+        shown = [row.find_element("css selector", "th").get_attribute("title") for row in rows]
+        ranked = sorted(model.coefficients.items(), key=lambda item: -abs(item[1]))
+        assert shown == [name for name, weight in ranked if weight]
+    assert len(opened.find_elements("css selector", "#path .curve")) == 7
+    assert "chosen 0.01" in opened.find_element("id", "path").text
+    assert opened.find_element("id", "path-note").text.endswith("It is <so>.")
+    assert "Scores are <those> of their folds." in opened.find_element("id", "threshold").text
+    assert no_complaint(opened)
+
+
+def test_nothing_is_asked_of_the_network(opened, path):
+    element(opened, "all").click()
+    entries = [json.loads(entry["message"])["message"] for entry in opened.get_log("performance")]
+    asked = [
+        entry["params"]["request"]["url"]
+        for entry in entries
+        if entry["method"] == "Network.requestWillBeSent"
+    ]
+    assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
+    assert no_complaint(opened)
+
+
+def test_markup_in_names_is_shown_and_not_run(opened):
+    names = [cell.text for cell in opened.find_elements("css selector", ".columns tbody th")]
+    assert ODD in names
+    assert not opened.find_elements("css selector", "img, main script, td b")
+    # An open alert would make this raise.
+    assert opened.execute_script("return document.title").startswith(
+        "churn = yes in customers <2024>"
+    )
+
+
+def _odd():
+    long = "w" * 300
+    made = make_comparison(20, share=0.1, names=(long, ODD, "–" * 90))
+    return replace(
+        made,
+        source=long,
+        target=long,
+        verdict=long,
+        folds=long,
+        command=long,
+        versions={long: long},
+        notes=(long,),
+        models=[replace(m, name=f"{m.name} {long}", settings={long: long}) for m in made.models],
+    )
+
+
+def _all_failed():
+    made = make_comparison(failing=2)
+    return replace(made, models=made.models[-2:])
+
+
+PHONES = {
+    "four models": lambda: make_comparison(failing=2),
+    "fourteen models": lambda: make_comparison(n_models=14, weighted=True),
+    "long words": _odd,
+    "all failed": _all_failed,
+}
+
+
+@pytest.mark.parametrize("kind", PHONES)
+def test_a_phone_never_scrolls_sideways(browser, tmp_path, kind):
+    load(browser, write_report(PHONES[kind](), tmp_path / "report.html"), PHONE)
+    assert browser.execute_script("return document.documentElement.scrollWidth") == PHONE
+    assert no_complaint(browser)
+
+
+def test_colours_follow_the_system_and_the_button(browser, path):
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    load(browser, path, theme="dark")
+    dark = browser.execute_script(ground)
+    element(browser, "theme").click()
+    light = browser.execute_script(ground)
+    assert light != dark
+    load(browser, path)
+    assert browser.execute_script(ground) == light
+    press(browser, "theme", "\ue007")  # enter
+    assert browser.execute_script(ground) == dark
+    look(browser, media="print")
+    assert (
+        browser.execute_script("return getComputedStyle(document.documentElement).colorScheme")
+        == "light"
+    )
+    look(browser)
+    assert no_complaint(browser)
+
+
+CONTRAST = """
+const paint = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+const rgb = (colour) => {
+  paint.clearRect(0, 0, 1, 1); paint.fillStyle = colour; paint.fillRect(0, 0, 1, 1);
+  return [...paint.getImageData(0, 0, 1, 1).data];
+};
+const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+  .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+  .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+const behind = (node) => {
+  for (let at = node; at; at = at.parentElement) {
+    const colour = rgb(getComputedStyle(at).backgroundColor);
+    if (colour[3] === 255) return colour;
+  }
+  return [255, 255, 255, 255];
+};
+const worst = [];
+for (const node of document.querySelectorAll("main *, header *")) {
+  const words = [...node.childNodes].some((c) => c.nodeType === 3 && c.textContent.trim());
+  if (!words || node.closest("script, option, .unseen")) continue;
+  const style = getComputedStyle(node);
+  const ink = light(rgb(node.closest("svg") ? style.fill : style.color));
+  const ground = light(behind(node));
+  const ratio = (Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05);
+  worst.push([ratio, node.tagName + " " + node.textContent.slice(0, 30)]);
+}
+return worst.sort((a, b) => a[0] - b[0])[0];
+"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_stands_out_from_its_ground(browser, path, theme):
+    load(browser, path, theme=theme)
+    ratio, where = browser.execute_script(CONTRAST)
+    assert ratio >= 4.5, where
+
+
+def test_every_control_has_a_name_and_takes_the_focus(opened):
+    controls = opened.find_elements("css selector", "input, select, button, [tabindex]")
+    assert len(controls) > 15
+    for control in controls:
+        assert control.accessible_name, control.get_attribute("outerHTML")
+    for picture in opened.find_elements("css selector", ".chart svg"):
+        assert picture.get_attribute("aria-label")
+    for table in opened.find_elements("css selector", "table"):
+        assert table.find_element("css selector", "caption").get_attribute("textContent")

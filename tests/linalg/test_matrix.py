@@ -1,0 +1,101 @@
+"""Products with X in every format, in float64, without a copy of X."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import tracemalloc
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from everypair.linalg.matrix import as_matrix
+from everypair.linalg.threads import over_rows, thread_limit
+
+FORMATS = {
+    "C": np.ascontiguousarray,
+    "F": np.asfortranarray,
+    "float32": lambda X: X.astype(np.float32),
+    "float32 F": lambda X: np.asfortranarray(X.astype(np.float32)),
+    "every second column": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "CSR": sparse.csr_matrix,
+    "CSC": sparse.csc_matrix,
+    "CSR float32": lambda X: sparse.csr_matrix(X.astype(np.float32)),
+    "CSC float32": lambda X: sparse.csc_matrix(X.astype(np.float32)),
+    "CSR array": sparse.csr_array,
+}
+
+
+@pytest.fixture
+def dense():
+    rng = np.random.default_rng(0)
+    # Values that float32 holds exactly, so that every format means the same matrix.
+    return np.round(8 * rng.standard_normal((5000, 40)) * (rng.random((5000, 40)) < 0.3)) / 8
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("name", FORMATS)
+def test_products_are_those_of_the_float64_array(dense, name, n_threads, monkeypatch):
+    monkeypatch.setattr("everypair.linalg.threads.OPERATIONS_PER_THREAD", 1000)
+    rng = np.random.default_rng(1)
+    X = as_matrix(FORMATS[name](dense))
+    w, g = rng.standard_normal(40), rng.standard_normal(5000)
+    with thread_limit(n_threads):
+        np.testing.assert_allclose(X.dot(w), dense @ w, atol=1e-12)
+        np.testing.assert_allclose(X.pull_back(g), dense.T @ g, atol=1e-10)
+        moments = [dense.T @ g, (dense**2).T @ g]
+        np.testing.assert_allclose(X.pull_back_moments(g), moments, atol=1e-10)
+        rows = np.array([3, 4, 4999])
+        np.testing.assert_allclose(X.take(rows).dot(w), dense[rows] @ w, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_product_copies_x(name):
+    rng = np.random.default_rng(0)
+    X = FORMATS[name](rng.standard_normal((40_000, 100)).astype(np.float32).astype(np.float64))
+    size = X.data.nbytes if sparse.issparse(X) else X.nbytes
+    matrix = as_matrix(X)
+    w, g = np.ones(100), np.ones(40_000)
+    matrix.dot(w), matrix.pull_back(g), matrix.pull_back_moments(g)  # compile first
+    tracemalloc.start()
+    matrix.dot(w), matrix.pull_back(g), matrix.pull_back_moments(g), matrix.centre
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < size / 4
+
+
+def test_rows_are_covered_once_by_however_many_threads():
+    for n_threads in (1, 2, 3, 7):
+        with thread_limit(n_threads):
+            blocks = over_rows(lambda start, stop: (start, stop), 1001, 10**9)
+        assert blocks[0][0] == 0
+        assert blocks[-1][1] == 1001
+        assert len(blocks) == n_threads
+        assert all(a[1] == b[0] for a, b in pairwise(blocks))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_threads_live_on_in_a_forked_child():
+    def rows():
+        with thread_limit(2):
+            return over_rows(lambda start, stop: stop - start, 999, 10**9)
+
+    expected = rows()
+    time.sleep(0.1)  # the workers are idle again, and the pool knows it
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if rows() == expected else 1)
+    for _ in range(200):
+        finished, status = os.waitpid(child, os.WNOHANG)
+        if finished:
+            break
+        time.sleep(0.05)
+    else:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        pytest.fail("the forked child hangs")
+    assert status == 0
