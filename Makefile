@@ -15,6 +15,7 @@ test: lint types unit
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache
 
 types: .venv/installed-dev
 	$(BIN)/mypy

@@ -111,8 +111,9 @@ def _labels_and_scores(
     import numpy as np
 
     from everypair.app.cli.inputs import column_texts, label_texts, weights_of
+    from everypair.app.files.pieces import kept
     from everypair.app.files.problems import DataError
-    from everypair.app.files.readers import SparseTable, kept, read_chunks
+    from everypair.app.files.readers import SparseTable, read_chunks
 
     name = target or saved.target
     keep = {name: "category"} | ({} if weight is None else {weight: "number"})

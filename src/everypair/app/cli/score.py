@@ -103,8 +103,9 @@ def _scored(
     import numpy as np
     import pyarrow as pa
 
+    from everypair.app.files.pieces import kept
     from everypair.app.files.problems import DataError
-    from everypair.app.files.readers import SparseTable, kept, read_chunks
+    from everypair.app.files.readers import SparseTable, read_chunks
 
     if id is not None and saved.kinds is None:
         raise DataError("svmlight has no named columns: leave out --id.", source.path)

@@ -16,8 +16,8 @@ from everypair.app.files.cells import MISSING, bare
 from everypair.app.files.dates import Formats, parsed
 from everypair.app.files.header import check_header, numbered
 from everypair.app.files.kinds import ARROW_KINDS, canonical
+from everypair.app.files.pieces import piece_as
 from everypair.app.files.problems import DataError
-from everypair.app.files.readers import piece_as
 from everypair.app.files.source import CHUNK_BYTES, Source, check_names, check_present
 
 if TYPE_CHECKING:

@@ -7,12 +7,13 @@ is never written out. The format is that of the file's ending (``.csv.gz``, ``.c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from everypair.app.files.cells import bare
-from everypair.app.files.kinds import READ, Misread, as_kind, canonical, named
+from everypair.app.files.kinds import canonical, named
+from everypair.app.files.pieces import piece_as
 from everypair.app.files.problems import DataError
 from everypair.app.files.source import Source, check_names, check_present, first_line
 from everypair.app.files.svmlight import LABEL, SparseTable
@@ -140,47 +141,6 @@ def read_chunks(
         tidy = source.kind != "arff"
         yield piece_as(piece, kinds, keep, spelt, False, source.path, done, tidy)
         done += piece.num_rows
-
-
-KEPT = "kept\0"
-
-
-def kept(piece: pa.Table, name: str) -> pa.ChunkedArray:
-    """A column that was to be kept, not as the model reads it."""
-    return piece.column(KEPT + name if KEPT + name in piece.column_names else name)
-
-
-def piece_as(
-    piece: pa.Table,
-    kinds: Mapping[str, str],
-    keep: Mapping[str, str],
-    forms: Mapping[str, Sequence[str]],
-    comma: bool,
-    path: Path,
-    rows_before: int,
-    tidy: bool = True,
-) -> pa.Table:
-    """The columns that are wanted, each as its kind; errors name the row of the file.
-
-    A column that is kept and learnt from is there twice: `kept` finds the other.
-    """
-    import pyarrow as pa
-
-    columns = {}
-    wanted = [*keep.items(), *kinds.items()]
-    for place, (name, kind) in enumerate(wanted):
-        learnt = place >= len(keep)
-        when = ", as it was in training" if learnt else ""
-        try:
-            columns[name if learnt or name not in kinds else KEPT + name] = as_kind(
-                piece.column(name), kind, forms.get(name, ("",)), comma, tidy=tidy
-            )
-        except Misread as trouble:
-            row = rows_before + trouble.at + 1
-            raise DataError(f"{trouble}{when}.", path, row, name) from None
-        except DataError as trouble:
-            raise DataError(trouble.problem, path, column=name) from None
-    return pa.table(columns).replace_schema_metadata(READ)
 
 
 def _column_chunks(source: Source, wanted: Mapping[str, str]) -> Iterator[pa.Table]:

@@ -1,0 +1,1 @@
+"""The data check: what a table should be asked before anything is learnt from it."""

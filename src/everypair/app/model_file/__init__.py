@@ -1,0 +1,1 @@
+"""A model on disk: plain arrays and JSON, checked as they are read."""

@@ -1,0 +1,1 @@
+"""X as solvers see it: matrices, kernels and their pivots, orders, threads."""
