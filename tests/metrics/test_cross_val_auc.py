@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from ranking_definitions import pair_values
 from scipy.special import ndtr
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -191,6 +192,56 @@ def test_one_fold_held_out_is_the_interval_of_its_rows(shift, as_mask):
     for name in ("auc", "low", "high", "se"):
         assert getattr(result, name) == pytest.approx(getattr(alone, name), abs=1e-12)
     assert result.pooled == alone
+
+
+def degrees_within_folds(y, tests, scores):
+    """Satterthwaite's of the classes' parts of V, each with its tested rows less the folds."""
+    parts, counts = np.zeros(2), np.zeros(2)
+    for test, s in zip(tests, scores, strict=True):
+        psi = pair_values(y[test], s)
+        m, n = psi.shape
+        parts += psi.mean(axis=1).var(ddof=1) / m, psi.mean(axis=0).var(ddof=1) / n
+        counts += m, n
+    return parts.sum() ** 2 / np.sum(parts**2 / (counts - len(tests)))
+
+
+def test_degrees_of_freedom_count_the_tested_rows_alone():
+    """Two folds of five are tested: sixteen positives in them, not forty."""
+    X, y = data(np.random.default_rng(14), 120)
+    folds = list(StratifiedKFold(5).split(X, y))
+    for chosen in (folds, folds[:2], folds[:1]):
+        tests = [test for _, test in chosen]
+        result = cross_val_auc(Identity(), X, y, cv=chosen)
+        df = degrees_within_folds(y, tests, [X[test, 0] for test in tests])
+        assert result.df == pytest.approx(df)
+    repeated = cross_val_auc(Identity(), X, y, cv=folds * 3)
+    assert repeated.df == pytest.approx(cross_val_auc(Identity(), X, y, cv=folds).df)
+    groups = np.arange(120)
+    few = cross_val_auc(Identity(), X, y, cv=folds[:2], groups=groups)
+    shares = np.where(y, 1 / 16, 1 / 32)[np.concatenate([test for _, test in folds[:2]])]
+    assert few.df == pytest.approx(np.sum(shares**2) ** 2 / np.sum(shares**4) - 2)
+
+
+class InfiniteOnWhatItSaw(MeanDifference):
+    """Scores the rows that it trained on by NaN."""
+
+    def fit(self, X, y):
+        self.first_ = X[:, 0].copy()
+        return super().fit(X, y)
+
+    def decision_function(self, X):
+        return np.where(np.isin(X[:, 0], self.first_), np.nan, super().decision_function(X))
+
+
+def test_scores_that_are_not_finite_are_named():
+    X, y = data(np.random.default_rng(15))
+    with pytest.raises(
+        ValueError, match="of another fold's model on test fold 0 has the value nan"
+    ):
+        cross_val_auc(InfiniteOnWhatItSaw(), X, y, cv=3)
+    X[3, 0] = np.inf
+    with pytest.raises(ValueError, match="decision function on test fold 0 has the value inf"):
+        cross_val_auc(Identity(), X, y, cv=3)
 
 
 def test_folds_of_area_nought_and_one_are_not_sure_of_a_half():

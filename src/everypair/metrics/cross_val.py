@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from everypair.metrics._rows import Array, Rows, check_level
+from everypair.metrics._rows import Array, Rows, check_level, finite_scores
 from everypair.metrics.held_out import held_out_area
 from everypair.metrics.inference import AUCInterval, auc_confidence_interval, check_not_tied
 
@@ -145,7 +145,7 @@ def cross_val_auc(
                 )
         # A precomputed kernel is cut on both sides: rows of the test by columns of the training.
         scores.append(scores_of(model, _safe_split(model, X, y, tested[k], train)[0], pos_label))
-        Rows.of(positive).scores(scores[k])  # finite
+        finite_scores(scores[k], tested[k].size, f"the decision function on test fold {k}")
         check_not_tied(scores[k], f"the decision function on test fold {k}")
         before = _safe_split(model, X, y, tested[k - 1], train)[0]
         seen.append(scores_of(model, before, pos_label))
