@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
 from everypair.metrics import auc_confidence_interval, auc_score, cross_val_auc
+from everypair.metrics._rows import Rows
+from everypair.metrics.held_out import held_out_area
 
 
 class MeanDifference(ClassifierMixin, BaseEstimator):
@@ -60,7 +63,7 @@ def test_each_row_tested_once_is_the_mean_of_delongs_variances():
     assert result.auc == pytest.approx(np.mean([one.auc for one in alone]))
     within = sum(one.se**2 for one in alone) / 16
     assert result.se**2 == pytest.approx((1 + result.kappa) * within)
-    assert 0 <= result.kappa <= 1
+    assert 0 <= result.kappa <= 1 + 0.3 / 9
     pooled = auc_confidence_interval(y, scores)
     assert result.pooled.auc == pytest.approx(auc_score(y, scores))
     assert result.pooled.se == pytest.approx(pooled.se)
@@ -113,9 +116,51 @@ def test_models_that_agree_on_a_clear_signal_add_little_to_delongs_variance():
     clear = cross_val_auc(MeanDifference(), X, y, cv=5)
     noise = cross_val_auc(MeanDifference(), rng.standard_normal(X.shape), y, cv=5)
     assert clear.kappa < 0.15
-    assert noise.kappa == 1
+    assert noise.kappa == pytest.approx(1 + 0.3 / 16)
     pattern = cross_val_auc(Identity(), X, y, cv=5)  # learns nothing: nothing depends on training
     assert pattern.kappa == pytest.approx(0, abs=1e-12)
+
+
+def area_of_mean_differences(rng, X, y, n_folds):
+    """The area over folds dealt out at random, without the cost of `cross_validate`."""
+    fold = np.empty(y.size, dtype=int)
+    for members in (np.flatnonzero(y), np.flatnonzero(~y)):
+        fold[rng.permutation(members)] = np.arange(members.size) % n_folds
+    tests = [np.flatnonzero(fold == k) for k in range(n_folds)]
+    models = [MeanDifference().fit(X[fold != k], y[fold != k]) for k in range(n_folds)]
+    scores = [model.decision_function(X[test]) for model, test in zip(models, tests, strict=True)]
+    others = [*models[1:], models[0]]
+    seen = [model.decision_function(X[test]) for model, test in zip(others, tests, strict=True)]
+    return held_out_area(Rows.of(y), None, tests, scores, seen, float(n_folds))
+
+
+def test_two_folds_cover_a_weak_signal():
+    """The rule for many folds (at most 2 V, and that only near 1/2) covers 92 % here."""
+    rng = np.random.default_rng(16)
+    y = np.arange(400) < 200
+    found = []
+    for _ in range(600):
+        X = rng.exponential(size=(400, 9))
+        X[:, :2] += 0.28 * y[:, None]
+        found.append(area_of_mean_differences(rng, X, y, 2))
+    truth = np.mean([area.auc for area in found])
+    ends = [area.interval(0.95) for area in found]
+    assert 0.935 <= np.mean([low <= truth <= high for low, high in ends]) <= 0.98
+
+
+@pytest.mark.parametrize("n_folds", [2, 3, 5, 10])
+def test_kappa_falls_with_the_distance_from_a_half(n_folds):
+    """All of it up to 4 (1 + 1/K) standard errors sqrt(V), the measured share from 5/3 of that."""
+    rng = np.random.default_rng(17)
+    X, y = data(rng, 400)
+    measured = area_of_mean_differences(rng, X, y, n_folds)
+    within = np.sqrt(np.sum(measured.sums**2))
+    few, chance = 1 + 0.3 / (n_folds - 1) ** 2, 4 * (1 + 1 / n_folds)
+    for steps, share in ((0.0, 1.0), (1.0, 1.0), (4 / 3, 0.5), (5 / 3, 0.1), (9.0, 0.1)):
+        for side in (-1, 1):
+            area = replace(measured, auc=0.5 + side * steps * chance * within, dependence=0.1)
+            assert area.kappa == pytest.approx(few * share)
+            assert area.se == pytest.approx(np.sqrt(1 + few * share) * within)
 
 
 def test_groups_of_repeated_rows_count_once():

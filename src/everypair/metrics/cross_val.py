@@ -65,11 +65,12 @@ def cross_val_auc(
     The interval is for the expected area of the procedure: of models fitted on as many rows as
     the training folds have, drawn anew. V alone is too small for that (and excludes 1/2 on noise
     in 9 to 18 % of all data sets, however many rows there are): a row tests one model and trains
-    the others, and kappa, between 0 and 1, is the share of V that counts twice by that
+    the others, and kappa, between 0 and about 1, is the share of V that counts twice by that
     (`everypair.metrics.held_out` has the derivation). It is measured by how much a test fold's
     influences change under the model of another fold; each model therefore scores two folds. It
-    is 1 while the area is within 4 standard errors sqrt(V) of 1/2. On a logit scale, with
-    Student's t. One hold-out fold has kappa = 0 and the interval of its rows.
+    has its largest value, 1 + 0.3 / (K - 1)^2 for K folds, while the area is within 4 (1 + 1/K)
+    standard errors sqrt(V) of 1/2. On a logit scale, with Student's t. One hold-out fold has
+    kappa = 0 and the interval of its rows.
 
     By simulation the 95 % interval covers in 94.6 to 98 % of data sets (150 to 1000 rows, noise and
     AUC 0.7), and in up to 99.8 % with 60 rows or AUC 0.9 (docs/benchmarks/intervals.md).

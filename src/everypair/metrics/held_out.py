@@ -12,7 +12,7 @@ variance within the folds, V, is what A varies by with the training rows held fi
 each a once. But what s does to r as a training row is also what r does to s: a pair of rows
 enters A twice with (nearly) one and the same term, so that
 
-    var A = (1 + kappa) V ,     0 <= kappa <= 1 ,
+    var A = (1 + kappa) V ,     0 <= kappa <= 1 to this order,
 
 kappa being the share of V that is due to the training rows. On noise nothing else is there and
 kappa = 1 whatever n is: fold areas vary together. Where the models of all folds rank alike it is
@@ -22,8 +22,11 @@ influences is ``1 - kappa / (K - 1)`` to this order. What is used, K (1 - correl
 that areas of models vary; it was chosen by simulation, as was what follows.
 
 A weak signal that all models happen to agree on looks like a strong one: with one feature they
-can only agree or disagree. kappa is therefore at least 1 where A is within 4 standard errors
-sqrt(V) of 1/2, falling to nothing at 6. benchmarks/intervals.py has the coverage.
+can only agree or disagree. kappa is therefore at least 1 where A is within 4 (1 + 1/K) standard
+errors sqrt(V) of 1/2, falling to what is measured at 5/3 of that distance. Few folds leave few
+rows to train on, and then the models' own areas vary, too, which V does not hold at all: kappa is
+multiplied by 1 + 0.3 / (K - 1)^2, which is 1.3 for two folds and 1.02 for five.
+benchmarks/intervals.py has the coverage.
 """
 
 from __future__ import annotations
@@ -51,8 +54,12 @@ from everypair.metrics.placements import (
     summed,
 )
 
-CHANCE, CLEAR = 4.0, 6.0
-"""Standard errors from 1/2 up to which an area may be chance, and from which it is not."""
+CHANCE, CLEAR = 4.0, 5 / 3
+"""Standard errors from 1/2, times 1 + 1/K, up to which an area may be chance; how many times as far
+it is certainly not."""
+
+FEW_FOLDS = 0.3
+"""What two folds add to kappa, relative to it."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +84,15 @@ class HeldOutArea:
 
     @property
     def kappa(self) -> float:
-        """The share of V that is there twice."""
+        """The share of V that is there twice; with few folds a little more."""
         conditional = standard_error(float(np.sum(self.sums.sum(axis=1) ** 2)))
         if self.fold_auc.size < 2 or conditional == 0:
             return 0.0
-        away = abs(self.auc - 0.5) / conditional
-        return max(self.dependence, min(1.0, max(0.0, (CLEAR - away) / (CLEAR - CHANCE))))
+        # Distances from 1/2 as multiples of what may be chance.
+        away = abs(self.auc - 0.5) / conditional / (CHANCE * (1 + 1 / self.n_folds))
+        unclear = min(1.0, max(0.0, (CLEAR - away) / (CLEAR - 1)))
+        few = 1 + FEW_FOLDS / max(1.0, self.n_folds - 1) ** 2
+        return few * max(self.dependence, unclear)
 
     @property
     def se(self) -> float:
