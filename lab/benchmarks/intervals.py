@@ -16,115 +16,32 @@ import sys
 from functools import partial
 
 import numpy as np
-from scipy.special import chdtrc, expit, ndtr, ndtri, stdtr
-from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.tree import DecisionTreeClassifier
+from scipy.special import chdtrc, ndtr, ndtri, stdtr
 
-from everypair.app.comparison.judge import area_over_folds
 from everypair.metrics import auc_confidence_interval, compare_auc, compare_models
 from everypair.metrics.held_out import held_out_difference
 from everypair.metrics.inference import area_interval
+from lab.benchmarks.simulated_folds import MODELS, areas_of, features
 from lab.harness import Page, markdown_table
 
-INTRO = """Made by `python -m lab bench intervals --write`; each heading says how many data sets
-were simulated for a line of its table. "Before" is what the library did until this page: DeLong's
-variance within the folds with normal quantiles, and the corrected resampled t test of Nadeau &
-Bengio on the areas of the folds. The rule was chosen on other seeds, sizes, numbers of features and
+INTRO = """Made by `python -m lab bench intervals --write`. Each heading says how many data sets
+were simulated for a line of its table. The standard error of a share is
+`sqrt(share (1 - share) / data sets)`: 0.7 points for a coverage of 95 % over 1000 data sets, 0.5
+points for a level of 5 % over 2000.
+
+"Before" is what the library did until this page: DeLong's variance within the folds, and normal
+quantiles. The rules now in use were chosen on other seeds, sizes, numbers of features and
 distributions than those below, except the term for repeats in the variance of a difference and
 the wider bound of disjoint pairs, which were found on settings of this page.
-The target of a cross-validated AUC is the expected area of models
-fitted on as many rows as the training folds have; 1/2 on noise. V is DeLong's variance within the
-folds; `variance / V` is the variance of the area over all data sets, `1 + kappa` what is used."""
 
+The target of a cross-validated AUC is the expected area of models fitted on as many rows as the
+training folds have. It is 1/2 on noise. V is DeLong's variance within the folds; `variance / V` is
+the variance of the area over all data sets, and `1 + kappa` is what the library uses for it.
 
-class Logistic:
-    """Logistic regression with an L2 penalty (scikit-learn's C = 1) by Newton's method.
-
-    The models of all splits are fitted at once: a data set takes milliseconds.
-    """
-
-    def score_rows(self, X, y, train, wanted):
-        Z = np.column_stack([X, np.ones(len(X))])
-        ridge = np.append(np.ones(X.shape[1]), 1e-9)
-        w = np.zeros((len(train), Z.shape[1]))
-        for _ in range(12):
-            q = expit(w @ Z.T)
-            curvature = train * (q * (1 - q) + 1e-9)
-            hessian = (Z.T * curvature[:, None, :]) @ Z + np.diag(ridge)
-            slope = (train * (q - y)) @ Z + ridge * w
-            step = np.linalg.solve(hessian, slope[:, :, None])[:, :, 0]
-            w -= step
-            if np.abs(step).max() < 1e-6:
-                break
-        return w[:, :-1] @ X.T
-
-
-class Probability:
-    """A classifier of scikit-learn."""
-
-    def __init__(self, model):
-        self.model = model
-
-    def score_rows(self, X, y, train, wanted):
-        scores = np.full(train.shape, np.nan)
-        for own, given, rows in zip(scores, train, wanted, strict=True):
-            own[rows] = self.model.fit(X[given], y[given]).predict_proba(X[rows])[:, 1]
-        return scores
-
-
-MODELS = {
-    "logistic": Logistic(),
-    "naive Bayes": Probability(GaussianNB()),
-    "15 neighbours": Probability(KNeighborsClassifier(15)),
-    "tree": Probability(DecisionTreeClassifier(max_depth=4, random_state=0)),
-}
-
-
-def features(rng, y, n_features, kind, shift):
-    n = y.size
-    if kind == "normal":
-        X = rng.standard_normal((n, n_features))
-    elif kind == "correlated":
-        X = 0.7 * rng.standard_normal((n, 1)) + 0.7 * rng.standard_normal((n, n_features))
-    elif kind == "skewed":
-        X = rng.exponential(size=(n, n_features))
-    else:
-        X = (rng.random((n, n_features)) < 0.3).astype(float)
-    useful = min(n_features, 2)
-    X[:, :useful] += shift / np.sqrt(useful) * y[:, None]
-    return X
-
-
-def stratified(rng, y, n_folds):
-    """The fold of each row: both classes are dealt out in random order."""
-    fold = np.empty(y.size, dtype=np.intp)
-    first = 0
-    for members in (np.flatnonzero(y), np.flatnonzero(~y)):
-        fold[rng.permutation(members)] = (first + np.arange(members.size)) % n_folds
-        first += members.size
-    return fold
-
-
-def areas_of(rng, y, tables, model, n_folds, n_repeats):
-    """One area over folds for each table of features on the same folds, and its scores."""
-    fold = np.array([stratified(rng, y, n_folds) for _ in range(n_repeats)])
-    test = (fold[:, None, :] == np.arange(n_folds)[:, None]).reshape(-1, y.size)
-    before = (fold[:, None, :] == (np.arange(n_folds)[:, None] - 1) % n_folds).reshape(test.shape)
-    splits = [
-        [(np.flatnonzero(own != k), np.flatnonzero(own == k)) for k in range(n_folds)]
-        for own in fold
-    ]
-    out = []
-    for X in tables:
-        by_model = model.score_rows(X, y, ~test, test | before)
-        by_model = by_model.reshape(n_repeats, n_folds, y.size)
-        scores, seen = (
-            np.take_along_axis(by_model, which[:, None, :], 1)[:, 0]
-            for which in (fold, (fold + 1) % n_folds)
-        )
-        out.append((area_over_folds(y, splits, scores, seen, None, None), scores))
-    return out
+A difference is tested by three rules on the same folds: the corrected resampled t test of Nadeau &
+Bengio on the areas of the folds, `compare_auc` on the scores of all test folds in one list, and the
+rule of `everypair compare` ("now"). `shift` is the distance of the class means of a baseline, in
+standard deviations."""
 
 
 def area_coverage(repetitions, n, share, n_features, kind, shift, model, folds, seed=11):
@@ -175,25 +92,32 @@ OTHER = [
 ]
 
 
-def differences(repetitions, n, share, kind, shift, folds, n_baselines=1, seed=12):
-    """Per cent of true nulls rejected: before, now above zero, now below zero.
+def differences(repetitions, n, share, kind, shift, folds, n_baselines=1, gain=0.0, seed=12):
+    """Per cent of data sets in which a test finds a difference between a model and the best of
+    its baselines: the corrected resampled t test, DeLong's on the pooled scores of the first
+    repeat, and ours above and below zero.
 
-    Every model is a logistic regression on columns of its own, all equally useful.
+    Every model is a logistic regression on four columns of its own; the classes are ``shift``
+    apart in those of a baseline and ``shift + gain`` in those of the model.
     """
     rng = np.random.default_rng(seed)
     y = np.arange(n) < round(share * n)
-    hits = np.zeros(3)
+    hits = np.zeros(4)
     for _ in range(repetitions):
-        tables = [features(rng, y, 4, kind, shift) for _ in range(1 + n_baselines)]
-        areas = areas_of(rng, y, tables, Logistic, *folds)
-        base = max(areas[1:], key=lambda area: area.auc)
-        test = held_out_difference(areas[0], base, n_rivals=n_baselines)
-        t = areas[0].fold_auc - base.fold_auc
+        tables = [
+            features(rng, y, 4, kind, shift + (0.0 if k else gain)) for k in range(1 + n_baselines)
+        ]
+        (model, scores), *baselines = areas_of(rng, y, tables, MODELS["logistic"], *folds)
+        base, base_scores = max(baselines, key=lambda pair: pair[0].auc)
+        test = held_out_difference(model, base, n_rivals=n_baselines)
+        t = model.fold_auc - base.fold_auc
         spread = t.var(ddof=1) * (1 / t.size + 1 / (folds[0] - 1))
         p = 0.0 if spread == 0 and t.mean() != 0 else 1.0
         if spread > 0:
             p = 2 * stdtr(t.size - 1, -abs(t.mean()) / np.sqrt(spread))
-        hits += p < 0.05, test.p < 0.05 and test.low > 0, test.p < 0.05 and test.high < 0
+        pooled = compare_auc(y, scores[0], base_scores[0]).p
+        found = test.p < 0.05
+        hits += p < 0.05, pooled < 0.05, found and test.low > 0, found and test.high < 0
     return 100 * hits / repetitions
 
 
@@ -208,6 +132,16 @@ DIFFERENCES = [
     )
     for folds in ((5, 1), (5, 2), (10, 1), (2, 1))
 ] + [(200, 0.4, "normal", 0.6, folds, 4) for folds in ((5, 1), (5, 2))]
+POWER = [
+    (n, share, kind, shift, folds, 1, gain)
+    for n, share, kind, shift, gain in (
+        (150, 0.5, "normal", 0.0, 0.8),
+        (200, 0.3, "normal", 0.4, 0.6),
+        (500, 0.2, "skewed", 0.5, 0.4),
+        (1000, 0.5, "normal", 1.0, 0.25),
+    )
+    for folds in ((5, 1), (5, 2), (2, 1))
+]
 
 
 def weighted_coverage(repetitions, n_positive, n_negative, spread, along, auc, seed=13):
@@ -240,6 +174,22 @@ def _old_weighted(y, scores, weight, truth):
     sizes = effective_sizes(rows)
     low, high = area_interval(auc, variance**0.5, sizes, min(sizes), 0.95, True)
     return low <= truth <= high
+
+
+def small_level(repetitions, n_positive, n_negative, auc, seed=16):
+    """One area's coverage and the per cent rejected by `compare_auc`: normal, and now."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n_positive + n_negative) < n_positive
+    hits = np.zeros(4)
+    for _ in range(repetitions):
+        shared = rng.standard_normal(y.size)
+        scores = 0.6 * shared + 0.8 * rng.standard_normal((2, y.size)) + 2**0.5 * ndtri(auc) * y
+        test, one = compare_auc(y, *scores), auc_confidence_interval(y, scores[0])
+        sizes = (float(n_positive), float(n_negative))
+        low, high = area_interval(one.auc, one.se, sizes, min(sizes), 0.95, True)
+        hits += low <= auc <= high, one.low <= auc <= one.high, 0, test.p < 0.05
+        hits[2] += test.se > 0 and 2 * ndtr(-abs(test.z)) < 0.05
+    return 100 * hits / repetitions
 
 
 def grouped_level(repetitions, n_groups, size, within, mixed, unequal, seed=14):
@@ -277,6 +227,19 @@ def several_level(repetitions, n_positive, n_negative, n_models, auc, seed=15):
         test = compare_models(y, scores)
         hits += chdtrc(test.df, test.chi2) < 0.05, test.p < 0.05
     return 100 * hits / repetitions
+
+
+TITLES = (
+    "Cross-validated AUC, 95 % interval",
+    "Cross-validated AUC, other folds and models",
+    "Two equally good models, rejected at 5 %",
+    "A better model, difference found at 5 %",
+    "Few rows, 95 % interval and `compare_auc` at 5 %",
+    "Weights that go with the scores, 95 % interval",
+    "`compare_auc` with few groups, rejected at 5 %",
+    "`compare_models`, all equal, rejected at 5 %",
+)
+"""Sections of the page in their order."""
 
 
 def split_name(folds):
@@ -327,26 +290,35 @@ def main():
     if given.write:
         # Parts that were not run now stay as they are.
         kept = page.path.read_text().rstrip().split("\n\n## ")[1:] if page.path.exists() else []
-        titles = [part.split(":")[0] for part in page.parts if part.startswith("## ")]
-        old = [part for part in kept if f"## {part}".split(":")[0] not in titles]
-        page.parts += [f"## {part}" for part in old]
+        sections = dict.fromkeys(TITLES, "")
+        sections |= {part.split(":")[0]: f"## {part}" for part in kept}
+        for heading, table in zip(page.parts[3::2], page.parts[4::2], strict=True):
+            sections[heading.removeprefix("## ").split(":")[0]] = f"{heading}\n\n{table}"
+        page.parts[3:] = [sections[title] for title in TITLES if sections[title]]
         page.write()
 
 
 def add_differences(page, n):
-    rows = []
-    for case in DIFFERENCES:
-        size, share, kind, shift, folds, n_baselines = case
-        before, above, below = differences(n, *case)
-        print(*case, before, above, below, file=sys.stderr, flush=True)  # it takes a while
-        rows.append(
-            [str(size), str(round(share * size)), kind, f"{shift:g}", split_name(folds),
-             str(n_baselines), *percent((before, above + below, above, below))]
-        )  # fmt: skip
-    header = ["rows", "positive", "data", "shift", "folds", "baselines", "before", "now",
-              "of it better", "worse"]  # fmt: skip
+    level, power = [], []
+    for rows, cases in ((level, DIFFERENCES), (power, POWER)):
+        for case in cases:
+            size, share, kind, shift, folds, n_baselines, *gain = case
+            resampled, pooled, above, below = differences(n // 4 if gain else n, *case)
+            print(*case, resampled, pooled, above, below, file=sys.stderr, flush=True)  # slow
+            rows.append(
+                [str(size), str(round(share * size)), kind, f"{shift:g}", *(f"{g:g}" for g in gain),
+                 split_name(folds), *([] if gain else [str(n_baselines)]),
+                 *percent((resampled, pooled, above + below, above, below))]
+            )  # fmt: skip
+    tests = ["resampled t", "DeLong, pooled", "now", "of it better", "worse"]
+    setting = ["rows", "positive", "data", "shift"]
     page.add(
-        f"Two equally good models, rejected at 5 %: {n} data sets", markdown_table(header, rows)
+        f"Two equally good models, rejected at 5 %: {n} data sets",
+        markdown_table([*setting, "folds", "baselines", *tests], level),
+    )
+    page.add(
+        f"A better model, difference found at 5 %: {n // 4} data sets",
+        markdown_table([*setting, "better by", "folds", *tests], power),
     )
 
 
@@ -374,6 +346,18 @@ def add_metrics(page, n):
             (12, 8, 0.5, False, False), (12, 8, 0.5, False, True), (30, 6, 0.5, True, True),
         )
     ]  # fmt: skip
+    header = ["n+ / n-", "AUC", "covers before", "now", "rejects before", "now"]
+    small = [
+        [f"{m} / {k}", f"{auc:g}", *percent(small_level(n, m, k, auc))]
+        for m, k, auc in (
+            (5, 100, 0.75), (5, 500, 0.75), (10, 200, 0.75), (10, 10, 0.75), (20, 200, 0.9),
+            (20, 20, 0.6), (50, 500, 0.75), (100, 100, 0.75),
+        )
+    ]  # fmt: skip
+    page.add(
+        f"Few rows, 95 % interval and `compare_auc` at 5 %: {n} data sets",
+        markdown_table(header, small),
+    )
     header = [
         "groups",
         "rows in each",

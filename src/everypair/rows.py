@@ -124,8 +124,8 @@ def which_positive(positive: ArrayLike) -> Bool:
     return rows == 1
 
 
-def finite_scores(scores: ArrayLike, n_rows: int) -> Array:
-    return _finite(scores, "scores", n_rows)
+def finite_scores(scores: ArrayLike, n_rows: int, name: str = "scores") -> Array:
+    return _finite(scores, name, n_rows)
 
 
 def check_level(level: float) -> float:

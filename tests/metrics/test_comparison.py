@@ -7,8 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.special import ndtri
-from test_inference import quadratic_delong
+from ranking_definitions import pair_values
+from scipy.special import ndtr, ndtri
+from scipy.stats import f as f_distribution
+from scipy.stats import t
+from test_inference import degrees_by_definition, quadratic_delong
 
 from everypair.metrics import auc_confidence_interval, compare_auc, compare_models, holm
 
@@ -65,6 +68,66 @@ def test_paired_test_rejects_a_true_null_as_often_as_it_says():
         rejected["covered"] += test.low <= 0 <= test.high
     assert 0.035 <= rejected["paired"] / repeats <= 0.065
     assert rejected["covered"] == repeats - rejected["paired"]
+
+
+def few_positives(rng, n_positive, n_negative):
+    """Two equally good models, AUC 0.75."""
+    y = np.arange(n_positive + n_negative) < n_positive
+    return y, *(rng.standard_normal((2, y.size)) + np.sqrt(2) * ndtri(0.75) * y)
+
+
+@pytest.mark.parametrize(("n_positive", "n_negative"), [(5, 100), (10, 200)])
+def test_few_positives_do_not_make_the_test_reject(n_positive, n_negative):
+    """The normal distribution rejects 8 % here."""
+    rng = np.random.default_rng(21)
+    tests = [compare_auc(*few_positives(rng, n_positive, n_negative)) for _ in range(1500)]
+    assert np.mean([test.p < 0.05 for test in tests]) <= 0.062
+    assert np.mean([2 * ndtr(-abs(test.z)) < 0.05 for test in tests]) >= 0.065
+
+
+@pytest.mark.parametrize("spread", [0.0, 1e-9, 1.0])
+def test_p_and_interval_are_of_students_t_over_the_two_classes(spread):
+    rng = np.random.default_rng(22)
+    y, s1, s2 = few_positives(rng, 9, 30)
+    weight = np.exp(spread * rng.standard_normal(y.size))
+    test = compare_auc(y, s1, s2, sample_weight=weight)
+    df = degrees_by_definition(y, [s1, s2], weight)
+    assert test.df == pytest.approx(df, rel=1e-12)
+    assert test.p == pytest.approx(2 * t.sf(abs(test.z), df), rel=1e-12)
+    assert test.high - test.difference == pytest.approx(t.ppf(0.975, df) * test.se, rel=1e-12)
+    if spread < 1e-6:
+        assert test.p == pytest.approx(compare_auc(y, s1, s2).p, rel=1e-6)
+    once, again = (auc_confidence_interval(y, s, sample_weight=weight) for s in (s1, s2))
+    apart = compare_auc((y, y), s1, s2, paired=False, sample_weight=(weight, weight))
+    doubt = once.se**4 / once.df + again.se**4 / again.df
+    assert apart.df == pytest.approx((once.se**2 + again.se**2) ** 2 / doubt)
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.0])
+def test_all_models_at_once_have_the_degrees_of_nel_and_van_der_merwe(spread):
+    """From the quadratic covariances of the classes; a class loses to weights as for one model."""
+    rng = np.random.default_rng(23)
+    y, s1, s2 = few_positives(rng, 25, 40)
+    s3 = rng.standard_normal(y.size) + y
+    w = np.exp(spread * rng.standard_normal(y.size))
+    result = compare_models(y, {"a": s1, "b": s2, "c": s3}, sample_weight=w)
+    psi = np.array([pair_values(y, s1) - pair_values(y, other) for other in (s2, s3)])
+    a, b = w[y] / w[y].sum(), w[~y] / w[~y].sum()
+    gaps = a @ psi @ b
+    classes = ((a, psi @ b - gaps[:, None]), (b, a @ psi - gaps[:, None]))
+    covariances = [(share**2 / (1 - share) * d) @ d.T for share, d in classes]
+    inverse = np.linalg.inv(sum(covariances))
+    doubt = 0.0
+    for (share, d), own in zip(classes, covariances, strict=True):
+        q = np.einsum("ki,kl,li->i", d, inverse, d)
+        more = np.sum((share**2 * q) ** 2) / np.sum(share**2 * q) ** 2 - np.sum(q**2) / q.sum() ** 2
+        m = own @ inverse
+        loss = 1 / (share.size - 1) + max(0.0, more)
+        doubt += (np.trace(m @ m) + np.trace(m) ** 2) * loss
+    nu = (2 + 4) / doubt
+    assert result.chi2 == pytest.approx(gaps @ inverse @ gaps)
+    statistic = (nu - 1) / (2 * nu) * result.chi2
+    assert result.p == pytest.approx(f_distribution.sf(statistic, 2, nu - 1), rel=1e-10)
 
 
 def test_the_test_finds_a_real_difference():
@@ -178,8 +241,11 @@ def test_paired_tests_are_those_of_proc():
          0.0488706064228094, -1.55995743389685),
     ):  # fmt: skip
         test = compare_auc(data.outcome, data[first], data[second])
-        assert (test.z, test.p) == pytest.approx((z, p), rel=1e-12)
-        assert (test.low, test.high) == pytest.approx((low, high), rel=1e-12)
+        assert (test.z, 2 * ndtr(-abs(test.z))) == pytest.approx((z, p), rel=1e-12)
+        assert test.p > p  # Student's t where pROC takes the normal distribution
+        reach = ndtri(0.975) * test.se
+        ends = test.difference - reach, test.difference + reach
+        assert ends == pytest.approx((low, high), rel=1e-12)
         y = data.outcome.to_numpy()
         test = compare_auc((y, y), data[first], data[second], paired=False)
         assert test.z == pytest.approx(unpaired, rel=1e-12)

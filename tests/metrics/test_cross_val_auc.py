@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from everypair.metrics._rows import Rows
+from ranking_definitions import pair_values
 from scipy.special import ndtr
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -23,6 +26,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
 from everypair.metrics import auc_confidence_interval, auc_score, cross_val_auc
+from everypair.metrics.held_out import held_out_area
 
 
 class MeanDifference(ClassifierMixin, BaseEstimator):
@@ -59,7 +63,7 @@ def test_each_row_tested_once_is_the_mean_of_delongs_variances():
     assert result.auc == pytest.approx(np.mean([one.auc for one in alone]))
     within = sum(one.se**2 for one in alone) / 16
     assert result.se**2 == pytest.approx((1 + result.kappa) * within)
-    assert 0 <= result.kappa <= 1
+    assert 0 <= result.kappa <= 1 + 0.3 / 9
     pooled = auc_confidence_interval(y, scores)
     assert result.pooled.auc == pytest.approx(auc_score(y, scores))
     assert result.pooled.se == pytest.approx(pooled.se)
@@ -112,9 +116,51 @@ def test_models_that_agree_on_a_clear_signal_add_little_to_delongs_variance():
     clear = cross_val_auc(MeanDifference(), X, y, cv=5)
     noise = cross_val_auc(MeanDifference(), rng.standard_normal(X.shape), y, cv=5)
     assert clear.kappa < 0.15
-    assert noise.kappa == 1
+    assert noise.kappa == pytest.approx(1 + 0.3 / 16)
     pattern = cross_val_auc(Identity(), X, y, cv=5)  # learns nothing: nothing depends on training
     assert pattern.kappa == pytest.approx(0, abs=1e-12)
+
+
+def area_of_mean_differences(rng, X, y, n_folds):
+    """The area over folds dealt out at random, without the cost of `cross_validate`."""
+    fold = np.empty(y.size, dtype=int)
+    for members in (np.flatnonzero(y), np.flatnonzero(~y)):
+        fold[rng.permutation(members)] = np.arange(members.size) % n_folds
+    tests = [np.flatnonzero(fold == k) for k in range(n_folds)]
+    models = [MeanDifference().fit(X[fold != k], y[fold != k]) for k in range(n_folds)]
+    scores = [model.decision_function(X[test]) for model, test in zip(models, tests, strict=True)]
+    others = [*models[1:], models[0]]
+    seen = [model.decision_function(X[test]) for model, test in zip(others, tests, strict=True)]
+    return held_out_area(Rows.of(y), None, tests, scores, seen, float(n_folds))
+
+
+def test_two_folds_cover_a_weak_signal():
+    """The rule for many folds (at most 2 V, and that only near 1/2) covers 92 % here."""
+    rng = np.random.default_rng(16)
+    y = np.arange(400) < 200
+    found = []
+    for _ in range(600):
+        X = rng.exponential(size=(400, 9))
+        X[:, :2] += 0.28 * y[:, None]
+        found.append(area_of_mean_differences(rng, X, y, 2))
+    truth = np.mean([area.auc for area in found])
+    ends = [area.interval(0.95) for area in found]
+    assert 0.935 <= np.mean([low <= truth <= high for low, high in ends]) <= 0.98
+
+
+@pytest.mark.parametrize("n_folds", [2, 3, 5, 10])
+def test_kappa_falls_with_the_distance_from_a_half(n_folds):
+    """All of it up to 4 (1 + 1/K) standard errors sqrt(V), the measured share from 5/3 of that."""
+    rng = np.random.default_rng(17)
+    X, y = data(rng, 400)
+    measured = area_of_mean_differences(rng, X, y, n_folds)
+    within = np.sqrt(np.sum(measured.sums**2))
+    few, chance = 1 + 0.3 / (n_folds - 1) ** 2, 4 * (1 + 1 / n_folds)
+    for steps, share in ((0.0, 1.0), (1.0, 1.0), (4 / 3, 0.5), (5 / 3, 0.1), (9.0, 0.1)):
+        for side in (-1, 1):
+            area = replace(measured, auc=0.5 + side * steps * chance * within, dependence=0.1)
+            assert area.kappa == pytest.approx(few * share)
+            assert area.se == pytest.approx(np.sqrt(1 + few * share) * within)
 
 
 def test_groups_of_repeated_rows_count_once():
@@ -191,6 +237,56 @@ def test_one_fold_held_out_is_the_interval_of_its_rows(shift, as_mask):
     for name in ("auc", "low", "high", "se"):
         assert getattr(result, name) == pytest.approx(getattr(alone, name), abs=1e-12)
     assert result.pooled == alone
+
+
+def degrees_within_folds(y, tests, scores):
+    """Satterthwaite's of the classes' parts of V, each with its tested rows less the folds."""
+    parts, counts = np.zeros(2), np.zeros(2)
+    for test, s in zip(tests, scores, strict=True):
+        psi = pair_values(y[test], s)
+        m, n = psi.shape
+        parts += psi.mean(axis=1).var(ddof=1) / m, psi.mean(axis=0).var(ddof=1) / n
+        counts += m, n
+    return parts.sum() ** 2 / np.sum(parts**2 / (counts - len(tests)))
+
+
+def test_degrees_of_freedom_count_the_tested_rows_alone():
+    """Two folds of five are tested: sixteen positives in them, not forty."""
+    X, y = data(np.random.default_rng(14), 120)
+    folds = list(StratifiedKFold(5).split(X, y))
+    for chosen in (folds, folds[:2], folds[:1]):
+        tests = [test for _, test in chosen]
+        result = cross_val_auc(Identity(), X, y, cv=chosen)
+        df = degrees_within_folds(y, tests, [X[test, 0] for test in tests])
+        assert result.df == pytest.approx(df)
+    repeated = cross_val_auc(Identity(), X, y, cv=folds * 3)
+    assert repeated.df == pytest.approx(cross_val_auc(Identity(), X, y, cv=folds).df)
+    groups = np.arange(120)
+    few = cross_val_auc(Identity(), X, y, cv=folds[:2], groups=groups)
+    shares = np.where(y, 1 / 16, 1 / 32)[np.concatenate([test for _, test in folds[:2]])]
+    assert few.df == pytest.approx(np.sum(shares**2) ** 2 / np.sum(shares**4) - 2)
+
+
+class InfiniteOnWhatItSaw(MeanDifference):
+    """Scores the rows that it trained on by NaN."""
+
+    def fit(self, X, y):
+        self.first_ = X[:, 0].copy()
+        return super().fit(X, y)
+
+    def decision_function(self, X):
+        return np.where(np.isin(X[:, 0], self.first_), np.nan, super().decision_function(X))
+
+
+def test_scores_that_are_not_finite_are_named():
+    X, y = data(np.random.default_rng(15))
+    with pytest.raises(
+        ValueError, match="of another fold's model on test fold 0 has the value nan"
+    ):
+        cross_val_auc(InfiniteOnWhatItSaw(), X, y, cv=3)
+    X[3, 0] = np.inf
+    with pytest.raises(ValueError, match="decision function on test fold 0 has the value inf"):
+        cross_val_auc(Identity(), X, y, cv=3)
 
 
 def test_folds_of_area_nought_and_one_are_not_sure_of_a_half():

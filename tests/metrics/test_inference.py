@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ranking_definitions import pair_values, rankings, wfns
 from scipy.special import ndtri
-from scipy.stats import beta
+from scipy.stats import beta, t
 
 from everypair.metrics import auc_confidence_interval, auc_score
 from everypair.metrics.placements import covariance, influence
@@ -69,13 +69,59 @@ def test_unweighted_variance_is_delongs_s10_and_s01():
     assert auc_confidence_interval(y, s).se ** 2 == pytest.approx(textbook, abs=1e-14)
 
 
-def test_variance_and_interval_are_those_of_proc():
-    """`var` and `ci.auc` of pROC for aSAH's outcome and wfns."""
+def test_variance_is_that_of_proc_and_the_interval_takes_students_t():
+    """`var` of pROC for aSAH's outcome and wfns; its `ci.auc` is AUC +- 1.96 se."""
     y, s = wfns()
     ours = auc_confidence_interval(y, s, logit=False)
     assert ours.se**2 == pytest.approx(0.00146991470882363, abs=1e-16)
-    reach = ndtri(0.975) * np.sqrt(0.00146991470882363)
+    assert ours.df == pytest.approx(degrees_by_definition(y == 1, [s]), rel=1e-12)
+    reach = t.ppf(0.975, ours.df) * ours.se
     assert (ours.low, ours.high) == pytest.approx((ours.auc - reach, ours.auc + reach), abs=1e-13)
+
+
+def degrees_by_definition(y, rankings, weight=None):
+    """Satterthwaite's, from the matrix of all pairs; of a difference where there are two rankings.
+
+    A class has n - 1 degrees; weights add to 1 / (n - 1) what they add to sum u^4 / (sum u^2)^2.
+    """
+    w = np.ones(y.size) if weight is None else weight
+    psi = pair_values(y, rankings[0]) - (pair_values(y, rankings[1]) if len(rankings) > 1 else 0)
+    a, b = w[y] / w[y].sum(), w[~y] / w[~y].sum()
+    variances, degrees = [], []
+    for share, deviation in ((a, psi @ b - a @ psi @ b), (b, a @ psi - a @ psi @ b)):
+        u = share * deviation
+        variances.append(np.sum(u**2 / (1 - share)))
+        more = np.sum(u**4) / np.sum(u**2) ** 2
+        more -= np.sum(deviation**4) / np.sum(deviation**2) ** 2
+        degrees.append(max(1.0, 1 / (1 / (share.size - 1) + max(0.0, more))))
+    return sum(variances) ** 2 / sum(v**2 / df for v, df in zip(variances, degrees, strict=True))
+
+
+@pytest.mark.parametrize("spread", [0.0, 1e-9, 0.3, 2.0])
+def test_degrees_of_freedom_are_those_of_the_definition(spread):
+    """Weights that differ by rounding alone change nothing: there is no jump."""
+    rng = np.random.default_rng(21)
+    y = np.arange(40) < 8
+    s = rng.standard_normal(40) + y
+    weight = np.exp(spread * rng.standard_normal(40))
+    plain = auc_confidence_interval(y, s)
+    ours = auc_confidence_interval(y, s, sample_weight=weight)
+    assert plain.df == pytest.approx(degrees_by_definition(y, [s]), rel=1e-12)
+    assert ours.df == pytest.approx(degrees_by_definition(y, [s], weight), rel=1e-12)
+    assert 7 <= plain.df <= 38
+    if spread < 1e-6:
+        for name in ("df", "low", "high"):
+            assert getattr(ours, name) == pytest.approx(getattr(plain, name), rel=1e-6)
+    else:
+        assert ours.df < plain.df
+
+
+def test_few_positives_are_covered():
+    """By the normal distribution 91 % of the intervals cover here."""
+    rng = np.random.default_rng(22)
+    y = np.repeat([1, 0], [5, 100])
+    ends = [auc_confidence_interval(y, simulate(rng, 0.7, 5, 100)) for _ in range(1500)]
+    assert np.mean([end.low <= 0.7 <= end.high for end in ends]) >= 0.935
 
 
 @settings(deadline=None, derandomize=True)

@@ -12,7 +12,7 @@ variance within the folds, V, is what A varies by with the training rows held fi
 each a once. But what s does to r as a training row is also what r does to s: a pair of rows
 enters A twice with (nearly) one and the same term, so that
 
-    var A = (1 + kappa) V ,     0 <= kappa <= 1 ,
+    var A = (1 + kappa) V ,     0 <= kappa <= 1 to this order,
 
 kappa being the share of V that is due to the training rows. On noise nothing else is there and
 kappa = 1 whatever n is: fold areas vary together. Where the models of all folds rank alike it is
@@ -22,8 +22,11 @@ influences is ``1 - kappa / (K - 1)`` to this order. What is used, K (1 - correl
 that areas of models vary; it was chosen by simulation, as was what follows.
 
 A weak signal that all models happen to agree on looks like a strong one: with one feature they
-can only agree or disagree. kappa is therefore at least 1 where A is within 4 standard errors
-sqrt(V) of 1/2, falling to nothing at 6. lab/benchmarks/intervals.py has the coverage.
+can only agree or disagree. kappa is therefore at least 1 where A is within 4 (1 + 1/K) standard
+errors sqrt(V) of 1/2, falling to what is measured at 5/3 of that distance. Few folds leave few
+rows to train on, and then the models' own areas vary, too, which V does not hold at all: kappa is
+multiplied by 1 + 0.3 / (K - 1)^2, which is 1.3 for two folds and 1.02 for five.
+lab/benchmarks/intervals.py has the coverage.
 """
 
 from __future__ import annotations
@@ -40,11 +43,23 @@ from everypair.metrics.inference import (
     quantile,
     standard_error,
 )
-from everypair.metrics.placements import effective_groups, influence, leverage, summed
-from everypair.rows import Array, Bool, Index, NoSpread, Rows
+from everypair.metrics.placements import (
+    class_shares,
+    degrees_of_class,
+    effective_groups,
+    influence,
+    leverage,
+    satterthwaite,
+    summed,
+)
+from everypair.rows import Array, Index, NoSpread, Rows, finite_scores
 
-CHANCE, CLEAR = 4.0, 6.0
-"""Standard errors from 1/2 up to which an area may be chance, and from which it is not."""
+CHANCE, CLEAR = 4.0, 5 / 3
+"""Standard errors from 1/2, times 1 + 1/K, up to which an area may be chance; how many times as far
+it is certainly not."""
+
+FEW_FOLDS = 0.3
+"""What two folds add to kappa, relative to it."""
 
 
 @dataclass(frozen=True)
@@ -61,18 +76,23 @@ class HeldOutArea:
     n_folds: float
     sizes: tuple[float, float]
     pairs: float
-    degrees: tuple[float, float]
-    """Degrees of freedom of the positives' and the negatives' share of the variance."""
+    shares: Array
+    """(units, 2): shares of the positives and of the negatives that were tested."""
+    lost: tuple[float, float]
+    """Means subtracted within the positives and the negatives."""
     grouped: bool
 
     @property
     def kappa(self) -> float:
-        """The share of V that is there twice."""
+        """The share of V that is there twice; with few folds a little more."""
         conditional = standard_error(float(np.sum(self.sums.sum(axis=1) ** 2)))
         if self.fold_auc.size < 2 or conditional == 0:
             return 0.0
-        away = abs(self.auc - 0.5) / conditional
-        return max(self.dependence, min(1.0, max(0.0, (CLEAR - away) / (CLEAR - CHANCE))))
+        # Distances from 1/2 as multiples of what may be chance.
+        away = abs(self.auc - 0.5) / conditional / (CHANCE * (1 + 1 / self.n_folds))
+        unclear = min(1.0, max(0.0, (CLEAR - away) / (CLEAR - 1)))
+        few = 1 + FEW_FOLDS / max(1.0, self.n_folds - 1) ** 2
+        return few * max(self.dependence, unclear)
 
     @property
     def se(self) -> float:
@@ -80,7 +100,7 @@ class HeldOutArea:
 
     @property
     def df(self) -> float:
-        return _satterthwaite(self)
+        return _degrees_of_freedom(self, self.sums)
 
     def interval(self, level: float, logit: bool = True) -> tuple[float, float]:
         # Disjoint pairs bound V alone, so that they count for less where V is not all.
@@ -113,22 +133,22 @@ def held_out_area(
     by the model of another fold. ``n_folds`` is 1 + training rows / test rows. Row numbers, groups
     and scores are those of the kept rows of ``rows``.
     """
-    n_rows = rows.positive.size
-    units = np.arange(n_rows) if groups is None else groups
+    units = np.arange(rows.positive.size) if groups is None else groups
     n_units = int(units.max()) + 1
     parts, fold_auc, shares_of = [], [], []
-    for test, own in zip(tests, scores, strict=True):
+    for k, (test, own) in enumerate(zip(tests, scores, strict=True)):
         fold = _rows_of(rows, test)
-        auc, influences = influence(fold, own)
-        shares = np.empty(test.size)
-        for members in (fold.positive, ~fold.positive):
-            shares[members] = fold.shares(members)
+        auc, influences = influence(
+            fold, finite_scores(own, test.size, f"the decision function on test fold {k}")
+        )
         fold_auc.append(auc)
         parts.append(influences)
-        shares_of.append(shares)
+        shares_of.append(class_shares(fold))
     auc = float(np.mean(fold_auc))
-    sums = np.zeros((n_units, 2))
-    degrees = []
+    used = np.unique(np.concatenate(tests))
+    # Folds that hold every tested row once: K however often the folds are repeated.
+    n_means = len(tests) * used.size / sum(test.size for test in tests)
+    sums, lost = np.zeros((n_units, 2)), []
     for column, members in enumerate((rows.positive, ~rows.positive)):
         held = [units[test[members[test]]] for test in tests]
         n_held = np.unique(np.concatenate(held)).size
@@ -138,7 +158,7 @@ def held_out_area(
             raise NoSpread(f"There is only one {name} row or group: an error bar needs two.")
         for j, test in enumerate(tests):
             of_class = members[test]
-            share, own = shares_of[j][of_class], parts[j][of_class]
+            share, own = shares_of[j][of_class, column], parts[j][of_class]
             if alone:
                 # One row of a class in a fold has no spread there: about the mean of all folds.
                 own = (own + share * (fold_auc[j] - auc)) * np.sqrt(n_held / (n_held - 1))
@@ -146,13 +166,13 @@ def held_out_area(
                 each = leverage(summed(held[j], share, n_units))
                 own = own * each[held[j]]
             np.add.at(sums[:, column], held[j], own / len(tests))
-        degrees.append(max(1.0, _effective(rows, members) - (1 if alone else n_folds)))
-    used = np.unique(np.concatenate(tests))
+        lost.append(1.0 if alone and groups is None else n_means)
     tested = _rows_of(rows, used)
     codes = None if groups is None else np.unique(groups[used], return_inverse=True)[1]
-    if codes is not None:
-        degrees = [max(1.0, effective_groups(tested, codes) - n_folds)] * 2
     sizes = effective_sizes(tested, codes)
+    shares = np.column_stack(
+        [summed(units[used], column, n_units) for column in class_shares(tested).T]
+    )
     return HeldOutArea(
         auc,
         np.array(fold_auc),
@@ -161,7 +181,8 @@ def held_out_area(
         n_folds,
         sizes,
         independent_pairs(sizes, codes),
-        (degrees[0], degrees[1]),
+        shares,
+        (lost[0], lost[1]),
         groups is not None,
     )
 
@@ -194,7 +215,7 @@ def held_out_difference(
     se = standard_error((2 + (1 - 1 / n_repeats) / 2) * variance + unseen)
     if se == 0:
         return HeldOutDifference(difference, difference, difference, 0.0, 1.0)
-    df = _satterthwaite(one, sums)
+    df = _degrees_of_freedom(one, sums)
     tries = n_rivals if difference < 0 else 1
     p = min(1.0, tries * 2 * float(stdtr(df, -abs(difference) / se)))
     below = quantile(level, df) * se
@@ -204,14 +225,16 @@ def held_out_difference(
     )
 
 
-def _satterthwaite(area: HeldOutArea, sums: Array | None = None) -> float:
-    if area.fold_auc.size < 2:
-        return np.inf  # one hold-out fold: as `auc_confidence_interval` of its rows
+def _degrees_of_freedom(area: HeldOutArea, sums: Array) -> float:
+    """As in `everypair.metrics.placements.degrees_of_freedom`, of the rows or groups tested."""
     if area.grouped:
-        return area.degrees[0]
-    parts = np.sum((area.sums if sums is None else sums) ** 2, axis=0)
-    doubt = float(np.sum(parts**2 / np.array(area.degrees)))
-    return float(parts.sum() ** 2) / doubt if doubt > 0 else np.inf
+        units = np.arange(len(area.shares))
+        return max(1.0, effective_groups(area.shares, units) - area.lost[0])
+    degrees = []
+    for squares, shares, lost in zip(sums.T**2, area.shares.T, area.lost, strict=True):
+        held = shares > 0
+        degrees.append(degrees_of_class(squares[held], shares[held], lost))
+    return satterthwaite(np.sum(sums**2, axis=0), degrees)
 
 
 def _dependence(
@@ -226,9 +249,10 @@ def _dependence(
     if len(tests) < 2:
         return 0.0
     products = np.zeros(3)
-    for test, own, scores in zip(tests, parts, seen, strict=True):
+    for k, (test, own, scores) in enumerate(zip(tests, parts, seen, strict=True)):
         _, codes = np.unique(units[test], return_inverse=True)
-        _, other = influence(_rows_of(rows, test), scores)
+        name = f"the decision function of another fold's model on test fold {k}"
+        _, other = influence(_rows_of(rows, test), finite_scores(scores, test.size, name))
         a, b = np.bincount(codes, own), np.bincount(codes, other)
         products += a @ a, b @ b, a @ b
     size = np.sqrt(products[0] * products[1])
@@ -240,7 +264,3 @@ def _rows_of(rows: Rows, chosen: Index) -> Rows:
     """Some of the rows, with their weights."""
     weight = None if rows.weight is None else rows.weight[chosen]
     return Rows(rows.positive[chosen], weight, None, rows.labels, rows.units)
-
-
-def _effective(rows: Rows, members: Bool) -> float:
-    return 1 / float(np.sum(rows.shares(members) ** 2))

@@ -52,9 +52,9 @@ def auc_confidence_interval(
 ) -> AUCInterval:
     """AUC with a confidence interval.
 
-        logit(AUC) +- z se' / (AUC (1 - AUC))   mapped back, or   AUC +- z se   with logit=False
+        logit(AUC) +- t se' / (AUC (1 - AUC))   mapped back, or   AUC +- t se   with logit=False
 
-    For ``delong`` with weights or groups Student's t takes the place of z (Notes).
+    with Student's t for ``delong`` (Notes), and the normal distribution for ``hanley-mcneil``.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def auc_confidence_interval(
     logit : bool
         Build the interval on the logit scale, where the area is closer to normal: it stays
         inside (0, 1) and covers better near 1. For ``delong`` se' is a little above se there
-        (`area_interval`); False gives the textbook interval. Percentiles of the bootstrap are
+        (`area_interval`); False leaves the scale and se alone. Percentiles of the bootstrap are
         the same on either scale.
     sample_weight : array, optional
     groups : array, optional
@@ -88,11 +88,11 @@ def auc_confidence_interval(
 
     Notes
     -----
-    Degrees of freedom ``df`` of ``delong``: infinite (the normal distribution) for equal,
-    independent rows; with weights the effective number of rows that carry the variance,
-    ``(sum u^2)^2 / sum u^4`` of their influences u; with groups the effective number of groups
-    less one. Weights that vary a lot and go with the scores leave the 95 % interval at 94 to 97 %;
-    six groups leave a test of a difference at 6 % instead of 5 % (docs/benchmarks/intervals.md).
+    Degrees of freedom ``df`` of ``delong``: those of a sum of two variances (Satterthwaite), n - 1
+    for a class of n rows of equal weight. Weights lower them towards the effective number of rows
+    that carry the class' variance, ``(sum u^2)^2 / sum u^4`` of their influences u
+    (`everypair.metrics.placements.degrees_of_class`). With groups they are the effective number of
+    groups less one. docs/benchmarks/intervals.md has the coverage for few rows, weights and groups.
 
     Where every positive is above every negative (or every one below), each of the methods says
     se = 0. The interval is then ``[((1 - level)/2)^(1/k), 1]`` with k = min(n+, n-): k
@@ -106,7 +106,7 @@ def auc_confidence_interval(
     >>> from everypair.metrics import auc_confidence_interval
     >>> y = [0] * 6 + [1] * 4
     >>> print(auc_confidence_interval(y, [1, 2, 3, 4, 5, 6, 4, 5.5, 7, 8]))
-    0.854 [0.418, 0.979]
+    0.854 [0.312, 0.987]
     """
     level = check_level(level)
     if method not in ("delong", "bootstrap", "hanley-mcneil"):

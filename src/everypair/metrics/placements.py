@@ -24,7 +24,10 @@ Sorting instead of the quadratic sum: Sun & Xu (2014).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from everypair.rows import Array, Index, NoSpread, Rows
 
@@ -107,30 +110,71 @@ def leverage(shares: Array) -> Array:
     return 1 / np.sqrt(np.maximum(1 - shares, np.finfo(np.float64).eps))
 
 
-def degrees_of_freedom(influences: Array, rows: Rows, groups: Index | None = None) -> float:
+def degrees_of_freedom(
+    influences: Array, rows: Rows, groups: Index | None = None, inverse: Array | None = None
+) -> float:
     """Of Student's t for one area, or one difference of areas, over its standard error.
 
-    Infinite for equal, independent rows, where the normal distribution holds its level. With
-    weights ``(sum u^2)^2 / sum u^4``: how many rows carry the variance. With groups
-    ``(sum_g s_g^2)^2 / sum_g s_g^4 - 1``, s_g being the larger of a group's shares of the two
-    classes: the number of groups less one where all are alike.
+    Both classes by `satterthwaite`, each with the degrees of `degrees_of_class`. Rows in groups:
+    `effective_groups` less one. Several columns of influences need the ``inverse`` of their
+    covariance, and the degrees are those of Hotelling's test.
     """
+    columns = influences.reshape(rows.positive.size, -1)
+    scale = np.eye(1) if inverse is None else inverse
+    shares = class_shares(rows)
     if groups is not None and np.unique(groups).size < groups.size:
-        return max(1.0, effective_groups(rows, groups) - 1)
-    if rows.weight is None or all(
-        np.ptp(rows.weight[members]) == 0 for members in (rows.positive, ~rows.positive)
-    ):
-        return np.inf
-    squares = influences**2
-    total = float(squares.sum())
-    return max(1.0, total**2 / float(np.sum(squares**2))) if total > 0 else np.inf
+        return max(1.0, effective_groups(shares, groups) - 1)
+    degrees = []
+    for column, members in enumerate((rows.positive, ~rows.positive)):
+        own = columns[members]
+        squares = np.einsum("ij,jk,ik->i", own, scale, own)
+        degrees.append(degrees_of_class(squares, shares[members, column]))
+    parts = [part @ scale for part in class_covariances(columns, rows)]
+    return satterthwaite(parts, degrees)
 
 
-def effective_groups(rows: Rows, groups: Index) -> float:
-    parts = [
-        summed(groups[members], rows.shares(members), int(groups.max()) + 1)
-        for members in (rows.positive, ~rows.positive)
-    ]
+def satterthwaite(parts: Sequence[ArrayLike], degrees: Sequence[float]) -> float:
+    """``size(sum of parts) / sum(size(part) / degrees)``, size(M) = tr M^2 + (tr M)^2.
+
+    Degrees of freedom of a sum of independent variances, each estimated with its own (Satterthwaite
+    1946); for covariance matrices, times the inverse of their sum, Nel & van der Merwe (1986).
+    """
+    matrices = [np.atleast_2d(np.asarray(part, dtype=np.float64)) for part in parts]
+
+    def size(matrix: Array) -> float:
+        return float(np.trace(matrix @ matrix) + np.trace(matrix) ** 2)
+
+    doubt = sum(size(part) / df for part, df in zip(matrices, degrees, strict=True))
+    return size(sum(matrices[1:], matrices[0])) / doubt if doubt > 0 else np.inf
+
+
+def degrees_of_class(squares: Array, shares: Array, lost: float = 1.0) -> float:
+    """Of one class' part of the variance, from its rows' squared influences q and shares a:
+
+        1/df = 1/(n - lost) + max(0, C(q) - C(q / a^2)) ,    C(q) = sum q^2 / (sum q)^2
+
+    and at least 1. ``lost`` means were subtracted. 1/C counts the rows that carry the variance:
+    df is n - 1 for equal weights, and about 1/C(q) where few rows have most of the weight.
+    """
+    equal = squares / shares**2
+    sums = squares.sum(), equal.sum()
+    rest = 1 / max(1.0, squares.size - lost)
+    if min(sums) > 0:
+        rest += max(0.0, np.sum((squares / sums[0]) ** 2) - np.sum((equal / sums[1]) ** 2))
+    return max(1.0, float(1 / rest))
+
+
+def class_shares(rows: Rows) -> Array:
+    """(rows, 2): each row's share of the positives and of the negatives."""
+    shares = np.zeros((rows.positive.size, 2))
+    for column, members in enumerate((rows.positive, ~rows.positive)):
+        shares[members, column] = rows.shares(members)
+    return shares
+
+
+def effective_groups(shares: Array, groups: Index) -> float:
+    """``(sum_g s_g^2)^2 / sum_g s_g^4``, s_g the larger of a group's shares of the two classes."""
+    parts = [summed(groups, column, int(groups.max()) + 1) for column in shares.T]
     squares = np.maximum(*parts) ** 2
     return float(squares.sum() ** 2 / np.sum(squares**2))
 
