@@ -14,7 +14,8 @@ from sklearn.metrics import roc_auc_score
 from everypair import RankOpt
 from everypair.linalg.matrix import as_matrix
 from everypair.solvers import sphere as climbs
-from everypair.solvers.sphere import Climb, Coordinates, Sphere, class_moments
+from everypair.solvers.columns import column_moments
+from everypair.solvers.sphere import Climb, Coordinates, Sphere
 from lab.data.tasks import tasks
 from lab.harness import markdown_table
 
@@ -26,7 +27,7 @@ def unit_of(of_moments):
     """Features in another unit; the start is separation over variance in each."""
 
     def metric(sphere, start, pairs, covariance):
-        moments = class_moments(sphere.X, pairs)
+        moments = column_moments(sphere.X, pairs)
         with np.errstate(divide="ignore", invalid="ignore"):
             scale = np.where(sphere.scale > 0, of_moments(moments), 0.0)
         new_start = np.zeros_like(scale)

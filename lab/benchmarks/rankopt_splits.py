@@ -15,8 +15,9 @@ from sklearn.preprocessing import StandardScaler
 from everypair import RankOpt
 from everypair.linalg.matrix import as_matrix
 from everypair.pairs import Pairs
+from everypair.solvers.columns import class_covariance
 from everypair.solvers.rank_statistic import AllPairsStatistic
-from everypair.solvers.sphere import Sphere, class_covariance, climb_by_lbfgs, climb_path
+from everypair.solvers.sphere import Sphere, climb_by_lbfgs, climb_path
 
 TEST_SHARE = 0.5
 """Test rows, at most, as a share of the training rows, where splits overlap."""

@@ -70,6 +70,14 @@ class Rows:
             return float(np.clip(np.divide(self.units[1], self.units[0]), 1e-300, 1e300))
 
     @property
+    def totals(self) -> tuple[float, float]:
+        """What the positives and the negatives weigh together, in units of the positives."""
+        if self.weight is None:
+            return float(self.n_positive), float(self.n_negative)
+        positive = float(self.weight[self.positive].sum())
+        return positive, self.skew * float(self.weight[~self.positive].sum())
+
+    @property
     def n_positive(self) -> int:
         return int(np.count_nonzero(self.positive))
 

@@ -10,13 +10,12 @@ from scipy.optimize import minimize
 from everypair.linalg.matrix import as_matrix
 from everypair.pairs import LOSSES, Pairs
 from everypair.pairs.brute import BrutePoint
-from everypair.solvers import sphere as sphere_module
+from everypair.solvers import columns
+from everypair.solvers.columns import class_covariance, column_moments
 from everypair.solvers.rank_statistic import AllPairsStatistic, RandomOrder
 from everypair.solvers.sphere import (
     Sphere,
     _tangent,
-    class_covariance,
-    class_moments,
     climb_by_gradients,
     climb_by_lbfgs,
     climb_path,
@@ -41,7 +40,7 @@ def statistics(pairs):
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.csc_matrix])
 def test_class_moments_are_those_of_numpy(problem, kind):
     X, pairs = problem
-    moments = class_moments(as_matrix(kind(X)), pairs)
+    moments = column_moments(as_matrix(kind(X)), pairs)
     classes = [(X[rows], pairs.weight[rows]) for rows in (pairs.positives, pairs.negatives)]
     means = [np.average(rows, axis=0, weights=weight) for rows, weight in classes]
     np.testing.assert_allclose(moments.separation, means[0] - means[1], rtol=1e-10)
@@ -63,19 +62,19 @@ def test_class_moments_are_those_of_numpy(problem, kind):
 def test_sparse_columns_far_from_zero_have_the_moments_of_dense_ones(
     problem, kind, dtype, offset, monkeypatch
 ):
-    monkeypatch.setattr(sphere_module, "BLOCK_BYTES", 8 * 100)  # many blocks
+    monkeypatch.setattr(columns, "BLOCK_BYTES", 8 * 100)  # many blocks
     X, pairs = problem
     # A far column, one near zero, one with zeros in it, a constant one and an empty one.
     X = np.column_stack(
         [X[:, 0] + offset, X[:, 1], np.where(X[:, 2] > 3, X[:, 2], 0),
          np.full(len(X), offset + 1), 0 * X[:, 3]]
     ).astype(dtype)  # fmt: skip
-    dense, other = (class_moments(as_matrix(rows), pairs) for rows in (X, kind(X)))
+    dense, other = (column_moments(as_matrix(rows), pairs) for rows in (X, kind(X)))
     for ours, theirs in zip(other, dense, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
     by_numpy = np.var(X[pairs.positives, 0].astype(float) - offset)
     if dtype == np.float64:
-        plain = class_moments(as_matrix(kind(X)), Pairs.of(pairs.positive))
+        plain = column_moments(as_matrix(kind(X)), Pairs.of(pairs.positive))
         assert plain.variance_of_positives[0] == pytest.approx(by_numpy, rel=1e-9)
     assert other.variance[3] == other.variance[4] == 0
 

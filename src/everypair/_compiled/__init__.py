@@ -48,6 +48,10 @@ from everypair._compiled.rows import (
 from everypair._compiled.simplex import (
     simplex_ascent,
 )
+from everypair._compiled.soft_counts import (
+    add_soft_slopes,
+    soft_counts,
+)
 from everypair._compiled.stumps import (
     best_stump,
 )
@@ -61,6 +65,7 @@ from everypair._compiled.walks import (
 
 __all__ = [
     "COEFFICIENTS",
+    "add_soft_slopes",
     "auc_pairs",
     "best_f_beta_table",
     "best_stump",
@@ -91,6 +96,7 @@ __all__ = [
     "merge_levels",
     "order_keys",
     "simplex_ascent",
+    "soft_counts",
     "window_rows",
     "window_sum",
 ]

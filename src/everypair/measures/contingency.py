@@ -143,6 +143,51 @@ class FBeta(ContingencyMeasure):
         )
 
 
+class Jaccard(ContingencyMeasure):
+    """``a / (a + b + c)``: right positives among all that are or are called positive."""
+
+    def of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
+        return a / (a + b + c)
+
+
+class GMean(ContingencyMeasure):
+    """The geometric mean of the true positive and the true negative rate."""
+
+    def of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
+        return np.sqrt(np.maximum(a / (a + c) * (d / (b + d)), 0.0))
+
+
+class Matthews(ContingencyMeasure):
+    """Matthews' correlation of prediction and label; 0 where all rows get one label."""
+
+    def of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
+        a, b, c, d = (np.asarray(count, dtype=np.float64) for count in (a, b, c, d))
+        square = (a + b) * (a + c) * (b + d) * (c + d)
+        return (a * d - b * c) / np.sqrt(np.where(square > 0, square, np.inf))
+
+
+class Informedness(ContingencyMeasure):
+    """Youden's index: true positive rate less false positive rate."""
+
+    def of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
+        return a / (a + c) - b / (b + d)
+
+
+class Cost(ContingencyMeasure):
+    """The mean cost of a row with its sign turned, ``-(c_fp b + c_fn c) / n``."""
+
+    def __init__(self, c_fp: float = 1.0, c_fn: float = 1.0):
+        if not (0 <= c_fp < np.inf and 0 <= c_fn < np.inf and c_fp + c_fn > 0):
+            raise ValueError(
+                f"cost=({c_fp!r}, {c_fn!r}) must be two costs >= 0, not both zero: of a false "
+                "positive and of a false negative."
+            )
+        self.c_fp, self.c_fn = float(c_fp), float(c_fn)
+
+    def of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
+        return -(self.c_fp * b + self.c_fn * c) / (a + b + c + d)
+
+
 class FixedCount(ContingencyMeasure):
     """Measures whose labellings have exactly k positives; the rule takes the k highest scores.
 

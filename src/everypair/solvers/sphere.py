@@ -9,25 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize
 
-from everypair.linalg.matrix import BLOCK_BYTES, DenseMatrix, Matrix, SparseMatrix
+from everypair.linalg.matrix import Matrix
 from everypair.pairs import Pairs
-from everypair.pairs.point import add_weighted_gram
-from everypair.solvers.choose import sample_rows
+from everypair.solvers.columns import column_moments
 from everypair.solvers.rank_statistic import Statistic
 
 Array = NDArray[np.float64]
-
-MOST_SEPARATION = 1e3
-"""Cap of ``separation^2 / variance``: past 30 standard deviations a feature is simply perfect."""
 
 FIRST_ANGLE = 0.1
 LONGER, SHORTER = 1.2, 0.5
@@ -40,124 +34,6 @@ MEMORY = 10
 
 LIMIT_REACHED = 1
 """``status`` of scipy's L-BFGS where the steps or the looks at the statistic ran out."""
-
-NARROW = 300
-"""Columns up to which the class covariance of a dense X is worth its price."""
-
-SAMPLE_ROWS, SAMPLE_ROWS_PER_COLUMN = 2000, 10
-"""Rows that the class covariance comes from: more would not save another step."""
-
-
-class ClassMoments(NamedTuple):
-    """Per feature: difference of the class means, and the variance in each class."""
-
-    separation: Array
-    variance_of_positives: Array
-    variance_of_negatives: Array
-
-    @property
-    def variance(self) -> Array:
-        """Both class variances added, at least a share of the separation squared."""
-        added = self.variance_of_positives + self.variance_of_negatives
-        return np.maximum(added, self.separation**2 / MOST_SEPARATION)
-
-    def variance_of_all(self, positive_share: float) -> Array:
-        """Of all rows, when this share of them is positive."""
-        return np.asarray(
-            positive_share * self.variance_of_positives
-            + (1 - positive_share) * self.variance_of_negatives
-            + positive_share * (1 - positive_share) * self.separation**2
-        )
-
-
-def class_moments(X: Matrix, pairs: Pairs) -> ClassMoments:
-    """Weighted class means and (biased) variances of the columns, in one pass.
-
-    Around a point amid the values of each column, so that columns far from zero keep theirs.
-    """
-    classes = [
-        np.where(members, pairs.weight, 0.0) for members in (pairs.positive, ~pairs.positive)
-    ]
-    n_columns = X.shape[1]
-    with np.errstate(over="ignore", invalid="ignore"):
-        if isinstance(X, DenseMatrix):
-
-            def add(rows: slice, block: Array, means: Array, squares: Array) -> None:
-                for k, weight in enumerate(classes):
-                    means[k] += weight[rows] @ block
-                np.square(block, out=block)
-                for k, weight in enumerate(classes):
-                    squares[k] += weight[rows] @ block
-
-            means, squares = X.centred_sums([(2, n_columns), (2, n_columns)], add)
-        else:
-            means, squares = np.zeros((2, 2, n_columns))
-            for rows, columns, block in centred_blocks(X):
-                for k, weight in enumerate(classes):
-                    sums, sums_of_squares = block.pull_back_moments(weight[rows])
-                    means[k, columns] += sums
-                    squares[k, columns] += sums_of_squares
-        separation = means[0] - means[1]
-        variance = squares - means**2
-        size = squares.sum(axis=0)
-    if not np.all(np.isfinite(size)):
-        raise ValueError(
-            "The features are too large for float64: their squares overflow. "
-            "Rescale X, for example with StandardScaler."
-        )
-    # What is left of a constant column after rounding is no variance.
-    variance = np.where(variance > 1e-13 * size, variance, 0.0)
-    varies = np.any(variance > 0, axis=0) | (separation**2 > 1e-13 * size)
-    return ClassMoments(np.where(varies, separation, 0.0), *variance)
-
-
-def centred_blocks(X: SparseMatrix) -> Iterator[tuple[slice, slice, SparseMatrix]]:
-    """Blocks of ``X - centre`` and the rows and columns that each holds, as sparse as X.
-
-    Only columns without zeros have a centre other than zero, so it is taken from the entries
-    that are stored and from no others.
-    """
-    everything = slice(None)
-    if not np.any(X.centre):
-        yield everything, everything, X
-        return
-    data, indices, indptr = X.arrays
-    kind = sparse.csr_array if X.by_rows else sparse.csc_array
-    # A block of fewer entries than columns would cost more to add up than to read.
-    n_blocks = 1 + data.size // max(BLOCK_BYTES // 8, X.shape[1])
-    ends = np.searchsorted(indptr, np.linspace(0, data.size, n_blocks + 1))
-    for start, stop in pairwise(np.unique(ends).tolist()):
-        lines, held = slice(start, stop), slice(indptr[start], indptr[stop])
-        pointers = indptr[start : stop + 1] - held.start
-        if X.by_rows:
-            rows, columns, shape = lines, everything, (stop - start, X.shape[1])
-            centre = X.centre[indices[held]]
-        else:
-            rows, columns, shape = everything, lines, (X.shape[0], stop - start)
-            centre = np.repeat(X.centre[lines], np.diff(pointers))
-        block = kind((data[held] - centre, indices[held], pointers), shape=shape)
-        yield rows, columns, SparseMatrix(block)
-
-
-def class_covariance(X: Matrix, pairs: Pairs) -> Array | None:
-    """Mean of the two class covariances, on a sample of rows; for dense X of few columns."""
-    n_columns = X.shape[1]
-    if not isinstance(X, DenseMatrix) or n_columns > NARROW:
-        return None
-    n_rows = max(SAMPLE_ROWS, SAMPLE_ROWS_PER_COLUMN * n_columns)
-    if pairs.n_rows > n_rows:
-        rows = sample_rows(pairs, n_rows)
-        X, pairs = X.take(rows), Pairs.of(pairs.positive[rows], pairs.weight[rows])
-    weight = pairs.weight
-    of_positives = np.where(pairs.positive, weight, 0.0)
-
-    def add(rows: slice, block: Array, gram: Array, means: Array) -> None:
-        means[1] += of_positives[rows] @ block
-        means[0] += (weight[rows] - of_positives[rows]) @ block
-        add_weighted_gram(gram, block, weight[rows])
-
-    gram, means = X.centred_sums([(n_columns, n_columns), (2, n_columns)], add)
-    return np.asarray((gram - means.T @ means) / 2)
 
 
 class Coordinates:
@@ -207,7 +83,7 @@ class Sphere:
         ``w = separation / variance``, feature by feature, with the class variances added
         (section 3.4). A constant feature is left out by a scale of zero.
         """
-        moments = class_moments(X, pairs)
+        moments = column_moments(X, pairs)
         spread = np.sqrt(moments.variance_of_all(positive_share))
         scale = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
         start = np.divide(
@@ -241,6 +117,10 @@ class Climb:
     """Within ``tol``, or as far as rounding lets it go; not cut short by ``max_iter``."""
     history: list[float]
     """The loss after each step, the start first: it never grows."""
+    cut: float = 0.0
+    """Where the statistic has a free cut: its place among the scores of the unit direction."""
+    slope: float = 0.0
+    """What is left of the gradient on the sphere, as a share of the loss."""
 
     @property
     def n_iter(self) -> int:
@@ -298,24 +178,33 @@ def climb_by_gradients(
 
 
 def climb_by_lbfgs(
-    sphere: Sphere, statistic: Statistic, start: Array, radius: float, max_iter: int, tol: float
+    sphere: Sphere,
+    statistic: Statistic,
+    start: Array,
+    radius: float,
+    max_iter: int,
+    tol: float,
+    cut: float = 0.0,
 ) -> Climb:
     """L-BFGS over y with ``u = v / |v|``, v of coordinates y, until the slope is below ``tol``.
 
     The statistic does not see the length of v, so its gradient is perpendicular to v of
-    itself and the sphere needs no constraint.
+    itself and the sphere needs no constraint. A free cut is one more coordinate.
     """
     coordinates, seen = sphere.coordinates, _Seen()
+    free = getattr(statistic, "free_cut", False)
 
     def loss_and_gradient(y: Array) -> tuple[float, Array]:
-        v = coordinates.direction(y)
+        v = coordinates.direction(y[:-1] if free else y)
         length = np.linalg.norm(v)
         seen.y, seen.direction = y.copy(), v / length
-        seen.scores = sphere.scores(seen.direction)
-        point = statistic.at(radius * seen.scores)
+        seen.scores, seen.cut = sphere.scores(seen.direction), float(y[-1]) if free else 0.0
+        point = statistic.at(radius * (seen.scores - seen.cut if free else seen.scores))
         gradient = radius * _tangent(sphere.pull_back(point.gradient), seen.direction)
         seen.loss, seen.slope = point.loss, _slope(gradient, point.loss)
         gradient = coordinates.pull_back(gradient) / length
+        if free:
+            gradient = np.append(gradient, -radius * point.gradient.sum())
         if seen.unit == 0:
             # The first step of L-BFGS is as long as the gradient: an angle, not a guess.
             seen.unit = FIRST_ANGLE / max(float(np.linalg.norm(gradient)), 1e-300)
@@ -323,6 +212,8 @@ def climb_by_lbfgs(
 
     first = coordinates.of(start)
     first = first / np.linalg.norm(first)
+    if free:
+        first = np.append(first, cut)
     loss_and_gradient(first)
     history = [seen.loss]
 
@@ -347,7 +238,7 @@ def climb_by_lbfgs(
             loss_and_gradient(result.x)
         # Where scipy gives up for another reason, rounding leaves no step that raises R.
         converged = seen.slope <= tol or result.status != LIMIT_REACHED
-    return Climb(seen.direction, seen.scores, seen.loss, converged, history)
+    return Climb(seen.direction, seen.scores, seen.loss, converged, history, seen.cut, seen.slope)
 
 
 class _Seen:
@@ -356,6 +247,7 @@ class _Seen:
     y: Array
     direction: Array
     scores: Array
+    cut: float
     loss: float
     slope: float
     unit: float = 0.0
