@@ -11,6 +11,7 @@ from everypair.linalg.matrix import as_matrix
 from everypair.pairs import LOSSES, Pairs
 from everypair.pairs.brute import BrutePoint
 from everypair.solvers import columns
+from everypair.solvers import sphere as sphere_module
 from everypair.solvers.columns import class_covariance, column_moments
 from everypair.solvers.rank_statistic import AllPairsStatistic, RandomOrder
 from everypair.solvers.sphere import (

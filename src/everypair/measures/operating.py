@@ -80,13 +80,26 @@ class OperatingMeasure:
     sign = 1.0
     """Times the value: what people call the measure (a rate of false alarms is to be low)."""
 
+    def of_rates(self, t: Any, f: Any, positive: float, negative: float) -> Any:
+        """From rates, the classes weighing so much.
+
+        With a free cut: at each pair of rates. With a quota: of the whole curve, whose points
+        ``t`` and ``f`` are, from (0, 0) on.
+        """
+        raise NotImplementedError
+
     def value(self, rows: Rows, scores: Array, cut: float = 0.0) -> float:
         """Of these scores, exactly; a measure with a quota does not look at ``cut``."""
-        raise NotImplementedError
+        curve = Curve.of(rows, scores)
+        return float(self.of_rates(curve.tpr, curve.fpr, *rows.totals))
 
     def best_cut(self, rows: Rows, scores: Array) -> float:
         """Where these scores are to be cut; positive is ``score > cut``."""
         raise NotImplementedError
+
+    def deciding_rows(self, n_positive: int, n_negative: int) -> float:
+        """Rows on the rarer side of its cut, about: what the measure rests on."""
+        return float(n_positive)
 
     def smooth(self, positive: float, negative: float) -> Smooth:
         """As a function of the rates, the classes weighing so much."""
@@ -171,6 +184,10 @@ class AtQuota(OperatingMeasure):
             return Quota(share, 1 - share, self.amount, weight)
         return Quota(float(self.of == POSITIVES), float(self.of == NEGATIVES), self.amount, weight)
 
+    def deciding_rows(self, n_positive: int, n_negative: int) -> float:
+        counted = {ROWS: n_positive + n_negative, NEGATIVES: n_negative, POSITIVES: n_positive}
+        return min(self.amount, 1 - self.amount) * counted[self.of]
+
     def worth(self, positive: float, negative: float) -> Worth:
         if self.what == RECALL:
             return lambda t, f: (t, 1.0, 0.0)
@@ -178,10 +195,9 @@ class AtQuota(OperatingMeasure):
             return lambda t, f: (-f, 0.0, -1.0)
         return precision_worth(positive, negative)
 
-    def value(self, rows: Rows, scores: Array, cut: float = 0.0) -> float:
-        curve = Curve.of(rows, scores)
-        t, f = self._point(curve.tpr, curve.fpr, self.quota(*rows.totals))
-        return self.worth(*rows.totals)(t, f)[0]
+    def of_rates(self, t: Array, f: Array, positive: float, negative: float) -> float:
+        at = self._point(t, f, self.quota(positive, negative))
+        return self.worth(positive, negative)(*at)[0]
 
     def _point(self, t: Array, f: Array, quota: Quota) -> tuple[float, float]:
         """On the straight lines between the points of the curve, at its best where it is steep:
@@ -235,22 +251,19 @@ class RecallAtPrecision(OperatingMeasure):
 
     precision: float
 
-    def _meets(self, curve: Curve, rows: Rows) -> NDArray[np.intp]:
-        hits, alarms = (
-            w * rate for w, rate in zip(rows.totals, (curve.tpr, curve.fpr), strict=True)
-        )
+    def _meets(self, t: Array, f: Array, positive: float, negative: float) -> NDArray[np.intp]:
+        hits, alarms = positive * t, negative * f
         above = (1 - self.precision) * hits - self.precision * alarms
         return np.flatnonzero((above >= -SLACK * hits) & (hits > 0))
 
-    def value(self, rows: Rows, scores: Array, cut: float = 0.0) -> float:
-        curve = Curve.of(rows, scores)
-        meets = self._meets(curve, rows)
-        return float(curve.tpr[meets[-1]]) if meets.size else 0.0
+    def of_rates(self, t: Array, f: Array, positive: float, negative: float) -> float:
+        meets = self._meets(t, f, positive, negative)
+        return float(t[meets[-1]]) if meets.size else 0.0
 
     def best_cut(self, rows: Rows, scores: Array) -> float:
         """Where no cut has the precision: above all scores."""
         curve = Curve.of(rows, scores)
-        meets = self._meets(curve, rows)
+        meets = self._meets(curve.tpr, curve.fpr, *rows.totals)
         return curve.cut(int(meets[-1]) if meets.size else 0)
 
     def smooth(self, positive: float, negative: float) -> Smooth:
@@ -265,9 +278,11 @@ class PartialArea(OperatingMeasure):
     low: float
     high: float
 
-    def value(self, rows: Rows, scores: Array, cut: float = 0.0) -> float:
-        curve = Curve.of(rows, scores)
-        return area_between(curve.fpr, curve.tpr, self.low, self.high) / (self.high - self.low)
+    def of_rates(self, t: Array, f: Array, positive: float, negative: float) -> float:
+        return area_between(f, t, self.low, self.high) / (self.high - self.low)
+
+    def deciding_rows(self, n_positive: int, n_negative: int) -> float:
+        return min(float(n_positive), self.high * n_negative)
 
     def best_cut(self, rows: Rows, scores: Array) -> float:
         """At the largest false positive rate of the range."""
@@ -285,10 +300,9 @@ class PartialArea(OperatingMeasure):
 class AveragePrecision(OperatingMeasure):
     """The mean precision over all recalls, ``sum (R_n - R_(n-1)) P_n``."""
 
-    def value(self, rows: Rows, scores: Array, cut: float = 0.0) -> float:
-        curve, (positive, negative) = Curve.of(rows, scores), rows.totals
-        hits, alarms = positive * curve.tpr[1:], negative * curve.fpr[1:]
-        return float(np.diff(curve.tpr) @ (hits / (hits + alarms)))
+    def of_rates(self, t: Array, f: Array, positive: float, negative: float) -> float:
+        hits, alarms = positive * t[1:], negative * f[1:]
+        return float(np.diff(t) @ (hits / np.maximum(hits + alarms, np.finfo(np.float64).tiny)))
 
     def best_cut(self, rows: Rows, scores: Array) -> float:
         """Average precision asks for no cut: the one of the largest F1."""

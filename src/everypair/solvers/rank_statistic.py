@@ -13,7 +13,7 @@ P offsets, so the mean of R_{l,a} over them is R, weights included.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,12 @@ class Point(NamedTuple):
 
 
 class Statistic(Protocol):
-    """A smooth stand-in for AUC as a function of the scores."""
+    """A smooth stand-in for a measure as a function of the scores."""
+
+    @property
+    def free_cut(self) -> bool:
+        """Whether a shift of all scores changes it: the cut is then climbed as well."""
+        ...
 
     def loss(self, scores: Array) -> float: ...
     def at(self, scores: Array) -> Point: ...
@@ -72,6 +77,7 @@ class LinearStatistic:
     negatives: Index
     weight: Array
     n_rows: int
+    free_cut: ClassVar[bool] = False
 
     def margins(self, scores: Array) -> Array:
         return scores[self.positives] - scores[self.negatives]
@@ -136,6 +142,7 @@ class AllPairsStatistic:
     """R over every pair, through the fast sigmoid sums."""
 
     pairs: Pairs
+    free_cut: ClassVar[bool] = False
 
     def loss(self, scores: Array) -> float:
         return pair_point("sigmoid", self.pairs, scores).value()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,7 +128,8 @@ class Climb:
         return len(self.history) - 1
 
 
-Climber = Callable[[Sphere, Statistic, Array, float, int, float], Climb]
+Climber = Callable[..., Climb]
+"""Of a sphere, a statistic, a start, a radius, ``max_iter`` and ``tol``."""
 
 
 def _tangent(gradient: Array, direction: Array) -> Array:
@@ -192,7 +194,7 @@ def climb_by_lbfgs(
     itself and the sphere needs no constraint. A free cut is one more coordinate.
     """
     coordinates, seen = sphere.coordinates, _Seen()
-    free = getattr(statistic, "free_cut", False)
+    free = statistic.free_cut
 
     def loss_and_gradient(y: Array) -> tuple[float, Array]:
         v = coordinates.direction(y[:-1] if free else y)
@@ -269,16 +271,19 @@ def climb_path(
     climber: Climber,
     max_iter: int,
     tol: float,
+    first_cut: Callable[[Array], float] | None = None,
 ) -> Iterator[Step]:
     """A climb at each radius of the series, each from where the one before ended (section 3.2).
 
     The shares ascend. So do the radii as a rule; but a climb that widens the margins may leave
     more pairs saturated than the next share asks for, and the next radius is then smaller.
-    A radius is climbed when its step is asked for.
+    A radius is climbed when its step is asked for. ``first_cut`` says where a free cut starts,
+    among the scores of a unit direction.
     """
     direction, scores = start, sphere.scores(start)
     for saturation in saturations:
         radius = statistic.radius(scores, saturation)
-        climb = climber(sphere, statistic, direction, radius, max_iter, tol)
+        begin = climber if first_cut is None else partial(climber, cut=first_cut(scores))
+        climb = begin(sphere, statistic, direction, radius, max_iter, tol)
         direction, scores = climb.direction, climb.scores
         yield Step(saturation, radius, climb)

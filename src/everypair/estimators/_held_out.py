@@ -1,0 +1,121 @@
+"""A measure on rows that were held out: its value, and how sure it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everypair.cached import cached_property
+from everypair.estimators._search import Fold
+from everypair.measures.operating import OperatingMeasure
+from everypair.rows import Rows
+
+Array = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Index = NDArray[np.intp]
+
+DRAWS = 200
+"""Of a bootstrap; a standard error is then known to a twentieth."""
+
+
+class _Ranked(NamedTuple):
+    """The rows of a fold by falling score, and where equal scores end."""
+
+    rows: Index
+    ends: Index
+
+
+Prepared = Bools | list[_Ranked]
+"""What a bootstrap needs of a candidate: its predictions, or its rankings."""
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Scores of rows by models that had not seen them, one model a fold.
+
+    A free cut is chosen on the other folds' rows, never on those that are scored, and the counts
+    of all folds make one table; a measure with a quota is averaged over the folds.
+    """
+
+    measure: OperatingMeasure
+    positive: Bools
+    weight: Array
+    folds: list[Fold]
+    scores: Array
+
+    def predicted(self) -> Bools:
+        """Of each row, by the cut that the rows outside its fold make best."""
+        out = np.zeros(self.positive.size, dtype=bool)
+        for _, test in self.folds:
+            others = np.concatenate([rows for _, rows in self.folds if rows is not test])
+            rows = Rows.of(self.positive[others], self.weight[others])
+            cut = self.measure.best_cut(rows, rows.scores(self.scores[others]))
+            out[test] = self.scores[test] > cut
+        return out
+
+    def ranked(self) -> list[_Ranked]:
+        out = []
+        for _, test in self.folds:
+            order = test[np.argsort(-self.scores[test], kind="stable")]
+            falling = self.scores[order]
+            out.append(_Ranked(order, np.flatnonzero(np.append(falling[1:] < falling[:-1], True))))
+        return out
+
+    @cached_property
+    def prepared(self) -> Prepared:
+        return self.predicted() if self.measure.free_cut else self.ranked()
+
+    def value(self, prepared: Prepared | None = None, weight: Array | None = None) -> float:
+        """Of these predictions or rankings (its own), the rows weighing so much (as they do)."""
+        prepared = self.prepared if prepared is None else prepared
+        weight = self.weight if weight is None else weight
+        if isinstance(prepared, np.ndarray):
+            tested = np.concatenate([rows for _, rows in self.folds])
+            w, y, above = weight[tested], self.positive[tested], prepared[tested]
+            totals = float(w[y].sum()), float(w[~y].sum())
+            found = float(w[above & y].sum()), float(w[above & ~y].sum())
+            rates = found[0] / totals[0], found[1] / totals[1]
+            return float(self.measure.of_rates(*rates, *totals))
+        out = []
+        for order, ends in prepared:
+            w, y = weight[order], self.positive[order]
+            tp, fp = np.cumsum(w * y)[ends], np.cumsum(w * ~y)[ends]
+            if not (tp[-1] > 0 and fp[-1] > 0):
+                continue  # a draw without one of the classes
+            t, f = np.append(0.0, tp / tp[-1]), np.append(0.0, fp / fp[-1])
+            out.append(self.measure.of_rates(t, f, float(tp[-1]), float(fp[-1])))
+        return float(np.mean(out))
+
+    def on(self, folds: list[Fold]) -> HeldOut:
+        """Of these folds alone."""
+        return replace(self, folds=folds)
+
+    def draws(self, *ready: Prepared, seed: int = 0) -> Array:
+        """Values of bootstrap samples, a row for each of ``ready``, the same draws for all.
+
+        Rows are drawn within each class (a stratified bootstrap); the cuts stay.
+        """
+        rng = np.random.default_rng(seed)
+        classes = [np.flatnonzero(self.positive), np.flatnonzero(~self.positive)]
+        out = np.empty((len(ready), DRAWS))
+        counts = np.empty(self.positive.size)
+        for k in range(DRAWS):
+            for members in classes:
+                drawn = rng.integers(members.size, size=members.size)
+                counts[members] = np.bincount(drawn, minlength=members.size)
+            out[:, k] = [self.value(one, counts * self.weight) for one in ready]
+        return out
+
+
+def mixed(candidates: list[HeldOut], chosen: list[int]) -> Prepared:
+    """What the candidate that was chosen for each fold says of its rows."""
+    first = candidates[0].prepared
+    if isinstance(first, np.ndarray):
+        out = np.zeros_like(first)
+        for (_, test), c in zip(candidates[0].folds, chosen, strict=True):
+            out[test] = np.asarray(candidates[c].prepared)[test]
+        return out
+    return [candidates[c].prepared[k] for k, c in enumerate(chosen)]

@@ -1,0 +1,412 @@
+"""MeasureOpt: the measure people pay for, smoothed, climbed from a logistic regression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval
+
+from everypair.estimators._base import THRESHOLDS, warn
+from everypair.estimators._kernel import KernelRanker
+from everypair.estimators.rankopt import check_saturations
+from everypair.measures.operating import OperatingMeasure, operating_measure
+from everypair.rows import Rows
+
+if TYPE_CHECKING:
+    from everypair.linalg.low_rank import LowRank
+    from everypair.linalg.matrix import Matrix
+    from everypair.pairs import Pairs
+    from everypair.solvers.logistic import LogisticFit
+    from everypair.solvers.sphere import Sphere, Step
+
+Array = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+class ClimbRow(NamedTuple):
+    """One radius of the climb: a row of ``path_``."""
+
+    saturation: float
+    radius: float
+    smooth: float
+    train_score: float
+    slope: float
+    n_iter: int
+
+
+class _MeasureClimber(KernelRanker):
+    """What `MeasureOpt` and `MeasureOptCV` share."""
+
+    measure: Any
+    path_: list[ClimbRow]
+
+    _measure_constraints: ClassVar[dict[str, list[Any]]] = {
+        "measure": "no_validation",  # type: ignore[dict-item]
+        "beta": [Interval(Real, 0, None, closed="neither")],
+        "k": [Real, str, None],
+        "fpr": [Real, "array-like", None],
+        "tpr": [Real, None],
+        "recall": [Real, None],
+        "precision": [Real, None],
+        "cost": ["array-like"],
+        **KernelRanker._kernel_constraints,
+        **KernelRanker._rank_constraints,
+        "threshold": [*THRESHOLDS, None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "verbose": ["verbose"],
+    }
+
+    def _operating_measure(self, rows: Rows) -> OperatingMeasure:
+        return operating_measure(
+            self.measure, rows.positive.size, rows.n_positive, beta=self.beta, k=self.k,
+            fpr=self.fpr, tpr=self.tpr, recall=self.recall, precision=self.precision,
+            cost=self.cost,
+        )  # fmt: skip
+
+    def _fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        climb: Callable[[_Problem], tuple[Array, float]],
+    ) -> Self:
+        """``climb(problem)`` finds the coefficients and the cut, and sets the attributes."""
+        from everypair.linalg.matrix import as_matrix
+        from everypair.linalg.threads import own_threads
+
+        self._validate_params()
+        X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
+        rows = Rows.of(positive, sample_weight)
+        measure = self._operating_measure(rows)
+        self._forget_fit()
+        kernel = None if self.kernel == "linear" else self._training_kernel(X, sample_weight)
+        with own_threads(), np.errstate(over="ignore", invalid="ignore"):
+            basis = None if kernel is None else self._factor(kernel, positive)
+            matrix = as_matrix(X if basis is None else basis.features)
+            problem = _Problem.of(matrix, positive, sample_weight, measure)
+            coef, cut = climb(problem)
+            scores = matrix.dot(coef)
+        kept = rows.scores(scores)
+        if self.threshold is not None:
+            cut = self._choose_threshold(positive, scores, sample_weight)
+        self.train_score_ = measure.sign * measure.value(rows, kept, cut)
+        self.measure_ = measure
+        self.n_iter_ = sum(row.n_iter for row in self.path_)
+        self.intercept_ = np.array([-cut])
+        if kernel is None or basis is None:
+            self._keep_linear(coef)
+        else:
+            self._keep_expansion(kernel, basis.pivots, basis.coefficients(coef), basis.left_out)
+        return self
+
+    def _factor(self, kernel: Any, positive: Bools) -> LowRank:
+        from everypair.linalg.low_rank import GrowingFactor
+
+        share = np.where(positive, 1 / positive.sum(), 1 / (~positive).sum())
+        factor = GrowingFactor(kernel)
+        factor.grow(share, self._rank(positive.size, self.max_rank), float(self.kernel_tol))
+        return factor.low_rank
+
+    def _keep_path(self, problem: _Problem, start: LogisticFit, steps: list[Step]) -> None:
+        measure = problem.measure
+        self.start_score_ = measure.sign * problem.train_value(start.scores)
+        self.path_ = [
+            ClimbRow(
+                step.saturation, step.radius, measure.sign * (problem.best - step.climb.loss),
+                measure.sign * problem.train_value(step.climb.scores), step.climb.slope,
+                step.climb.n_iter,
+            )
+            for step in steps
+        ]  # fmt: skip
+        if self.verbose:
+            for row in self.path_:
+                print(
+                    f"[everypair] saturation {row.saturation:g}: training measure "
+                    f"{row.train_score:.6g} (start {self.start_score_:.6g}), {row.n_iter} steps"
+                )
+        cut_short = [step.saturation for step in steps if not step.climb.converged]
+        if cut_short:
+            warn(
+                f"The climb at saturation {cut_short[0]:g} was cut short by "
+                f"max_iter={self.max_iter}: raise max_iter or tol={self.tol:g}.",
+                ConvergenceWarning,
+            )
+
+
+class _Problem(NamedTuple):
+    """Rows to climb on; rows of weight zero are held out."""
+
+    X: Matrix
+    positive: Bools
+    weight: Array
+    measure: OperatingMeasure
+    sphere: Sphere
+    pairs: Pairs
+
+    @classmethod
+    def of(
+        cls, X: Matrix, positive: Bools, sample_weight: Array | None, measure: OperatingMeasure
+    ) -> _Problem:
+        from everypair.pairs import Pairs
+        from everypair.solvers.columns import class_covariance
+        from everypair.solvers.sphere import Sphere
+
+        weight = np.ones(positive.size) if sample_weight is None else sample_weight
+        weight = weight / weight.max()
+        pairs = Pairs.of(positive, weight)
+        share = float(np.average(positive, weights=weight))
+        sphere, _ = Sphere.around(X, pairs, share, class_covariance(X, pairs))
+        return cls(X, positive, weight / weight.sum(), measure, sphere, pairs)
+
+    def without(self, held_out: NDArray[np.intp]) -> _Problem:
+        """The same on the other rows: X itself is never cut into folds."""
+        from everypair.pairs import Pairs
+
+        weight = self.weight.copy()
+        weight[held_out] = 0.0
+        weight /= weight.sum()
+        return self._replace(weight=weight, pairs=Pairs.of(self.positive, weight))
+
+    @property
+    def rows(self) -> Rows:
+        return Rows.of(self.positive, self.weight)
+
+    @property
+    def best(self) -> float:
+        return self.measure.smooth(*self.rows.totals).best
+
+    def cut(self, scores: Array) -> float:
+        rows = self.rows
+        return self.measure.best_cut(rows, rows.scores(scores))
+
+    def train_value(self, scores: Array) -> float:
+        """At the cut that is best for these rows."""
+        rows = self.rows
+        kept = rows.scores(scores)
+        return self.measure.value(rows, kept, self.measure.best_cut(rows, kept))
+
+    def starts(self, alphas: Array) -> list[LogisticFit]:
+        from everypair.solvers.logistic import logistic_path
+
+        return list(logistic_path(self.sphere, self.positive, self.weight, alphas))
+
+    def climbs(
+        self, start: LogisticFit, saturations: tuple[float, ...], max_iter: int, tol: float
+    ) -> list[Step]:
+        from everypair.solvers.soft_measure import SoftMeasure
+        from everypair.solvers.sphere import climb_by_lbfgs, climb_path
+
+        length = float(np.linalg.norm(start.coef))
+        if length == 0:
+            return []
+        statistic = SoftMeasure.of(self.measure, self.pairs, self.rows.totals)
+        return list(
+            climb_path(
+                self.sphere, statistic, start.coef / length, saturations, climb_by_lbfgs,
+                max_iter, tol, self.cut if self.measure.free_cut else None,
+            )
+        )  # fmt: skip
+
+
+class MeasureOpt(_MeasureClimber):
+    """Linear or kernel classifier that climbs a smoothed measure of the operating point.
+
+    Maximises M(t, f) over directions u of the coefficients and, where the measure leaves it free,
+    the cut c, at a series of radii r:
+
+        t = sum_P a_i sigma(x_i . w - c) ,   f = sum_N b_j sigma(x_j . w - c) ,   w = r scale u ,
+
+    the smooth true and false positive rate; a and b are the sample weights, each class summing
+    to one, ``scale`` gives each feature a variance of one, and sigma is the logistic function. A
+    measure with a quota (recall at 1 % false positives, precision of the 500 highest) fixes c by
+    it, and the gradient follows the cut. The climb starts at a logistic regression and never
+    ends below it on the training rows.
+
+    Parameters
+    ----------
+    measure : str, ContingencyMeasure or callable, default="f1"
+        ``"f1"``, ``"fbeta"``, ``"jaccard"``, ``"gmean"``, ``"mcc"``, ``"informedness"``,
+        ``"cost"``, a function of the counts (a, b, c, d) or a
+        `everypair.measures.ContingencyMeasure`: with a free cut. ``"precision_at_k"``,
+        ``"recall_at_k"``, ``"tpr_at_fpr"``, ``"fpr_at_tpr"``, ``"precision_at_recall"``,
+        ``"recall_at_precision"``: with a quota. ``"partial_roc_area"``,
+        ``"average_precision"``: means over quotas.
+    beta : float, default=1.0
+        Of ``"fbeta"``.
+    k : int, float or str, default=None
+        Of ``"precision_at_k"`` and ``"recall_at_k"``: a count of the training rows, a share of
+        them, or a multiple of the positives such as ``"2p"``. New rows are cut at the same share.
+    fpr : float or (low, high), default=None
+        Of ``"tpr_at_fpr"``; the range of ``"partial_roc_area"``.
+    tpr, recall, precision : float, default=None
+        Of ``"fpr_at_tpr"``, ``"precision_at_recall"`` and ``"recall_at_precision"``.
+    cost : (c_fp, c_fn), default=(1.0, 1.0)
+        Of ``"cost"``: what a false positive and a false negative cost.
+    alpha : float, default=1e-3
+        Penalty of the logistic regression that the climb starts from, on features of variance
+        one: scikit-learn's ``C = 1 / (n alpha)``.
+    saturation : float or ascending sequence of floats in (0, 1), default=(0.5, 0.9)
+        The radii, by the share of pairs that they saturate, as in `RankOpt`. The model is that
+        of the last one.
+    kernel : str or callable, default="linear"
+        As in `ROCSVM`: a kernel is climbed on its pivots.
+    gamma : float or str, default="scale"
+        Of the kernels rbf, poly and sigmoid.
+    degree : float, default=3
+        Of the kernel poly.
+    coef0 : float, default=0.0
+        Of the kernels poly and sigmoid.
+    kernel_tol : float, default=1e-10
+        Share of the kernel's trace that the pivots may leave out.
+    max_rank : int, "auto" or None, default="auto"
+        Pivots at most.
+    threshold : rule, float or None, default=None
+        Where `predict` cuts the training scores. None: where the measure asks for it.
+    max_iter : int, default=200
+        Steps at most at each radius.
+    tol : float, default=1e-2
+        A climb ends when the loss changes by less than this share per radian in the steepest
+        direction.
+    verbose : int, default=0
+        Print what each radius reached.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features)
+        Of the linear kernel. Other kernels have ``dual_coef_`` and ``support_``.
+    intercept_ : array of shape (1,)
+        Less the cut.
+    classes_ : array of shape (2,)
+        The labels; the second is the positive one.
+    train_score_ : float
+        The measure of the training rows, exact, at the cut of `predict`.
+    start_score_ : float
+        That of the logistic regression, at its own best cut.
+    chose_start_ : bool
+        Whether no radius was better than the start on the training rows.
+    path_ : list of named tuples
+        A row per radius: ``saturation, radius, smooth, train_score, slope, n_iter``: the
+        smoothed measure, the exact one, and what is left of the gradient on the sphere as a
+        share of the loss.
+    n_iter_ : int
+        Steps of all climbs.
+    n_features_in_ : int
+        Columns of X.
+    feature_names_in_ : array of str
+        Names of the columns of X, where it has names.
+
+    See Also
+    --------
+    MeasureOptCV : Chooses penalty and radius on held-out rows, and the cut from them.
+    RankOpt : The same climb of the area under the whole ROC curve.
+    MeasureSVM : A convex bound on the measure.
+
+    Notes
+    -----
+    The problem is not convex: the climb ends where the gradient on the sphere vanishes, and
+    ``path_`` says how nearly. Rescaling a feature changes nothing.
+
+    References
+    ----------
+    A. Herschtal and B. Raskutti, "Optimising area under the ROC curve using gradient descent",
+    ICML 2004 (the sphere); T. Joachims, "A support vector method for multivariate performance
+    measures", ICML 2005 (the measures).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from everypair import MeasureOpt
+    >>> X, y = make_classification(2000, weights=[0.95], class_sep=0.7, random_state=0)
+    >>> model = MeasureOpt("tpr_at_fpr", fpr=0.05).fit(X, y)
+    >>> bool(model.train_score_ >= model.start_score_)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_MeasureClimber._measure_constraints,
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "saturation": ["array-like", Real],
+    }
+
+    def __init__(
+        self,
+        measure: Any = "f1",
+        beta: float = 1.0,
+        k: int | float | str | None = None,
+        fpr: float | tuple[float, float] | None = None,
+        tpr: float | None = None,
+        recall: float | None = None,
+        precision: float | None = None,
+        cost: tuple[float, float] = (1.0, 1.0),
+        alpha: float = 1e-3,
+        saturation: Sequence[float] | float = (0.5, 0.9),
+        kernel: str | Callable[..., Any] = "linear",
+        gamma: float | str = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        kernel_tol: float = 1e-10,
+        max_rank: int | str | None = "auto",
+        threshold: str | float | Mapping[str, Any] | None = None,
+        max_iter: int = 200,
+        tol: float = 1e-2,
+        verbose: int = 0,
+    ):
+        self.measure = measure
+        self.beta = beta
+        self.k = k
+        self.fpr = fpr
+        self.tpr = tpr
+        self.recall = recall
+        self.precision = precision
+        self.cost = cost
+        self.alpha = alpha
+        self.saturation = saturation
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_tol = kernel_tol
+        self.max_rank = max_rank
+        self.threshold = threshold
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit on rows X with labels y.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
+            Training rows; the kernel matrix for ``kernel="precomputed"``.
+        y : array of shape (n_rows,)
+            Labels of two kinds.
+        sample_weight : array of shape (n_rows,), default=None
+            Non-negative weights of the rows, in the measure as well.
+
+        Returns
+        -------
+        MeasureOpt
+            The fitted model itself.
+        """
+        return self._fit(X, y, sample_weight, self._climb)
+
+    def _climb(self, problem: _Problem) -> tuple[Array, float]:
+        saturations = check_saturations(self.saturation)
+        (start,) = problem.starts(np.array([self.alpha]))
+        steps = problem.climbs(start, saturations, self.max_iter, self.tol)
+        self._keep_path(problem, start, steps)
+        value = problem.train_value(start.scores)
+        better = [s for s in steps if problem.train_value(s.climb.scores) >= value]
+        self.chose_start_ = not better
+        if not better:
+            return problem.sphere.scale * start.coef, problem.cut(start.scores)
+        last = better[-1]
+        scores = last.radius * last.climb.scores
+        return last.radius * problem.sphere.scale * last.climb.direction, problem.cut(scores)
