@@ -39,7 +39,7 @@ for name, (model, grid) in models.items():
 
 fitted = make_pipeline(StandardScaler(), AUCClassifier(alpha=1e-2)).fit(X, y)[-1]
 print(
-    f"\nOn all rows: AUC {fitted.train_auc_:.4f} over {40 * 357} pairs, "
+    f"\nOn all rows: AUC {fitted.train_score_:.4f} over {40 * 357} pairs, "
     f"relative duality gap {fitted.dual_gap_:.1e} after {fitted.n_iter_} Newton steps."
 )
 strongest = np.argsort(-np.abs(fitted.coef_[0]))[:5]

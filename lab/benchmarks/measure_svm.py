@@ -79,7 +79,7 @@ def rows() -> None:
     print("|---|---|---|---|---|---|")
     print(
         f"| {model.n_iter_} | {model.dual_gap_:.1e} | {took / model.n_iter_ / dot:.0f} "
-        f"| {took / svc:.1f} | {model.train_value_:.4f} | {value:.4f} |"
+        f"| {took / svc:.1f} | {model.train_score_:.4f} | {value:.4f} |"
     )
     print(f"\n({took:.0f} s in all, {took / model.n_iter_:.2f} s a cut.)")
 

@@ -172,8 +172,9 @@ def scores_of(K: Array, K_test: Array, y: NDArray[np.bool_]) -> dict[str, Array]
     # Two positives fill two folds: the others test negatives only, which pooling allows.
     splitter = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
     folds = list(splitter.split(K, y))
-    scale = float(np.trace(K)) / y.size * int(y.sum()) * int((~y).sum())
-    pairwise = AUCRLSCV(lams=RELATIVE_LAMS * scale, cv=folds, kernel="precomputed").fit(K, y)
+    # The paper's lambda stands beside a sum over pairs: it is alpha / 2 times their number.
+    alphas = 2 * RELATIVE_LAMS * float(np.trace(K)) / y.size
+    pairwise = AUCRLSCV(alphas, cv=folds, kernel="precomputed").fit(K, y)
     out = {"AUC-RLS": pairwise.decision_function(K_test)}
     for method, constant in (("RLS", False), ("RLS with constant", True)):
         out[method] = rls(K, K_test, y, folds, constant)

@@ -18,7 +18,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from everypair import __version__
-from everypair.estimators.sparse import with_progress
+from everypair.estimators._search import with_progress
 
 Params = dict[str, Any]
 Found = dict[str, Any]

@@ -84,7 +84,7 @@ def methods() -> dict[str, Callable[[NDArray[np.bool_]], Any]]:
         "AUC hinge": pairwise("hinge"),
         "AUC exponential": pairwise("exponential"),
         "AUC sigmoid": pairwise("sigmoid"),
-        "AUC L1": lambda y: AUCClassifierCV(n_alphas=20, cv=3, tol=1e-4),
+        "AUC L1": lambda y: AUCClassifierCV(penalty="l1", n_alphas=20, cv=3, tol=1e-4),
         "CPAUC": lambda y: _search(CPAUC(tol=1e-3, random_state=0), alpha=L1_ALPHAS),
         "AUC-RLS": lambda y: AUCRLSCV(cv=3),
         "RankOpt": lambda y: RankOptCV(cv=3),

@@ -13,7 +13,11 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from everypair.estimators.auc import AUCClassifier as AUCClassifier
+    from everypair.estimators.auc_cv import AUCClassifierCV as AUCClassifierCV
+    from everypair.estimators.auc_path import auc_path as auc_path
     from everypair.estimators.cpauc import CPAUC as CPAUC
+    from everypair.estimators.measure_opt import MeasureOpt as MeasureOpt
+    from everypair.estimators.measure_opt_cv import MeasureOptCV as MeasureOptCV
     from everypair.estimators.measure_svm import MeasureSVM as MeasureSVM
     from everypair.estimators.rankboost import RankBoost as RankBoost
     from everypair.estimators.rankopt import RankOpt as RankOpt
@@ -21,23 +25,23 @@ if TYPE_CHECKING:
     from everypair.estimators.rls import AUCRLS as AUCRLS
     from everypair.estimators.rls_cv import AUCRLSCV as AUCRLSCV
     from everypair.estimators.rocsvm import ROCSVM as ROCSVM
-    from everypair.estimators.sparse import AUCClassifierCV as AUCClassifierCV
-    from everypair.estimators.sparse import auc_path as auc_path
     from everypair.estimators.two_norm_svm import TwoNormSVM as TwoNormSVM
 
 _HOME = {
     "AUCClassifier": "everypair.estimators.auc",
-    "AUCClassifierCV": "everypair.estimators.sparse",
+    "AUCClassifierCV": "everypair.estimators.auc_cv",
     "AUCRLS": "everypair.estimators.rls",
     "AUCRLSCV": "everypair.estimators.rls_cv",
     "CPAUC": "everypair.estimators.cpauc",
+    "MeasureOpt": "everypair.estimators.measure_opt",
+    "MeasureOptCV": "everypair.estimators.measure_opt_cv",
     "MeasureSVM": "everypair.estimators.measure_svm",
     "ROCSVM": "everypair.estimators.rocsvm",
     "RankBoost": "everypair.estimators.rankboost",
     "RankOpt": "everypair.estimators.rankopt",
     "RankOptCV": "everypair.estimators.rankopt",
     "TwoNormSVM": "everypair.estimators.two_norm_svm",
-    "auc_path": "everypair.estimators.sparse",
+    "auc_path": "everypair.estimators.auc_path",
 }
 
 __all__ = [
@@ -47,6 +51,8 @@ __all__ = [
     "ROCSVM",
     "AUCClassifier",
     "AUCClassifierCV",
+    "MeasureOpt",
+    "MeasureOptCV",
     "MeasureSVM",
     "RankBoost",
     "RankOpt",

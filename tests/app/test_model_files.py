@@ -158,7 +158,7 @@ def test_a_model_that_scores_otherwise_once_saved_is_not_written(tmp_path, monke
     from everypair.app.model_file import store as model_files
 
     model = seeds.fitted(everypair.AUCRLS())
-    other = seeds.fitted(everypair.AUCRLS(lam=100.0))
+    other = seeds.fitted(everypair.AUCRLS(alpha=0.1))
     monkeypatch.setattr(model_files, "_read", lambda file: other)
     with pytest.raises(RuntimeError, match="other scores"):
         save_model(model, tmp_path / "m.everypair", seeds.DENSE)
@@ -276,7 +276,7 @@ STRANGE = {
     "an array that is not there": lambda d, p: attributes(d)["coef_"].__setitem__("array", 99),
     "an array too many": lambda d, p: p.__setitem__(f"{len(p)}.npy", seeds.npy(np.zeros(3))),
     "another part": lambda d, p: p.__setitem__("evil.py", b"1"),
-    "a setting that is missing": lambda d, p: attributes(d).pop("lam"),
+    "a setting that is missing": lambda d, p: attributes(d).pop("alpha"),
     "an encoder's attribute too many": lambda d, p: d["model"]["encoder"]["object"][1].__setitem__(
         "later_", 1
     ),
@@ -284,8 +284,8 @@ STRANGE = {
     "a label that is a number": lambda d, p: d["model"].__setitem__("positive", 3),
     "notes that are numbers": lambda d, p: d["model"].__setitem__("notes", [1]),
     "no estimator": lambda d, p: d["model"].pop("estimator"),
-    "no number": lambda d, p: attributes(d).__setitem__("lam", {"number": ["<f8", "x"]}),
-    "a number of objects": lambda d, p: attributes(d).__setitem__("lam", {"number": ["|O", 1]}),
+    "no number": lambda d, p: attributes(d).__setitem__("alpha", {"number": ["<f8", "x"]}),
+    "a number of objects": lambda d, p: attributes(d).__setitem__("alpha", {"number": ["|O", 1]}),
 }  # fmt: skip
 
 
@@ -451,7 +451,7 @@ def test_depth_and_number_of_values_are_bounded(content, refused, monkeypatch):
     deep = 1
     for _ in range(100):
         deep = [deep]
-    attributes(description)["lam"] = deep
+    attributes(description)["alpha"] = deep
     assert "deep" in refused(seeds.file_of(description, parts))
     refused(seeds.file_of("[" * 200_000, parts))
     refused(seeds.file_of('{"format":' * 100_000, parts))

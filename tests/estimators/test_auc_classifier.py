@@ -117,7 +117,7 @@ def test_integer_weights_equal_repeated_rows(imbalanced, loss):
     weighted = AUCClassifier(**settings).fit(X, y, sample_weight=counts)
     repeated = AUCClassifier(**settings).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
     assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-10)
-    assert weighted.train_auc_ == pytest.approx(repeated.train_auc_, abs=1e-12)
+    assert weighted.train_score_ == pytest.approx(repeated.train_score_, abs=1e-12)
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-8)
 
 
@@ -136,7 +136,7 @@ def test_fit_reports_how_close_it_got(imbalanced, loss):
     assert hasattr(model, "dual_gap_") != hasattr(model, "gradient_norm_")
     assert 0 <= getattr(model, "dual_gap_", getattr(model, "gradient_norm_", -1)) <= model.tol
     assert hasattr(model, "gradient_norm_") == (loss == "sigmoid")
-    assert model.train_auc_ == pytest.approx(
+    assert model.train_score_ == pytest.approx(
         roc_auc_score(y, model.decision_function(X)), abs=1e-12
     )
 
@@ -324,7 +324,7 @@ def test_odd_data_give_a_finite_model_or_a_clear_error_in_seconds(
 def test_separable_data_are_ranked_perfectly(imbalanced):
     X, y = imbalanced
     model = AUCClassifier(alpha=1e-6).fit(np.column_stack([X, y]), y)
-    assert model.train_auc_ == 1.0
+    assert model.train_score_ == 1.0
     np.testing.assert_array_equal(model.predict(np.column_stack([X, y])), y)
 
 
@@ -341,7 +341,7 @@ def test_one_outlier_does_not_keep_the_fit_from_its_minimum(imbalanced, outlier,
 @pytest.mark.parametrize("loss", LOSS_NAMES)
 def test_tiny_features_still_give_a_ranking(imbalanced, loss):
     X, y = imbalanced
-    assert AUCClassifier(loss=loss).fit(1e-7 * X, y).train_auc_ > 0.7
+    assert AUCClassifier(loss=loss).fit(1e-7 * X, y).train_score_ > 0.7
 
 
 def test_huge_weights_do_not_move_the_threshold(imbalanced):

@@ -100,7 +100,7 @@ def test_roc_area_with_c_equals_the_mean_pair_hinge_rescaled(C):
     # The gap pins w to sqrt(2 gap P) at worst.
     off = np.linalg.norm(ours.coef_ - theirs.coef_ / 2)
     assert off <= np.sqrt(4 * 1e-7 * ours.objective_) + 1e-9
-    assert ours.train_value_ == pytest.approx(theirs.train_auc_, abs=1e-3)
+    assert ours.train_score_ == pytest.approx(theirs.train_score_, abs=1e-3)
 
 
 @pytest.mark.parametrize("C", [1e-3, 1e-2])
@@ -186,8 +186,8 @@ def test_every_measure_reaches_its_gap_and_the_slack_bounds_its_loss(cancer, mea
     if options.get("k") is None:
         # Theorem 1; its proof needs the true labelling among those allowed, k = n+.
         assert model.slack_ >= model.measure_.loss(y == 1, scores) - 1e-9
-    assert model.train_value_ == pytest.approx(model.measure_.value(y == 1, scores), abs=1e-12)
-    assert model.train_value_ > 0.9
+    assert model.train_score_ == pytest.approx(model.measure_.value(y == 1, scores), abs=1e-12)
+    assert model.train_score_ > 0.9
 
 
 def test_gap_is_true_to_a_tighter_solution(cancer):
@@ -255,7 +255,7 @@ def test_rbf_scores_of_the_training_rows_come_back_from_the_pivots():
     model = MeasureSVM("f1", kernel="rbf", C=0.1).fit(X, y)
     assert model.kernel_left_out_ <= 1e-10
     scores = model.decision_function(X)
-    assert model.measure_.value(y == 1, scores) == model.train_value_
+    assert model.measure_.value(y == 1, scores) == model.train_score_
     assert model.objective_ >= 0.1 * model.measure_.most_violated(y == 1, scores).slack(scores)
     same = rbf_kernel(X, X[model.support_], gamma=1 / 4) @ model.dual_coef_[0]
     np.testing.assert_allclose(scores, same + model.intercept_, atol=1e-10)
@@ -392,7 +392,7 @@ def test_a_measure_of_ones_own_trains(cancer):
     X, y = cancer
     model = MeasureSVM(Informedness(), C=0.01).fit(X, y)
     assert model.dual_gap_ <= 1e-3
-    assert model.train_value_ > 0.95
+    assert model.train_score_ > 0.95
     assert clone(model).get_params()["C"] == 0.01
 
 
@@ -403,7 +403,7 @@ def test_grid_search_pickle_and_labels(cancer):
     best = search.fit(X, labels).best_estimator_
     again = pickle.loads(pickle.dumps(best))
     np.testing.assert_array_equal(again.predict(X), best.predict(X))
-    assert f1_score(labels, best.predict(X), pos_label="yes") == pytest.approx(best.train_value_)
+    assert f1_score(labels, best.predict(X), pos_label="yes") == pytest.approx(best.train_score_)
 
 
 def test_refitting_with_another_kernel_leaves_nothing_behind(cancer):

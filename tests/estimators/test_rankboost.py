@@ -68,8 +68,8 @@ def test_the_product_of_the_factors_is_the_exponential_loss_over_all_pairs():
     s = model.decision_function(X)
     losses = np.exp(s[y == 0] - s[y == 1][:, None])
     assert np.prod(model.factors_) == pytest.approx(losses.mean(), rel=1e-9)
-    assert model.train_auc_ == pytest.approx(roc_auc_score(y, s), abs=1e-12)
-    assert 1 - model.train_auc_ <= np.prod(model.factors_)
+    assert model.train_score_ == pytest.approx(roc_auc_score(y, s), abs=1e-12)
+    assert 1 - model.train_score_ <= np.prod(model.factors_)
 
 
 def test_each_round_lowers_the_loss_and_more_rounds_begin_with_fewer():
@@ -103,7 +103,7 @@ def test_one_stump_that_ranks_all_ends_the_rounds_with_a_finite_vote():
     assert model.n_estimators_ == 1
     assert model.cuts_.tolist() == [5.5]
     assert np.isfinite(model.votes_).all()
-    assert model.train_auc_ == 1
+    assert model.train_score_ == 1
     np.testing.assert_array_equal(model.predict(X), y)
 
 
@@ -111,7 +111,7 @@ def test_without_a_useful_stump_the_score_is_constant():
     X, y = np.ones((6, 2)), np.array([0, 1, 0, 1, 1, 0])
     model = RankBoost().fit(X, y)
     assert model.n_estimators_ == 0
-    assert model.train_auc_ == 0.5
+    assert model.train_score_ == 0.5
     assert np.ptp(model.decision_function(np.array([[0.0, 5.0], [1.0, 1.0]]))) == 0
 
 

@@ -149,7 +149,7 @@ def test_integer_weights_equal_repeated_rows(imbalanced, model):
     weighted.fit(X, y, sample_weight=counts)
     repeated.fit(X[repeated_rows], y[repeated_rows])
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-5, atol=1e-6)
-    assert weighted.train_auc_ == pytest.approx(repeated.train_auc_, abs=1e-9)
+    assert weighted.train_score_ == pytest.approx(repeated.train_score_, abs=1e-9)
 
 
 def test_path_has_a_row_per_subfold_and_radius(imbalanced):
@@ -213,7 +213,7 @@ def test_one_positive_row_is_enough(pairs):
     X, y = rng.standard_normal((60, 3)), np.arange(60) == 7
     X[y] = [2.5, 0.0, 0.0]
     model = RankOpt(pairs=pairs, random_state=0).fit(X, y)
-    assert model.train_auc_ > 0.99
+    assert model.train_score_ > 0.99
     np.testing.assert_allclose(RankOpt(pairs=pairs, random_state=0).fit(X, ~y).coef_, -model.coef_)
     with (
         pytest.raises(ValueError, match="one class only"),
@@ -229,7 +229,7 @@ def test_groups_go_to_the_splitter(imbalanced):
     settings = {"saturation": (0.1, 0.5)}
     by_hand = RankOptCV(cv=folds, **settings).fit(X, y)
     grouped = RankOptCV(cv=GroupKFold(3), **settings).fit(X, y, groups=groups)
-    np.testing.assert_array_equal(grouped.scores_, by_hand.scores_)
+    np.testing.assert_array_equal(grouped.cv_fold_scores_, by_hand.cv_fold_scores_)
     np.testing.assert_array_equal(grouped.coef_, by_hand.coef_)
 
 
@@ -255,8 +255,8 @@ def test_one_radius_is_chosen_by_the_folds(imbalanced):
     shares = (0.01, 0.5, 0.95)
     folds = StratifiedKFold(4, shuffle=True, random_state=1)
     model = RankOptCV(saturation=shares, cv=folds).fit(X, y)
-    assert model.scores_.shape == (4, 3)
-    assert model.saturation_ == shares[np.argmax(model.scores_.mean(axis=0))]
+    assert model.cv_fold_scores_.shape == (3, 4)
+    assert model.saturation_ == shares[np.argmax(model.cv_scores_)]
     assert model.path_[-1].saturation == model.saturation_
     refitted = RankOpt(saturation=[row.saturation for row in model.path_]).fit(X, y)
     np.testing.assert_allclose(refitted.coef_, model.coef_)
@@ -264,7 +264,7 @@ def test_one_radius_is_chosen_by_the_folds(imbalanced):
     train, test = next(folds.split(X, y))
     alone = RankOpt(saturation=shares, tol=1e-2).fit(X[train], y[train])
     assert roc_auc_score(y[test], alone.decision_function(X[test])) == pytest.approx(
-        model.scores_[0, -1], abs=0.01
+        model.cv_fold_scores_[-1, 0], abs=0.01
     )
 
 
@@ -275,13 +275,13 @@ def test_folds_end_the_series_at_a_steep_radius_without_gain():
     y = np.arange(400) < 40
     X[y, :3] += [1.5, 0.5, 0.5]
     model = RankOptCV(cv=3).fit(X, y)
-    series, means = RankOptCV().saturation, model.scores_.mean(axis=0)
+    series, means = RankOptCV().saturation, model.cv_scores_
     assert model.saturation_ == series[means.argmax()] < 0.9
     assert means[-1] < means[-2]
     assert series[means.size - 1] == 0.9
     # As far as it goes, a series has the scores that a shorter one has.
     shorter = RankOptCV(cv=3, saturation=series[:4]).fit(X, y)
-    np.testing.assert_array_equal(shorter.scores_, model.scores_[:, :4])
+    np.testing.assert_array_equal(shorter.cv_fold_scores_, model.cv_fold_scores_[:4])
 
 
 def test_climb_finds_the_tail_that_the_logistic_loss_is_misled_by():
@@ -295,7 +295,7 @@ def test_climb_finds_the_tail_that_the_logistic_loss_is_misled_by():
     X[far] = [12.0, -12.0]
     climbed = RankOpt(saturation=(0.1, 0.5, 0.8, 0.9, 0.95)).fit(X, y)
     logistic = AUCClassifier(alpha=1e-5).fit(X, y)
-    assert climbed.train_auc_ > logistic.train_auc_ + 0.001
+    assert climbed.train_score_ > logistic.train_score_ + 0.001
 
 
 @pytest.mark.parametrize(
@@ -341,7 +341,7 @@ def test_odd_data_give_a_finite_model(imbalanced, name, model, kind):
     assert np.all(np.isfinite(fit.decision_function(X)))
     assert np.all(np.isfinite([(row.radius, row.training, row.auc) for row in fit.path_]))
     if name == "separable":
-        assert fit.train_auc_ == 1.0
+        assert fit.train_score_ == 1.0
 
 
 def test_features_too_large_for_their_squares_are_refused(imbalanced):
@@ -352,7 +352,7 @@ def test_features_too_large_for_their_squares_are_refused(imbalanced):
 
 def test_two_rows_are_enough():
     for model in (RankOpt(), RankOpt(pairs="linear", random_state=0)):
-        assert model.fit([[0.0], [1.0]], [0, 1]).train_auc_ == 1.0
+        assert model.fit([[0.0], [1.0]], [0, 1]).train_score_ == 1.0
 
 
 def test_a_climb_cut_short_warns(imbalanced):
@@ -414,7 +414,7 @@ def test_cv_trains_on_the_training_rows_of_a_fold_and_on_no_others(imbalanced):
     spoilt = X.copy()
     spoilt[left_out] *= -5
     plain, same = (
-        RankOptCV(saturation=(0.1, 0.5), cv=[fold], tol=1e-6).fit(rows, y).scores_
+        RankOptCV(saturation=(0.1, 0.5), cv=[fold], tol=1e-6).fit(rows, y).cv_fold_scores_
         for rows in (X, spoilt)
     )
     np.testing.assert_allclose(same, plain, atol=2e-3)

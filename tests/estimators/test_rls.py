@@ -32,8 +32,8 @@ def data(n=200, p=8, seed=0, offset=0.0):
 def test_primal_equals_dual(weighted, offset):
     X, y, weight = data(offset=offset)
     weight = weight if weighted else None
-    primal = AUCRLS(lam=10.0, form="primal").fit(X, y, weight)
-    dual = AUCRLS(lam=10.0, form="dual").fit(X, y, weight)
+    primal = AUCRLS(alpha=0.002, form="primal").fit(X, y, weight)
+    dual = AUCRLS(alpha=0.002, form="dual").fit(X, y, weight)
     np.testing.assert_allclose(dual.coef_, primal.coef_, rtol=1e-8)
     np.testing.assert_allclose(dual.intercept_, primal.intercept_, rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(dual.objective_, primal.objective_, rtol=1e-8)
@@ -47,13 +47,14 @@ def test_auto_takes_the_smaller_system():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_equals_the_square_loss_classifier_under_the_documented_map(weighted):
+@pytest.mark.parametrize("form", ["primal", "dual"])
+def test_alpha_is_that_of_the_classifier_with_the_square_loss(form, weighted):
     X, y, weight = data()
-    weight = weight if weighted else np.ones(len(y))
-    lam = 5.0
-    alpha = 2 * lam / (weight[y == 1].sum() * weight[y == 0].sum())
-    other = AUCClassifier(loss="square", alpha=alpha, tol=1e-14).fit(X, y, weight)
-    np.testing.assert_allclose(AUCRLS(lam).fit(X, y, weight).coef_, 2 * other.coef_, rtol=1e-6)
+    weight = weight if weighted else None
+    other = AUCClassifier(loss="square", alpha=0.01, tol=1e-14).fit(X, y, weight)
+    model = AUCRLS(alpha=0.01, form=form).fit(X, y, weight)
+    np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-6)
+    np.testing.assert_allclose(model.objective_, other.objective_, rtol=1e-9)
 
 
 def test_a_weight_of_two_is_a_row_given_twice():
@@ -103,8 +104,11 @@ def test_float32_rows_are_summed_in_float64(make, form):
     ("model", "kernel"),
     [
         (AUCRLS(kernel="rbf", gamma=0.3), lambda X, Y: rbf_kernel(X, Y, gamma=0.3)),
-        (AUCRLS(kernel="polynomial", degree=2, gamma=1.0), lambda X, Y: (X @ Y.T + 1) ** 2),
-        (AUCRLS(kernel="poly", degree=2, gamma=1.0), lambda X, Y: (X @ Y.T + 1) ** 2),
+        (
+            AUCRLS(kernel="polynomial", degree=2, gamma=1.0, coef0=1),
+            lambda X, Y: (X @ Y.T + 1) ** 2,
+        ),
+        (AUCRLS(kernel="poly", degree=2, gamma=1.0), lambda X, Y: (X @ Y.T) ** 2),
         (
             AUCRLS(kernel="cosine"),
             lambda X, Y: (X @ Y.T) / np.outer(np.linalg.norm(X, axis=1), np.linalg.norm(Y, axis=1)),
@@ -135,16 +139,16 @@ def test_a_precomputed_kernel_is_not_written_over():
 def test_duplicate_rows_make_a_singular_kernel_that_fits():
     X, y, _ = data(n=40)
     X, y = np.tile(X, (3, 1)), np.tile(y, 3)
-    model = AUCRLS(kernel="rbf", lam=1e-8).fit(X, y)
+    model = AUCRLS(kernel="rbf", alpha=1e-12).fit(X, y)
     assert model.dual_gap_ < 1e-6
     assert np.all(np.isfinite(model.decision_function(X)))
 
 
-def test_lam_zero_interpolates_with_the_least_norm():
+def test_alpha_zero_interpolates_with_the_least_norm():
     X, y, _ = data(n=20, p=50)
-    model = AUCRLS(lam=0.0).fit(X, y)
-    np.testing.assert_allclose(model.decision_function(X), 2 * y - 1, atol=1e-9)
-    smallest = AUCRLS(lam=1e-6).fit(X, y)
+    model = AUCRLS(alpha=0.0).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), y - 0.5, atol=1e-9)
+    smallest = AUCRLS(alpha=1e-8).fit(X, y)
     np.testing.assert_allclose(model.coef_, smallest.coef_, atol=1e-5)
 
 
@@ -153,14 +157,14 @@ def test_chunks_in_any_order_give_the_model_of_one_fit(weighted):
     X, y, weight = data(offset=20.0)
     weight = weight if weighted else None
     order = np.random.default_rng(1).permutation(len(y))
-    streamed = AUCRLS(lam=3.0)
+    streamed = AUCRLS(alpha=3e-4)
     # The first chunk holds one class only.
     first = np.flatnonzero(y == 1)[:5]
     chunks = [first, *np.array_split(np.setdiff1d(order, first, assume_unique=True), 7)]
     for rows in chunks:
         part = None if weight is None else weight[rows]
         streamed.partial_fit(X[rows], y[rows], classes=[0, 1], sample_weight=part)
-    whole = AUCRLS(lam=3.0).fit(X, y, weight)
+    whole = AUCRLS(alpha=3e-4).fit(X, y, weight)
     np.testing.assert_allclose(streamed.coef_, whole.coef_, rtol=1e-9)
     np.testing.assert_allclose(streamed.intercept_, whole.intercept_, rtol=1e-9)
     np.testing.assert_allclose(streamed.objective_, whole.objective_, rtol=1e-9)
@@ -197,10 +201,11 @@ def test_merged_models_are_the_model_of_all_rows(threshold):
     X = pd.DataFrame(X, columns=list("abcdefgh"))
     parts = [slice(0, 70), slice(70, 200)]
     left, right = (
-        AUCRLS(lam=2.0, threshold=threshold).fit(X[part], y[part], weight[part]) for part in parts
+        AUCRLS(alpha=2e-4, threshold=threshold).fit(X[part], y[part], weight[part])
+        for part in parts
     )
     merged = left.merge(right)
-    whole = AUCRLS(lam=2.0, threshold=threshold).fit(X, y, weight)
+    whole = AUCRLS(alpha=2e-4, threshold=threshold).fit(X, y, weight)
     np.testing.assert_allclose(merged.coef_, whole.coef_, rtol=1e-9)
     np.testing.assert_allclose(merged.intercept_, whole.intercept_, rtol=1e-9)
     assert list(merged.feature_names_in_) == list("abcdefgh")
@@ -232,7 +237,7 @@ def test_models_of_other_columns_or_kinds_are_not_merged():
         left.merge(AUCClassifier().fit(frames[0], y))
 
 
-@pytest.mark.parametrize(("gamma", "same"), [("scale", 1 / 8), ("auto", 1 / 8), (None, 1 / 8)])
+@pytest.mark.parametrize(("gamma", "same"), [("scale", 1 / 8), ("auto", 1 / 8)])
 def test_gamma_has_the_rules_of_the_other_kernels(gamma, same):
     X, y, _ = data(n=60)
     X /= X.std()
@@ -282,7 +287,7 @@ def test_threshold_rules_agree_between_the_forms():
         (AUCRLS(kernel="rbf", form="primal"), lambda X, y: (X, y), "form='primal'"),
         (AUCRLS(kernel="precomputed"), lambda X, y: (X, y), "square kernel matrix"),
         (AUCRLS(kernel="poly", degree=400), lambda X, y: (100 * X, y), "NaN or infinite"),
-        (AUCRLS(lam=-1.0), lambda X, y: (X, y), "lam"),
+        (AUCRLS(alpha=-1.0), lambda X, y: (X, y), "alpha"),
     ],
 )
 def test_what_is_wrong_is_said(model, change, message):
@@ -329,8 +334,8 @@ def test_a_kernel_known_to_nine_digits_and_no_penalty_warn():
     X, y, _ = data(n=30)
     noise = np.random.default_rng(0).standard_normal((30, 30))
     K = rbf_kernel(X, gamma=1e-5) + 1e-9 * (noise + noise.T)  # some eigenvalues are negative
-    with pytest.warns(ConvergenceWarning, match="raise lam"):
-        AUCRLS(kernel="precomputed", lam=1e-300).fit(K, y)
+    with pytest.warns(ConvergenceWarning, match="raise alpha"):
+        AUCRLS(kernel="precomputed", alpha=1e-302).fit(K, y)
 
 
 def test_primal_fit_does_not_copy_X():
@@ -358,7 +363,7 @@ def test_sparse_dual_does_not_densify_X():
 
 def test_grid_search_and_pickle():
     X, y, _ = data()
-    search = GridSearchCV(AUCRLS(kernel="rbf"), {"lam": [1e-2, 1.0, 1e2]}, scoring="roc_auc")
+    search = GridSearchCV(AUCRLS(kernel="rbf"), {"alpha": [1e-6, 1e-4, 1e-2]}, scoring="roc_auc")
     search.fit(X, y)
     again = pickle.loads(pickle.dumps(search.best_estimator_))
     np.testing.assert_array_equal(again.decision_function(X), search.decision_function(X))

@@ -17,7 +17,7 @@ from sklearn.model_selection import (
 
 from everypair import AUCRLS, AUCRLSCV
 
-LAMS = [1e-1, 10.0, 1e3]
+ALPHAS = [2e-4, 2e-2, 2.0]
 
 
 def data(n=60, p=5, seed=0):
@@ -47,14 +47,14 @@ def leave_pair_out_by_hand(model, X, y, weight):
 def test_leave_pair_out_equals_refitting(params, weighted):
     X, y, weight = data(n=30)
     weight = weight if weighted else np.ones(len(y))
-    model = AUCRLSCV(LAMS, store_predictions=True, **params).fit(X, y, weight)
-    by_lam = [leave_pair_out_by_hand(AUCRLS(lam, **params), X, y, weight) for lam in LAMS]
-    expected = [np.sum(pairs * (out > 0)) / pairs.sum() for out, pairs in by_lam]
-    np.testing.assert_allclose(model.cv_auc_, expected, atol=1e-12)
-    best = LAMS.index(model.lam_)
-    assert model.cv_auc_[best] == model.best_auc_ == max(model.cv_auc_)
-    np.testing.assert_allclose(model.leave_pair_out_predictions_, by_lam[best][0], atol=1e-7)
-    refit = AUCRLS(model.lam_, **params).fit(X, y, weight)
+    model = AUCRLSCV(ALPHAS, store_predictions=True, **params).fit(X, y, weight)
+    by_alpha = [leave_pair_out_by_hand(AUCRLS(alpha, **params), X, y, weight) for alpha in ALPHAS]
+    expected = [np.sum(pairs * (out > 0)) / pairs.sum() for out, pairs in by_alpha]
+    np.testing.assert_allclose(model.cv_scores_, expected, atol=1e-12)
+    best = ALPHAS.index(model.alpha_)
+    assert model.cv_scores_[best] == model.best_score_ == max(model.cv_scores_)
+    np.testing.assert_allclose(model.leave_pair_out_predictions_, by_alpha[best][0], atol=1e-7)
+    refit = AUCRLS(model.alpha_, **params).fit(X, y, weight)
     np.testing.assert_allclose(model.decision_function(X), refit.decision_function(X), atol=1e-12)
 
 
@@ -62,9 +62,9 @@ def test_leave_pair_out_equals_refitting(params, weighted):
 @pytest.mark.parametrize("params", FORMS, ids=str)
 def test_pooled_folds_equal_refitting(params, cv):
     X, y, _ = data()
-    model = AUCRLSCV(LAMS, cv=cv, **params).fit(X, y)
-    for lam, auc in zip(LAMS, model.cv_auc_, strict=True):
-        scores = cross_val_predict(AUCRLS(lam, **params), X, y, cv=cv, method="decision_function")
+    model = AUCRLSCV(ALPHAS, cv=cv, **params).fit(X, y)
+    for alpha, auc in zip(ALPHAS, model.cv_scores_, strict=True):
+        scores = cross_val_predict(AUCRLS(alpha, **params), X, y, cv=cv, method="decision_function")
         np.testing.assert_allclose(auc, roc_auc_score(y, scores), atol=1e-12)
 
 
@@ -74,9 +74,9 @@ def test_pooled_folds_equal_refitting(params, cv):
 @pytest.mark.parametrize("params", FORMS, ids=str)
 def test_mean_over_folds_equals_refitting(params, cv):
     X, y, _ = data()
-    model = AUCRLSCV(LAMS, cv=cv, average="folds", **params).fit(X, y)
-    for lam, auc in zip(LAMS, model.cv_auc_, strict=True):
-        scores = cross_val_score(AUCRLS(lam, **params), X, y, cv=cv, scoring="roc_auc")
+    model = AUCRLSCV(ALPHAS, cv=cv, average="folds", **params).fit(X, y)
+    for alpha, auc in zip(ALPHAS, model.cv_scores_, strict=True):
+        scores = cross_val_score(AUCRLS(alpha, **params), X, y, cv=cv, scoring="roc_auc")
         np.testing.assert_allclose(auc, scores.mean(), atol=1e-12)
 
 
@@ -84,11 +84,11 @@ def test_mean_over_folds_equals_refitting(params, cv):
 def test_weighted_folds_equal_refitting(params):
     X, y, weight = data()
     folds = list(StratifiedKFold(4).split(X, y))
-    model = AUCRLSCV(LAMS, cv=folds, **params).fit(X, y, weight)
-    for lam, auc in zip(LAMS, model.cv_auc_, strict=True):
+    model = AUCRLSCV(ALPHAS, cv=folds, **params).fit(X, y, weight)
+    for alpha, auc in zip(ALPHAS, model.cv_scores_, strict=True):
         scores = np.empty(len(y))
         for train, test in folds:
-            refit = AUCRLS(lam, **params).fit(X[train], y[train], weight[train])
+            refit = AUCRLS(alpha, **params).fit(X[train], y[train], weight[train])
             scores[test] = refit.decision_function(X[test])
         expected = roc_auc_score(y, scores, sample_weight=weight)
         np.testing.assert_allclose(auc, expected, atol=1e-12)
@@ -99,37 +99,37 @@ def test_rows_may_be_counted_from_the_end(params):
     X, y, _ = data()
     folds = list(StratifiedKFold(3).split(X, y))
     from_the_end = [(train - 60, test - 60) for train, test in folds]
-    expected = AUCRLSCV(LAMS, cv=folds, **params).fit(X, y).cv_auc_
-    got = AUCRLSCV(LAMS, cv=from_the_end, **params).fit(X, y).cv_auc_
+    expected = AUCRLSCV(ALPHAS, cv=folds, **params).fit(X, y).cv_scores_
+    got = AUCRLSCV(ALPHAS, cv=from_the_end, **params).fit(X, y).cv_scores_
     np.testing.assert_array_equal(got, expected)
     with pytest.raises(ValueError, match="Fold 0 of cv has rows from 50 to 60"):
-        AUCRLSCV(LAMS, cv=[(np.arange(50), np.arange(50, 61))], **params).fit(X, y)
+        AUCRLSCV(ALPHAS, cv=[(np.arange(50), np.arange(50, 61))], **params).fit(X, y)
 
 
 def test_groups_are_kept_together():
     X, y, _ = data()
     groups = np.arange(60) // 3
     folds = list(GroupKFold(4).split(X, y, groups))
-    expected = AUCRLSCV(LAMS, cv=folds).fit(X, y).cv_auc_
-    got = AUCRLSCV(LAMS, cv=GroupKFold(4)).fit(X, y, groups=groups).cv_auc_
+    expected = AUCRLSCV(ALPHAS, cv=folds).fit(X, y).cv_scores_
+    got = AUCRLSCV(ALPHAS, cv=GroupKFold(4)).fit(X, y, groups=groups).cv_scores_
     np.testing.assert_array_equal(got, expected)
     with pytest.raises(ValueError, match="GroupKFold"):
-        AUCRLSCV(LAMS).fit(X, y, groups=groups)
+        AUCRLSCV(ALPHAS).fit(X, y, groups=groups)
 
 
 def test_a_precomputed_kernel_gives_the_same_choice():
     X, y, _ = data()
     for cv in ("leave-pair-out", 3):
-        named = AUCRLSCV(LAMS, cv=cv, kernel="rbf", gamma=0.2).fit(X, y)
-        given = AUCRLSCV(LAMS, cv=cv, kernel="precomputed").fit(rbf_kernel(X, gamma=0.2), y)
-        np.testing.assert_allclose(given.cv_auc_, named.cv_auc_, atol=1e-12)
+        named = AUCRLSCV(ALPHAS, cv=cv, kernel="rbf", gamma=0.2).fit(X, y)
+        given = AUCRLSCV(ALPHAS, cv=cv, kernel="precomputed").fit(rbf_kernel(X, gamma=0.2), y)
+        np.testing.assert_allclose(given.cv_scores_, named.cv_scores_, atol=1e-12)
         np.testing.assert_allclose(given.dual_coef_, named.dual_coef_, rtol=1e-9)
 
 
 def test_the_largest_of_equally_good_values_is_taken():
     X = np.arange(12.0)[:, None]
     y = X[:, 0] > 5
-    assert AUCRLSCV([1.0, 100.0, 10.0]).fit(X, y).lam_ == 100.0
+    assert AUCRLSCV([1.0, 100.0, 10.0]).fit(X, y).alpha_ == 100.0
 
 
 def test_the_default_grid_follows_the_scale_of_the_rows():
@@ -137,10 +137,12 @@ def test_the_default_grid_follows_the_scale_of_the_rows():
     for params in FORMS[:2]:
         model = AUCRLSCV(**params).fit(X, y)
         scaled = AUCRLSCV(**params).fit(1000 * X, y)
-        np.testing.assert_allclose(scaled.lams_, 1e6 * model.lams_, rtol=1e-9)
-        np.testing.assert_allclose(scaled.cv_auc_, model.cv_auc_, atol=1e-12)
+        np.testing.assert_allclose(scaled.alphas_, 1e6 * model.alphas_, rtol=1e-9)
+        np.testing.assert_allclose(scaled.cv_scores_, model.cv_scores_, atol=1e-12)
     np.testing.assert_allclose(
-        AUCRLSCV(form="dual").fit(X, y).lams_, AUCRLSCV(form="primal").fit(X, y).lams_, rtol=1e-9
+        AUCRLSCV(form="dual").fit(X, y).alphas_,
+        AUCRLSCV(form="primal").fit(X, y).alphas_,
+        rtol=1e-9,
     )
 
 

@@ -210,7 +210,7 @@ def test_separable_data_are_parallel_to_the_hard_margin_svm(kernel):
     np.testing.assert_allclose(
         ours - ours.mean(), (theirs - theirs.mean()) / 2, atol=1e-3 * np.ptp(ours)
     )
-    assert model.train_auc_ == 1.0
+    assert model.train_score_ == 1.0
 
 
 def test_linear_kernel_equals_auc_classifier_with_the_matching_alpha(imbalanced):

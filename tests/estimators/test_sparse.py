@@ -20,7 +20,7 @@ from lab.data.simulate import simulate
         AUCClassifier(penalty="l1"),
         AUCClassifier(penalty="elasticnet", loss="squared_hinge"),
         AUCClassifier(penalty="l1", loss="hinge"),
-        AUCClassifierCV(n_alphas=8, eps=0.05, cv=3),
+        AUCClassifierCV(penalty="l1", n_alphas=8, eps=0.05, cv=3),
         CPAUC(),
     ]
 )
@@ -61,7 +61,7 @@ def test_weights_equal_repeated_rows(data):
 
 def test_path_equals_classifiers(data):
     X, y = data
-    path = auc_path(X, y, n_alphas=6, eps=0.02, l1_ratio=0.8, tol=1e-9)
+    path = auc_path(X, y, penalty="elasticnet", n_alphas=6, eps=0.02, l1_ratio=0.8, tol=1e-9)
     assert path.n_nonzero[0] == 0
     assert path.n_nonzero[1] > 0
     assert path.dual_gaps.max() <= 1e-9
@@ -92,57 +92,98 @@ def test_scaling_is_never_silent(data):
     np.testing.assert_allclose(same.fit(scaled, y).coef_[0] * undone, plain, atol=1e-7)
 
 
-def test_cross_validation_equals_fitting_each_fold(data):
+@pytest.mark.parametrize(
+    ("penalty", "loss", "tol"),
+    [("l1", "logistic", 1e-9), ("l2", "logistic", 1e-12), ("l2", "hinge", 1e-9)],
+)
+def test_cross_validation_equals_fitting_each_fold(data, penalty, loss, tol):
     """Held-out rows that weigh nothing are held out."""
     X, y = data
     weight = np.random.default_rng(1).uniform(0.5, 2, y.size)
     cv = StratifiedKFold(3)
-    model = AUCClassifierCV(n_alphas=4, eps=0.1, cv=cv, tol=1e-9).fit(X, y, weight)
+    options = {"loss": loss, "penalty": penalty, "tol": tol}
+    model = AUCClassifierCV(n_alphas=4, eps=0.1, cv=cv, **options).fit(X, y, weight)
     for k, (train, test) in enumerate(cv.split(X, y)):
-        for j, alpha in enumerate(model.alphas_[0]):
-            fold = AUCClassifier(penalty="l1", alpha=alpha, tol=1e-9)
+        for j, alpha in enumerate(model.alphas_):
+            fold = AUCClassifier(alpha=alpha, **options)
             fold.fit(X[train], y[train], weight[train])
             if not fold.coef_.any():
                 continue
             scores = fold.decision_function(X[test])
             expected = roc_auc_score(y[test], scores, sample_weight=weight[test])
-            assert model.auc_path_[0, j, k] == pytest.approx(expected, abs=1e-9)
-    means = model.auc_path_.mean(axis=2)
-    assert model.alpha_ == model.alphas_[0, means[0].argmax()]
-    refit = AUCClassifier(penalty="l1", alpha=model.alpha_, tol=1e-9).fit(X, y, weight)
-    np.testing.assert_allclose(model.coef_, refit.coef_, atol=1e-8)
+            assert model.cv_fold_scores_[j, k] == pytest.approx(expected, abs=1e-9)
+    np.testing.assert_allclose(model.cv_scores_, model.cv_fold_scores_.mean(axis=1))
+    assert model.alpha_ == model.alphas_[model.cv_scores_.argmax()]
+    assert model.best_score_ == model.cv_scores_.max()
+    refit = AUCClassifier(alpha=model.alpha_, **options).fit(X, y, weight)
+    np.testing.assert_allclose(model.coef_, refit.coef_, atol=1e-6 if loss == "hinge" else 1e-8)
+    assert model.train_score_ == pytest.approx(refit.train_score_, abs=1e-9)
+
+
+def test_every_penalty_has_the_same_attributes(data):
+    """But for the KKT residual, which is of the L1 norm."""
+    X, y = data
+    l2, l1, net = (
+        AUCClassifierCV(penalty=penalty, n_alphas=3, cv=3).fit(X, y)
+        for penalty in ("l2", "l1", "elasticnet")
+    )
+    assert vars(l1).keys() == vars(net).keys() == vars(l2).keys() | {"kkt_residual_"}
+    assert (l2.l1_ratio_, l1.l1_ratio_, net.l1_ratio_) == (0.0, 1.0, 0.5)
+
+
+def test_the_default_grid_of_l2_follows_the_units_of_the_features(data):
+    X, y = data
+    model, scaled = AUCClassifierCV(cv=3).fit(X, y), AUCClassifierCV(cv=3).fit(10 * X + 1e3, y)
+    np.testing.assert_allclose(scaled.alphas_, 100 * model.alphas_, rtol=1e-9)
+    np.testing.assert_allclose(scaled.cv_scores_, model.cv_scores_, atol=1e-4)
+    positive = y == np.unique(y)[1]
+    differences = X[positive][:, None] - X[~positive]
+    top = np.mean(np.sum(differences**2, axis=2))
+    np.testing.assert_allclose(model.alphas_[[0, -1]], [top, 1e-8 * top])
+    assert model.alphas_[-1] < model.alpha_ < model.alphas_[0]  # the grid is wide enough
+
+
+def test_penalty_weights_are_refused_beside_l2(data):
+    X, y = data
+    with pytest.raises(ValueError, match="penalty_weights is not used"):
+        AUCClassifierCV(penalty_weights=np.ones(X.shape[1])).fit(X, y)
+    with pytest.raises(ValueError, match="penalty_weights is not used"):
+        auc_path(X, y, penalty="l2", penalty_weights=np.ones(X.shape[1]))
 
 
 def test_one_standard_error_is_sparser_and_within_it(data):
     X, y = data
-    best = AUCClassifierCV(n_alphas=20).fit(X, y)
-    sparser = AUCClassifierCV(n_alphas=20, selection="one_standard_error").fit(X, y)
-    folds = best.auc_path_[0]
+    best = AUCClassifierCV(penalty="l1", n_alphas=20).fit(X, y)
+    sparser = AUCClassifierCV(penalty="l1", n_alphas=20, selection="one_standard_error").fit(X, y)
+    folds = best.cv_fold_scores_
     at = folds.mean(axis=1).argmax()
     least = folds[at].mean() - folds[at].std(ddof=1) / np.sqrt(5)
-    admitted = best.alphas_[0][folds.mean(axis=1) >= least]
+    admitted = best.alphas_[folds.mean(axis=1) >= least]
     assert sparser.alpha_ == admitted.max() > best.alpha_
     assert np.count_nonzero(sparser.coef_) < np.count_nonzero(best.coef_)
 
 
 def test_the_model_keeps_the_path_that_it_was_chosen_from(data):
     X, y = data
-    model = AUCClassifierCV(l1_ratio=[0.3, 1.0], n_alphas=6, eps=0.05, cv=3, tol=1e-8).fit(X, y)
-    row = [0.3, 1.0].index(model.l1_ratio_)
-    path = auc_path(X, y, l1_ratio=model.l1_ratio_, alphas=model.alphas_[row], tol=1e-8)
+    options = {"penalty": "elasticnet", "tol": 1e-8}
+    model = AUCClassifierCV(l1_ratio=[0.3, 1.0], n_alphas=6, eps=0.05, cv=3, **options).fit(X, y)
+    alphas = model.alphas_[model.l1_ratios_ == model.l1_ratio_]
+    path = auc_path(X, y, l1_ratio=model.l1_ratio_, alphas=alphas, **options)
     assert sparse.issparse(model.coefs_)
     np.testing.assert_allclose(model.coefs_.toarray(), path.coefs, atol=1e-5)
-    at = np.flatnonzero(model.alphas_[row] == model.alpha_)[0]
+    at = np.flatnonzero(alphas == model.alpha_)[0]
     np.testing.assert_array_equal(model.coefs_[:, [at]].toarray()[:, 0], model.coef_[0])
     assert model.history_[-1][2] <= 1e-8
 
 
 def test_l1_ratio_is_chosen_with_alpha(data):
     X, y = data
-    model = AUCClassifierCV(l1_ratio=[0.2, 1.0], n_alphas=5, eps=0.1, cv=3).fit(X, y)
-    means = model.auc_path_.mean(axis=2)
-    best, at = np.unravel_index(means.argmax(), means.shape)
-    assert (model.l1_ratio_, model.alpha_) == ([0.2, 1.0][best], model.alphas_[best, at])
+    model = AUCClassifierCV(
+        penalty="elasticnet", l1_ratio=[0.2, 1.0], n_alphas=5, eps=0.1, cv=3
+    ).fit(X, y)
+    best = model.cv_scores_.argmax()
+    assert (model.l1_ratio_, model.alpha_) == (model.l1_ratios_[best], model.alphas_[best])
+    assert set(model.l1_ratios_) == {0.2, 1.0}
 
 
 def test_threads_do_not_change_the_result_nor_the_blas_limit(data):
@@ -150,17 +191,17 @@ def test_threads_do_not_change_the_result_nor_the_blas_limit(data):
 
     X, y = data
     before = [library["num_threads"] for library in threadpool_info()]
-    one, two = (AUCClassifierCV(n_alphas=5, n_jobs=n).fit(X, y) for n in (1, 2))
-    np.testing.assert_allclose(one.auc_path_, two.auc_path_, atol=1e-12)
+    one, two = (AUCClassifierCV(penalty="l1", n_alphas=5, n_jobs=n).fit(X, y) for n in (1, 2))
+    np.testing.assert_allclose(one.cv_fold_scores_, two.cv_fold_scores_, atol=1e-12)
     np.testing.assert_allclose(one.coef_, two.coef_, atol=1e-12)
     assert [library["num_threads"] for library in threadpool_info()] == before
 
 
 def test_progress_bar_is_drawn_when_asked(data, capsys):
     X, y = data
-    AUCClassifierCV(n_alphas=3, eps=0.1, cv=2).fit(X, y)
+    AUCClassifierCV(penalty="l1", n_alphas=3, eps=0.1, cv=2).fit(X, y)
     assert capsys.readouterr().err == ""
-    AUCClassifierCV(n_alphas=3, eps=0.1, cv=2, verbose=1).fit(X, y)
+    AUCClassifierCV(penalty="l1", n_alphas=3, eps=0.1, cv=2, verbose=1).fit(X, y)
     assert "2/2" in capsys.readouterr().err
 
 
@@ -225,7 +266,7 @@ def test_folds_of_one_class_are_named(data):
     X, y = data
     order = np.argsort(y)
     with pytest.raises(ValueError, match="Fold 0 of cv tests on one class only"):
-        AUCClassifierCV(cv=KFold(4)).fit(X[order], y[order])
+        AUCClassifierCV(penalty="l1", cv=KFold(4)).fit(X[order], y[order])
 
 
 LOSSES = ["logistic", "squared_hinge", "hinge", "square", "exponential"]
@@ -308,7 +349,7 @@ def test_a_warm_start_forgets_what_is_left_out_now(data):
 
 def test_the_hinge_has_no_kkt_residual_and_the_others_have(data):
     X, y = data
-    model = AUCClassifierCV(n_alphas=3, cv=3).fit(X, y)
+    model = AUCClassifierCV(penalty="l1", n_alphas=3, cv=3).fit(X, y)
     assert model.kkt_residual_ <= 1e-6
     assert not hasattr(model.set_params(loss="hinge").fit(X, y), "kkt_residual_")
 
@@ -316,17 +357,12 @@ def test_the_hinge_has_no_kkt_residual_and_the_others_have(data):
 def test_a_kkt_residual_above_tol_warns_in_both_classes(data, monkeypatch):
     from everypair.solvers import elastic_net as path
 
-    real, real_path = path.minimise_sparse, path.minimise_path
+    real = path.SparseProblem.fit
     monkeypatch.setattr(
-        path, "minimise_sparse", lambda *a, **k: replace(real(*a, **k), kkt_residual=0.5)
-    )
-    monkeypatch.setattr(
-        path,
-        "minimise_path",
-        lambda *a, **k: (replace(fit, kkt_residual=0.5) for fit in real_path(*a, **k)),
+        path.SparseProblem, "fit", lambda *a, **k: replace(real(*a, **k), kkt_residual=0.5)
     )
     X, y = data
-    for model in (AUCClassifier(penalty="l1"), AUCClassifierCV(alphas=[0.1])):
+    for model in (AUCClassifier(penalty="l1"), AUCClassifierCV(penalty="l1", alphas=[0.1])):
         with pytest.warns(ConvergenceWarning, match="KKT residual is 5.0e-01") as caught:
             model.fit(X, y)
         assert caught[0].filename == __file__
@@ -337,6 +373,7 @@ def test_groups_go_to_the_splitter(data):
     X, y = data
     groups = np.arange(len(y)) // 3
     folds = list(GroupKFold(3).split(X, y, groups))
-    expected = AUCClassifierCV(n_alphas=3, cv=folds).fit(X, y).auc_path_
-    got = AUCClassifierCV(n_alphas=3, cv=GroupKFold(3)).fit(X, y, groups=groups).auc_path_
+    model = AUCClassifierCV(penalty="l1", n_alphas=3, cv=folds)
+    expected = model.fit(X, y).cv_fold_scores_
+    got = model.set_params(cv=GroupKFold(3)).fit(X, y, groups=groups).cv_fold_scores_
     np.testing.assert_array_equal(got, expected)

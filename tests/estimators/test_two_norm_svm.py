@@ -44,9 +44,9 @@ def test_training_rows_have_auc_one_in_the_space_of_their_own(toy, C, max_rank):
     assert roc_auc_score(y, model.decision_function_train_) == 1.0
     signs = np.where(y == 1, 1, -1)
     assert np.all(signs * model.decision_function_train_ >= 1 - 1e-2)  # separated with a margin
-    assert model.train_auc_ == pytest.approx(roc_auc_score(y, model.decision_function(X)))
+    assert model.train_score_ == pytest.approx(roc_auc_score(y, model.decision_function(X)))
     if C < 1:
-        assert model.train_auc_ < 1  # in H they are not
+        assert model.train_score_ < 1  # in H they are not
 
 
 @pytest.mark.parametrize("max_rank", [None, 1, 20])

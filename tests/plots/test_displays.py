@@ -55,7 +55,7 @@ def fitted():
         y=y,
         auc=AUCClassifier().fit(X, y),
         bayes=GaussianNB().fit(X, y),
-        cv=AUCClassifierCV(cv=3, n_alphas=8, l1_ratio=[0.5, 1.0]).fit(X, y),
+        cv=AUCClassifierCV(penalty="elasticnet", cv=3, n_alphas=8, l1_ratio=[0.5, 1.0]).fit(X, y),
         rls=AUCRLSCV().fit(X, y),
         climb=RankOpt().fit(X, y),
         subfolds=RankOpt(pairs="linear", n_subfolds=3, random_state=0).fit(X, y),
@@ -189,7 +189,7 @@ def test_the_positive_label_can_be_the_other(fitted):
 
 def test_the_path_of_a_fitted_model_is_its_own(fitted):
     cv = fitted.cv
-    row = [0.5, 1.0].index(cv.l1_ratio_)
+    row = cv.l1_ratios_ == cv.l1_ratio_
     display = CoefficientPathDisplay.from_estimator(cv)
     np.testing.assert_array_equal(display.alphas, cv.alphas_[row])
     assert display.coefs.shape == (3, 8)
@@ -214,16 +214,16 @@ def test_a_path_has_a_row_for_each_feature(fitted):
 
 
 def test_cross_validated_areas_are_those_of_the_fitted_models(fitted):
-    cv, row = fitted.cv, [0.5, 1.0].index(fitted.cv.l1_ratio_)
+    cv, row = fitted.cv, fitted.cv.l1_ratios_ == fitted.cv.l1_ratio_
     display = CVAUCDisplay.from_estimator(cv)
-    np.testing.assert_allclose(display.mean, cv.auc_path_[row].mean(axis=1))
-    np.testing.assert_allclose(display.std, cv.auc_path_[row].std(axis=1))
+    np.testing.assert_allclose(display.mean, cv.cv_fold_scores_[row].mean(axis=1))
+    np.testing.assert_allclose(display.std, cv.cv_fold_scores_[row].std(axis=1))
     assert (display.chosen, display.symbol) == (cv.alpha_, "alpha")
     display = CVAUCDisplay.from_estimator(fitted.rls)
-    np.testing.assert_array_equal(display.mean, fitted.rls.cv_auc_)
-    assert (display.std, display.ax_.get_xlabel()) == (None, "lambda")
+    np.testing.assert_array_equal(display.mean, fitted.rls.cv_scores_)
+    assert (display.std, display.ax_.get_xlabel()) == (None, "alpha")
     display = CVAUCDisplay.from_estimator(fitted.climb_cv)
-    np.testing.assert_allclose(display.mean, fitted.climb_cv.scores_.mean(axis=0))
+    np.testing.assert_allclose(display.mean, fitted.climb_cv.cv_scores_)
     assert display.ax_.get_xscale() == "linear"
     assert display.chosen == fitted.climb_cv.saturation_
 
@@ -263,7 +263,7 @@ def test_a_missing_attribute_or_fit_is_told_apart(fitted):
 def test_features_of_a_pipeline_are_those_its_last_step_sees(fitted):
     frame = pd.DataFrame(fitted.X, columns=["a", "b", "c"])
     turn = ColumnTransformer([("cb", "passthrough", ["c", "b"]), ("a", "passthrough", ["a"])])
-    model = AUCClassifierCV(cv=3, n_alphas=5)
+    model = AUCClassifierCV(penalty="l1", cv=3, n_alphas=5)
     for first, strongest in (
         (turn, "a__a"),
         (clone(turn).set_output(transform="pandas"), "a__a"),

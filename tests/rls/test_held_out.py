@@ -11,7 +11,7 @@ from everypair.rls import dual, pairs_won
 from everypair.rls.leave_out import PairsLeftOut, fold_scores_dual, fold_scores_primal
 from everypair.rls.spectrum import Spectrum
 
-LAMS = np.array([1e-3, 1e-1, 10.0, 1e3, 1e7])
+RIDGES = np.array([5e-6, 5e-4, 5e-2, 5.0, 5e4])
 
 
 def data(weighted):
@@ -25,19 +25,19 @@ def data(weighted):
     return X, positive, rng.integers(1, 4, n).astype(float) if weighted else np.ones(n)
 
 
-def refitted(K, positive, weight, left_out, lam):
+def refitted(K, positive, weight, left_out, ridge):
     rest = np.setdiff1d(np.arange(positive.size), left_out)
     weights = dual.PairWeights(positive[rest], weight[rest])
-    solution = dual.solve(K[np.ix_(rest, rest)], weights, lam)
+    solution = dual.solve(K[np.ix_(rest, rest)], weights, ridge)
     return K[np.ix_(left_out, rest)] @ solution.coef - solution.midpoint
 
 
-def refitted_pairs(K, positive, weight, lam):
+def refitted_pairs(K, positive, weight, ridge):
     rows, columns = np.flatnonzero(positive), np.flatnonzero(~positive)
     out = np.empty((rows.size, columns.size))
     for a, i in enumerate(rows):
         for b, j in enumerate(columns):
-            high, low = refitted(K, positive, weight, np.array([i, j]), lam)
+            high, low = refitted(K, positive, weight, np.array([i, j]), ridge)
             out[a, b] = high - low
     return out
 
@@ -59,12 +59,12 @@ def test_leave_pair_out_equals_refitting(form, weighted):
     X, positive, weight = data(weighted)
     K, decompose = kernel_and_spectrum(form, X, positive, weight)
     left_out = PairsLeftOut(decompose, positive, weight)
-    aucs = left_out.auc(LAMS)
+    aucs = left_out.auc(RIDGES)
     pairs = np.outer(weight[positive], weight[~positive])
-    for lam, auc in zip(LAMS, aucs, strict=True):
-        expected = refitted_pairs(K, positive, weight, lam)
+    for ridge, auc in zip(RIDGES, aucs, strict=True):
+        expected = refitted_pairs(K, positive, weight, ridge)
         largest = abs(expected).max()
-        got = left_out.differences(lam)
+        got = left_out.differences(ridge)
         np.testing.assert_allclose(got, expected, rtol=0, atol=1e-7 * min(1, largest))
         tied = abs(expected) < 1e-9 * largest
         assert tied.sum() >= 2
@@ -83,12 +83,12 @@ def test_folds_equal_refitting(form, weighted, n_folds):
     tests = np.array_split(rng.permutation(30), n_folds)
     folds = [(np.setdiff1d(everything, test), test) for test in tests]
     if form == "rows":
-        scores = fold_scores_primal(as_matrix(X), positive, weight, folds, LAMS)
+        scores = fold_scores_primal(as_matrix(X), positive, weight, folds, RIDGES)
     else:
-        scores = fold_scores_dual(decompose, positive, weight, folds, LAMS)
+        scores = fold_scores_dual(decompose, positive, weight, folds, RIDGES)
     for (_, test), got in zip(folds, scores, strict=True):
-        for k, lam in enumerate(LAMS):
-            expected = refitted(K, positive, weight, test, lam)
+        for k, ridge in enumerate(RIDGES):
+            expected = refitted(K, positive, weight, test, ridge)
             np.testing.assert_allclose(
                 got[:, k], expected, rtol=0, atol=1e-7 * min(1, abs(expected).max())
             )
@@ -104,13 +104,13 @@ def test_folds_that_leave_more_out_than_they_test_equal_refitting(form):
         order = rng.permutation(30)
         folds.append((np.sort(order[:15]), order[15:21]))
     if form == "rows":
-        scores = fold_scores_primal(as_matrix(X), positive, weight, folds, LAMS)
+        scores = fold_scores_primal(as_matrix(X), positive, weight, folds, RIDGES)
     else:
-        scores = fold_scores_dual(decompose, positive, weight, folds, LAMS)
+        scores = fold_scores_dual(decompose, positive, weight, folds, RIDGES)
     for (train, test), got in zip(folds, scores, strict=True):
         weights = dual.PairWeights(positive[train])
-        for k, lam in enumerate(LAMS):
-            solution = dual.solve(K[np.ix_(train, train)], weights, lam)
+        for k, ridge in enumerate(RIDGES):
+            solution = dual.solve(K[np.ix_(train, train)], weights, ridge)
             expected = K[np.ix_(test, train)] @ solution.coef - solution.midpoint
             np.testing.assert_allclose(
                 got[:, k], expected, rtol=0, atol=1e-7 * min(1, abs(expected).max())
@@ -121,16 +121,16 @@ def test_folds_that_leave_more_out_than_they_test_equal_refitting(form):
 @pytest.mark.parametrize("n_bytes", [1, 2**25])
 def test_the_count_of_many_values_at_once_equals_one_by_one(form, n_bytes, monkeypatch):
     rng = np.random.default_rng(3)
-    n, lams = 150, np.logspace(-5, 8, 60)
+    n, ridges = 150, np.logspace(-8.5, 4.5, 60)
     X, positive = rng.standard_normal((n, 4)), np.arange(n) < 45
     X[positive, 0] += 0.5
     weight = np.ones(n)
     _, decompose = kernel_and_spectrum(form, X, positive, weight)
     left_out = PairsLeftOut(decompose, positive, weight)
-    expected = [np.mean(left_out.differences(lam) > 0) for lam in lams]
+    expected = [np.mean(left_out.differences(ridge) > 0) for ridge in ridges]
     monkeypatch.setattr(pairs_won, "PLANE_BYTES", n_bytes)
     monkeypatch.setattr(pairs_won, "NEAR_BYTES", n_bytes)
-    np.testing.assert_allclose(left_out.auc(lams), expected, atol=1e-12)
+    np.testing.assert_allclose(left_out.auc(ridges), expected, atol=1e-12)
 
 
 def test_one_row_of_a_class_cannot_be_left_out():

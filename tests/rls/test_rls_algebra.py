@@ -1,4 +1,8 @@
-"""Closed forms against the paper's equations written out with the explicit L."""
+"""Closed forms against the paper's equations written out with the explicit L.
+
+The paper has a sum over the pairs, lam |w|^2 and labels 2 apart; we have a mean, ridge |w|^2 and a
+margin of 1. With ridge = lam / (A B) its solution is twice ours and its objective 4 A B times ours.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +46,12 @@ def sides(positive):
     return np.where(positive, 1.0, -1.0)
 
 
+def of_pairs(positive, weight=None):
+    """A B."""
+    weight = np.ones(positive.size) if weight is None else weight
+    return weight[positive].sum() * weight[~positive].sum()
+
+
 def test_L_of_unit_weights_is_equation_9():
     positive = np.array([True, False, False, True, False])
     expected = np.where(np.equal.outer(positive, positive), 0, -1) + np.diag([3, 2, 2, 3, 2])
@@ -55,13 +65,14 @@ def test_primal_equals_equation_11(lam, weighted):
     weight = weight if weighted else None
     L = explicit_L(positive, weight)
     expected = np.linalg.solve(X.T @ L @ X + lam * np.eye(6), X.T @ L @ sides(positive))
-    solution = primal.solve(PairMoments.of(as_matrix(X), positive, weight), lam)
-    np.testing.assert_allclose(solution.coef, expected, rtol=1e-8)
+    total = of_pairs(positive, weight)
+    solution = primal.solve(PairMoments.of(as_matrix(X), positive, weight), lam / total)
+    np.testing.assert_allclose(2 * solution.coef, expected, rtol=1e-8)
     assert solution.gap < 1e-12
     margins = (X @ expected)[positive][:, None] - (X @ expected)[~positive]
     pairs = 1.0 if weight is None else np.outer(weight[positive], weight[~positive])
     objective = np.sum(pairs * (2 - margins) ** 2) + lam * expected @ expected
-    np.testing.assert_allclose(solution.objective, objective, rtol=1e-10)
+    np.testing.assert_allclose(4 * total * solution.objective, objective, rtol=1e-10)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -73,25 +84,27 @@ def test_dual_equals_equation_8(lam, kernel, weighted):
     K = X @ X.T if kernel == "linear" else rbf_kernel(X)
     L, y = explicit_L(positive, weight), sides(positive)
     expected = np.linalg.solve(L @ K + lam * np.eye(y.size), L @ y)
-    solution = dual.solve(K, dual.PairWeights(positive, weight), lam)
-    np.testing.assert_allclose(solution.coef, expected, rtol=0, atol=1e-8 * abs(expected).max())
+    total = of_pairs(positive, weight)
+    solution = dual.solve(K, dual.PairWeights(positive, weight), lam / total)
+    size = abs(expected).max()
+    np.testing.assert_allclose(2 * solution.coef, expected, rtol=0, atol=1e-8 * size)
     f = K @ expected
-    np.testing.assert_allclose(solution.scores, f - solution.midpoint, atol=1e-8)
+    np.testing.assert_allclose(2 * (solution.scores + solution.midpoint), f, atol=1e-8)
     weights = np.ones(y.size) if weight is None else weight
     means = [np.average(f[c], weights=weights[c]) for c in (positive, ~positive)]
-    np.testing.assert_allclose(solution.midpoint, np.mean(means), atol=1e-8)
+    np.testing.assert_allclose(2 * solution.midpoint, np.mean(means), atol=1e-8)
     objective = (y - f) @ L @ (y - f) + lam * expected @ K @ expected
-    np.testing.assert_allclose(solution.objective, objective, rtol=1e-9)
+    np.testing.assert_allclose(4 * total * solution.objective, objective, rtol=1e-9)
     assert solution.gap < 1e-10
 
 
 def test_direction_is_that_of_the_class_covariances():
     X, positive, _ = data()
-    lam, n_pairs = 3.0, positive.sum() * (~positive).sum()
+    ridge = 0.01
     P, N = X[positive], X[~positive]
-    S = np.cov(P.T, bias=True) + np.cov(N.T, bias=True) + lam / n_pairs * np.eye(6)
+    S = np.cov(P.T, bias=True) + np.cov(N.T, bias=True) + ridge * np.eye(6)
     direction = np.linalg.solve(S, P.mean(axis=0) - N.mean(axis=0))
-    coef = primal.solve(PairMoments.of(as_matrix(X), positive), lam).coef
+    coef = primal.solve(PairMoments.of(as_matrix(X), positive), ridge).coef
     np.testing.assert_allclose(
         coef / np.linalg.norm(coef), direction / np.linalg.norm(direction), rtol=1e-10
     )
@@ -102,7 +115,7 @@ def test_without_a_penalty_the_solution_of_least_norm_is_taken():
     X = np.column_stack([X, X[:, 0] + X[:, 1], np.ones(len(X))])  # collinear and constant
     # One row a pair: the definition as a least squares problem.
     rows = (X[positive][:, None] - X[~positive]).reshape(-1, X.shape[1])
-    expected = np.linalg.lstsq(rows, np.full(len(rows), 2.0), rcond=1e-10)[0]
+    expected = np.linalg.lstsq(rows, np.full(len(rows), 1.0), rcond=1e-10)[0]
     solution = primal.solve(PairMoments.of(as_matrix(X), positive), 0.0)
     np.testing.assert_allclose(solution.coef, expected, atol=1e-9)
     assert solution.gap < 1e-10
@@ -115,7 +128,7 @@ def test_separable_rows_without_a_penalty_are_interpolated():
     rng = np.random.default_rng(0)
     X, positive = rng.standard_normal((10, 30)), np.arange(10) < 4
     rows = (X[positive][:, None] - X[~positive]).reshape(-1, 30)
-    expected = np.linalg.lstsq(rows, np.full(len(rows), 2.0), rcond=1e-10)[0]
+    expected = np.linalg.lstsq(rows, np.full(len(rows), 1.0), rcond=1e-10)[0]
     by_moments = primal.solve(PairMoments.of(as_matrix(X), positive), 0.0)
     np.testing.assert_allclose(by_moments.coef, expected, atol=1e-9)
     by_rows = dual.solve(X @ X.T, dual.PairWeights(positive), 0.0)
@@ -127,8 +140,9 @@ def test_a_singular_kernel_and_a_tiny_penalty_keep_the_function(lam):
     X, positive, _ = data(offset=10.0)
     X = np.repeat(X[:, :3], 2, axis=0)
     positive = np.repeat(positive, 2)
-    w = primal.solve(PairMoments.of(as_matrix(X), positive), lam).coef
-    solution = dual.solve(X @ X.T, dual.PairWeights(positive), lam)
+    ridge = lam / of_pairs(positive)
+    w = primal.solve(PairMoments.of(as_matrix(X), positive), ridge).coef
+    solution = dual.solve(X @ X.T, dual.PairWeights(positive), ridge)
     np.testing.assert_allclose(X.T @ solution.coef, w, rtol=1e-7)
     assert solution.gap < 1e-6
 
@@ -185,8 +199,8 @@ def test_loss_by_classes_equals_the_sum_over_pairs(seed, size):
     margins = f[positive][:, None] - f[~positive]
     pairs = np.outer(weight[positive], weight[~positive])
     scaled = weights.root * f
-    loss = weights.of_pairs * weights.mean_loss(scaled)
-    np.testing.assert_allclose(loss, np.sum(pairs * (margins - 2) ** 2), rtol=1e-10)
+    loss = pairs.sum() * weights.mean_loss(scaled)
+    np.testing.assert_allclose(loss, np.sum(pairs * (margins - 1) ** 2), rtol=1e-10)
     expected = explicit_L(positive, weight) @ f
-    got = weights.of_pairs * weights.root * weights.apply_L(scaled)
+    got = pairs.sum() * weights.root * weights.apply_L(scaled)
     np.testing.assert_allclose(got, expected, atol=1e-9 * abs(expected).max())

@@ -11,15 +11,15 @@ from everypair._compiled.compiling import compiled
 def left_out_pairs_won(
     T, V_p, V_n, filters, fixed, shared, y_p, y_n, sides_p, sides_n, noise, start, stop
 ):
-    """For each lam the pairs won plus half of those tied, by models that never saw the two rows.
+    """For each ridge the pairs won plus half of those tied, by models that never saw the two rows.
 
     For positives ``start:stop`` and every negative: the sign of ``f_i - f_j`` from the 2 x 2
     system ``R_HH f = right side`` of `rls.spectrum`, whose determinant is positive. First with the
-    nearby ``T[lam, i - start, j]``; where its slack leaves the sign open, with
+    nearby ``T[ridge, i - start, j]``; where its slack leaves the sign open, with
     ``T_ij = sum_k filters[k] V_ik V_jk - fixed``. A difference within ``noise`` of the terms it is
     made of is a tie. ``R_ij = T_ij - shared``. The rows of a class have the same weight, so
     ``y_p = -y_n = sqrt(D)`` up to class are scalars. ``sides``: diagonal of R, beta, magnitude and
-    slack of the rows, for each lam.
+    slack of the rows, for each ridge.
     """
     n_lams, (n_columns, n_vectors) = T.shape[0], V_n.shape
     whole = n_vectors - n_vectors % 4

@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from functools import wraps
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,15 +16,21 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _param_validation
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 import everypair
+from everypair.estimators._shared_docs import filled_in
 from everypair.linalg.matrix import DenseMatrix, canonical, summed
 from everypair.metrics.thresholds import check_rule, cut_by
 from everypair.rows import Rows
 
 Array = NDArray[np.float64]
+
+
+THRESHOLDS: list[Any] = [StrOptions({"balanced", "accuracy", "f1", "midpoint"}), dict, Real]
+"""What scikit-learn checks of ``threshold``; `check_rule` does the rest."""
 
 
 class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -38,6 +45,10 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        filled_in(cls)
+        for method in vars(cls).values():
+            if callable(method):
+                filled_in(method)
         if "fit" in vars(cls):
             cls.fit = whole_or_not_at_all(cls.fit)
 
@@ -87,11 +98,8 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _validate_params(self) -> None:
         super()._validate_params()
-        if hasattr(self, "threshold"):  # some cut by a rule of their own
-            self._check_threshold()
-
-    def _check_threshold(self) -> None:
-        check_rule(self.threshold)
+        if self.threshold is not None:  # None: a cut of the method's own
+            check_rule(self.threshold)
 
     def _choose_threshold(
         self, positive: NDArray[np.bool_], scores: Array, sample_weight: Array | None
@@ -107,11 +115,37 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return canonical(X)
 
     def decision_function(self, X: Any) -> Array:
-        """Scores less the threshold: the higher, the more likely of class ``classes_[1]``."""
+        """Scores less the threshold: the higher, the more likely of class ``classes_[1]``.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            One score per row, positive where `predict` says ``classes_[1]``.
+        """
+        return self._scores(self._validate_predict(X))
+
+    def _scores(self, X: Any) -> Array:
+        """Of checked rows."""
         raise NotImplementedError
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """``classes_[1]`` where `decision_function` is above zero, else ``classes_[0]``."""
+        """``classes_[1]`` where `decision_function` is above zero, else ``classes_[0]``.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            One label per row.
+        """
         above = self.decision_function(X) > 0
         return self.classes_[above.astype(int)]
 
@@ -139,8 +173,7 @@ class LinearRanker(BinaryRanker):
         if not distance <= self.tol:
             warn_not_converged(what, distance, self.tol, fit.n_iter, max_iter=self.max_iter)
 
-    def decision_function(self, X: Any) -> Array:
-        X = self._validate_predict(X)
+    def _scores(self, X: Any) -> Array:
         return linear_scores(X, self.coef_[0]) + self.intercept_[0]
 
 

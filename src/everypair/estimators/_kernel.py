@@ -95,9 +95,7 @@ class KernelRanker(BinaryRanker):
         self.kernel_left_out_ = left_out
         self._expansion = kernel.expansion(self.support_)
 
-    def decision_function(self, X: Any) -> Array:
-        """Scores less the threshold: the higher, the more likely of class ``classes_[1]``."""
-        X = self._validate_predict(X)
+    def _scores(self, X: Any) -> Array:
         if hasattr(self, "coef_"):  # what was fitted, whatever the parameter says by now
             return linear_scores(X, self.coef_[0]) + self.intercept_[0]
         return self._expansion.scores(X, self.dual_coef_[0]) + self.intercept_[0]

@@ -42,8 +42,9 @@ def _can_stream(model: MomentStream) -> bool:
 class MomentStream:
     """`partial_fit` and `merge` of an estimator that is a function of `PairMoments`.
 
-    The estimator brings ``_solve_primal(moments, lam)``, which sets the fitted attributes,
-    ``_checked(moments, X)``, which refuses what is not finite, and ``_trusted(lam)``, which warns.
+    The estimator brings ``_solve_primal(moments, alpha)``, which sets the fitted attributes,
+    ``_checked(moments, X)``, which refuses what is not finite, and ``_trusted(alpha)``, which
+    warns.
     """
 
     _streams: ClassVar[bool] = True
@@ -58,7 +59,7 @@ class MomentStream:
     intercept_: NDArray[np.float64]
     kernel: Any
     form: str
-    lam: float
+    alpha: float
     threshold: Any
 
     @available_if(_can_stream)  # type: ignore[untyped-decorator]
@@ -121,10 +122,10 @@ class MomentStream:
             )
         with thread_limit():
             moments = self._checked(PairMoments.of(as_matrix(X), positive, weight), X)
-        self._solve_primal(moments if first else self._moments + moments, float(self.lam))
+        self._solve_primal(moments if first else self._moments + moments, float(self.alpha))
         if self.threshold != "midpoint":
             self.intercept_ = np.array([-float(self.threshold)])
-        return self._trusted(float(self.lam))
+        return self._trusted(float(self.alpha))
 
     def _known_labels(self, y: ArrayLike) -> NDArray[np.bool_]:
         y = np.asarray(column_or_1d(y))
@@ -173,7 +174,7 @@ class MomentStream:
         merged.classes_, merged.n_features_in_ = self.classes_, self.n_features_in_
         if ours is not None:
             merged.feature_names_in_ = ours
-        merged._solve_primal(self._moments + other._moments, float(self.lam))
+        merged._solve_primal(self._moments + other._moments, float(self.alpha))
         if self.threshold != "midpoint":
             merged.intercept_ = np.array([-float(self.threshold)])
-        return merged._trusted(float(self.lam))
+        return merged._trusted(float(self.alpha))

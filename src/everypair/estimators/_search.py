@@ -1,16 +1,21 @@
-"""What both cross-validated classifiers ask of the user's folds and grids."""
+"""What the cross-validated classifiers share: folds, grids, and folds side by side."""
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import copy_context
+from typing import Any, TypeVar
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import check_cv
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Fold = tuple[Index, Index]
+Item = TypeVar("Item")
 
 
 def folds_of(
@@ -63,3 +68,40 @@ def positive_grid(values: ArrayLike, name: str) -> Array:
     if grid.ndim != 1 or grid.size == 0 or not np.all(np.isfinite(grid)) or grid.min() <= 0:
         raise ValueError(f"{name}={values!r}: give a list of positive numbers, finite and above 0.")
     return grid
+
+
+def side_by_side(
+    tasks: Sequence[Callable[[], Item]],
+    n_jobs: int | None,
+    what: str = "cross-validation",
+    verbose: int = 0,
+) -> list[Item]:
+    """The tasks' results, computed in ``n_jobs`` threads that share the cores."""
+    from everypair.linalg.threads import available_threads, one_blas_thread, thread_limit
+
+    n_jobs = min(effective_n_jobs(n_jobs), len(tasks))
+    if n_jobs == 1:
+        return list(with_progress((task() for task in tasks), len(tasks), what, verbose))
+    n_threads = max(1, available_threads() // n_jobs)
+
+    def limited(task: Callable[[], Item]) -> Item:
+        with thread_limit(n_threads):
+            return task()
+
+    # BLAS keeps one thread while ours run side by side: its limit belongs to the process. A
+    # thread has the caller's context, in which overflow may be expected (`np.errstate`).
+    with one_blas_thread():
+        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+        results = parallel(delayed(copy_context().run)(limited, task) for task in tasks)
+        return list(with_progress(results, len(tasks), what, verbose))
+
+
+def with_progress(items: Iterable[Item], total: int, what: str, verbose: int) -> Iterator[Item]:
+    """The items, and a bar on stderr that grows with them."""
+    for done, item in enumerate(items, start=1):
+        if verbose:
+            bar = "#" * (30 * done // total)
+            end = "\n" if done == total else ""
+            text = f"\r[everypair] {what} [{bar:<30}] {done}/{total}"
+            print(text, end=end, file=sys.stderr, flush=True)
+        yield item

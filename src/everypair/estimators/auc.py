@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from everypair.estimators._base import (
-    LinearRanker,
-    check_penalty_weights,
-)
+from everypair.estimators._along_alphas import check_weights_of
+from everypair.estimators._base import THRESHOLDS, LinearRanker
 
 if TYPE_CHECKING:
     from everypair.pairs import Pairs
@@ -39,46 +37,43 @@ class AUCClassifier(LinearRanker):
 
     Parameters
     ----------
-    loss : {"logistic", "squared_hinge", "hinge", "square", "exponential", "sigmoid"}
-        phi(z) of a pair's margin z: ``log(1 + exp(-z))``, ``max(0, 1 - z)^2``,
+    loss : {"logistic", "squared_hinge", "hinge", "square", "exponential", "sigmoid"}, \
+            default="logistic"
+        The loss phi(z) of a pair's margin z: ``log(1 + exp(-z))``, ``max(0, 1 - z)^2``,
         ``max(0, 1 - z)``, ``(1 - z)^2``, ``exp(-z)`` or ``1 / (1 + exp(z))``. The sigmoid is
         closest to AUC itself but not convex: its fit is a local minimum, reached from the
         logistic solution.
-    penalty : {"l2", "l1", "elasticnet"}
+    penalty : {"l2", "l1", "elasticnet"}, default="l2"
         With ``l1`` and ``elasticnet`` most coefficients are exactly zero (Kim & Shin 2024,
         eq. 2.3, over all pairs); convex losses only.
-    alpha : float > 0
-        Weight of the penalty. ``alpha = 1 / (C n_rows)`` is the strength per example of
+    alpha : float, default=1e-3
+        Weight of the penalty, > 0. ``alpha = 1 / (C n_rows)`` is the strength per example of
         scikit-learn's ``C``: their default of C = 1 on 50 000 rows is alpha = 2e-5 here.
-    l1_ratio : float in (0, 1]
-        Share of the L1 norm in ``elasticnet``; 1 is ``l1``. Other penalties do not look at it.
-    penalty_weights : array of shape (n_features,), optional
-        r_k, how much each feature is penalised under ``l1`` and ``elasticnet``: 0 leaves it
+    l1_ratio : float, default=0.5
+        Share of the L1 norm in ``elasticnet``, in (0, 1]; 1 is ``l1``. Other penalties do not
+        look at it.
+    penalty_weights : array of shape (n_features,), default=None
+        The r_k: how much each feature is penalised under ``l1`` and ``elasticnet``: 0 leaves it
         unpenalised, infinity leaves it out, ``1 / |w_k|`` of an earlier fit gives the adaptive
         lasso (features that it dropped stay out). All ones when None.
-    solver : {"auto", "newton", "newton-cg"}
+    solver : {"auto", "newton", "newton-cg"}, default="auto"
         For ``l2``; the other penalties have one solver, proximal Newton. ``newton`` builds the
         whole p x p Hessian (of a CSC matrix from a copy by rows); ``newton-cg`` uses its
         products only. ``auto`` takes ``newton`` for dense X and CSR matrices of up to 300 columns,
         and for others once products and steps cost more than Hessians would.
-    threshold : {"balanced", "accuracy", "f1"}, {"fpr": x}, {"tpr": x}, {"cost": (fp, fn)} or float
-        Where `predict` cuts the training scores; sets ``intercept_``. See
-        `everypair.metrics.threshold_for`.
-    tol : float
+    {threshold}
+    tol : float, default=1e-6
         Relative duality gap to reach (for the sigmoid: relative gradient norm). With ``l1``
         and ``elasticnet`` the KKT residual as well, except for the hinge.
-    max_iter : int
+    max_iter : int, default=100
         Newton steps at most, for the hinge over all widths of its rounding together.
-    warm_start : bool
+    warm_start : bool, default=False
         Start from the last fit's coefficients.
-    verbose : int
-        1 prints a line a step.
+    {verbose_steps}
 
     Attributes
     ----------
-    coef_ : array of shape (1, n_features)
-    intercept_ : array of shape (1,)
-    classes_ : array of the two labels; the second is the positive one.
+    {linear}
     objective_ : float
         P at the solution.
     dual_gap_ : float
@@ -91,15 +86,20 @@ class AUCClassifier(LinearRanker):
         conditions, relative to the largest slope of the loss at w = 0.
     gradient_norm_ : float
         Sigmoid only: ``|grad P|`` relative to its two parts, loss and penalty.
-    train_auc_ : float
-        Exact AUC of the training scores, ties counted half.
+    {train_score}
     n_iter_ : int
         Newton steps on the whole data.
     history_ : list of (seconds, objective, distance)
         One entry a step; distance is the relative gap (gradient norm for the sigmoid). With
         ``l1`` and ``elasticnet`` it is the gap on the columns that the step worked on.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+    {fitted}
+
+    See Also
+    --------
+    AUCClassifierCV : The same with alpha chosen by cross-validated AUC.
+    auc_path : Solutions for a whole grid of alphas.
+    AUCRLS : The square loss in closed form, with kernels and in chunks.
+    ROCSVM : The hinge with kernels.
 
     Notes
     -----
@@ -120,13 +120,13 @@ class AUCClassifier(LinearRanker):
     >>> from everypair import AUCClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = make_pipeline(StandardScaler(), AUCClassifier()).fit(X, y)
-    >>> print(f"{model[-1].train_auc_:.4f}")
+    >>> print(f"{model[-1].train_score_:.4f}")
     0.9979
     >>> model[-1].dual_gap_ <= 1e-6
     True
     >>> sparse = AUCClassifier(penalty="l1", alpha=0.02)
     >>> sparse = make_pipeline(StandardScaler(), sparse).fit(X, y)
-    >>> int((sparse[-1].coef_ != 0).sum()), f"{sparse[-1].train_auc_:.4f}"
+    >>> int((sparse[-1].coef_ != 0).sum()), f"{sparse[-1].train_score_:.4f}"
     (5, '0.9943')
     """
 
@@ -137,7 +137,7 @@ class AUCClassifier(LinearRanker):
         "l1_ratio": [Interval(Real, 0, 1, closed="right")],
         "penalty_weights": ["array-like", None],
         "solver": [StrOptions({"auto", "newton", "newton-cg"})],
-        "threshold": [StrOptions({"balanced", "accuracy", "f1"}), dict, Real],
+        "threshold": THRESHOLDS,
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "warm_start": ["boolean"],
@@ -152,7 +152,7 @@ class AUCClassifier(LinearRanker):
         l1_ratio: float = 0.5,
         penalty_weights: ArrayLike | None = None,
         solver: str = "auto",
-        threshold: str | float | Mapping[str, float] = "balanced",
+        threshold: str | float | Mapping[str, Any] = "balanced",
         tol: float = 1e-6,
         max_iter: int = 100,
         warm_start: bool = False,
@@ -175,10 +175,10 @@ class AUCClassifier(LinearRanker):
 
         Parameters
         ----------
-        X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
-        y : array of shape (n_rows,) with two distinct labels
-        sample_weight : array of shape (n_rows,), optional
-            Non-negative. A pair weighs the product of its rows' weights.
+        {rows}
+        {sample_weight}
+
+        {returns_self}
         """
         from everypair.linalg.threads import own_threads
         from everypair.pairs import Pairs, auc
@@ -193,7 +193,7 @@ class AUCClassifier(LinearRanker):
             delattr(self, stale)
         with own_threads():
             fit = self._minimise(X, pairs, start)
-            self.train_auc_ = auc(pairs, fit.scores)
+            self.train_score_ = auc(pairs, fit.scores)
         self.objective_, self.n_iter_, self.history_ = float(fit.objective), fit.n_iter, fit.history
         if self.loss == "sigmoid":
             self.gradient_norm_, what = fit.distance, "relative gradient norm"
@@ -210,12 +210,8 @@ class AUCClassifier(LinearRanker):
 
         tol, max_iter, verbose = float(self.tol), int(self.max_iter), int(self.verbose)
         self._stretch = 1.0
+        weights = check_weights_of(self.penalty, self.penalty_weights, X.shape[1])
         if self.penalty == "l2":
-            if self.penalty_weights is not None:
-                raise ValueError(
-                    "penalty_weights is not used with penalty='l2': "
-                    "use penalty='elasticnet' or 'l1', or leave it out."
-                )
             found = minimise(
                 as_matrix(X), pairs, self.loss, float(self.alpha), solver=self.solver,
                 tol=tol, max_iter=max_iter, start=start, verbose=verbose,
@@ -233,7 +229,7 @@ class AUCClassifier(LinearRanker):
             self.loss,
             float(self.alpha),
             1.0 if self.penalty == "l1" else float(self.l1_ratio),
-            check_penalty_weights(self.penalty_weights, X.shape[1]),
+            weights,
             tol=tol,
             max_iter=max_iter,
             start=start,

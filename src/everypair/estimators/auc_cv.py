@@ -1,213 +1,104 @@
-"""Whole regularisation paths over every pair, and the alpha chosen by cross-validation."""
+"""`AUCClassifier` with alpha chosen by cross-validated AUC."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
+from functools import partial
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from everypair.estimators._base import LinearRanker, check_penalty_weights, warn_not_converged
-from everypair.estimators._search import Fold, folds_of, positive_grid
-from everypair.estimators.auc import AUCClassifier
-
-if TYPE_CHECKING:
-    from everypair.solvers.elastic_net import SparseProblem
+from everypair.estimators._along_alphas import (
+    CONVEX_LOSSES,
+    check_ratios,
+    check_weights_of,
+    fits_along,
+    grid_of,
+    problem_of,
+)
+from everypair.estimators._base import THRESHOLDS, LinearRanker, warn_not_converged
+from everypair.estimators._search import folds_of, side_by_side
 
 Array = NDArray[np.float64]
-Item = TypeVar("Item")
-
-CONVEX_LOSSES = ("logistic", "squared_hinge", "hinge", "square", "exponential")
-
-
-class AUCPath(NamedTuple):
-    """What `auc_path` returns."""
-
-    alphas: Array
-    """Descending."""
-    coefs: Array
-    """Of shape (n_features, n_alphas)."""
-    dual_gaps: Array
-    """Relative duality gap of each fit."""
-    n_nonzero: NDArray[np.int64]
-    """Coefficients that are not zero, of each fit."""
-
-
-@validate_params(
-    {
-        "X": ["array-like", "sparse matrix"],
-        "y": ["array-like"],
-        "loss": [StrOptions(set(CONVEX_LOSSES))],
-        "l1_ratio": [Interval(Real, 0, 1, closed="right")],
-        "n_alphas": [Interval(Integral, 1, None, closed="left")],
-        "eps": [Interval(Real, 0, 1, closed="neither")],
-        "alphas": ["array-like", None],
-        "penalty_weights": ["array-like", None],
-        "sample_weight": ["array-like", None],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "verbose": ["verbose"],
-    },
-    prefer_skip_nested_validation=True,
-)  # type: ignore[untyped-decorator]
-def auc_path(
-    X: Any,
-    y: ArrayLike,
-    *,
-    loss: str = "logistic",
-    l1_ratio: float = 1.0,
-    n_alphas: int = 100,
-    eps: float = 1e-3,
-    alphas: ArrayLike | None = None,
-    penalty_weights: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    tol: float = 1e-6,
-    max_iter: int = 100,
-    verbose: int = 0,
-) -> AUCPath:
-    """Solutions of `AUCClassifier` with an L1 or elastic-net penalty for many alphas.
-
-        min_w  sum_ij a_i b_j phi(x_i . w - x_j . w)
-               + alpha sum_k r_k (l1_ratio |w_k| + (1 - l1_ratio) / 2 w_k^2)
-
-    (Kim & Shin 2024, eq. 2.3, is the logistic loss with ``l1_ratio=1``.) Each fit starts from
-    the one before it. The largest alpha of the grid is
-
-        alpha_max = max_k |sum_ij a_i b_j phi'(0) (x_ik - x_jk)| / (l1_ratio r_k) ,
-
-    the least at which every coefficient is zero (unpenalised ones are fitted first).
-
-    Parameters
-    ----------
-    X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
-        Used as it comes: scale it first, for example with `StandardScaler`.
-    y : array of shape (n_rows,) with two distinct labels
-    loss : {"logistic", "squared_hinge", "hinge", "square", "exponential"}
-    l1_ratio : float in (0, 1]
-    n_alphas, eps : int, float
-        The grid: ``n_alphas`` from alpha_max to ``eps * alpha_max``, even in the logarithm.
-    alphas : array, optional
-        A grid of one's own instead.
-    penalty_weights : array of shape (n_features,), optional
-        r_k; 0 leaves a feature unpenalised, infinity leaves it out.
-    sample_weight : array of shape (n_rows,), optional
-    tol, max_iter
-        Relative duality gap to reach and Newton steps at most, for each alpha.
-    verbose : int
-        1 draws a progress bar.
-
-    Returns
-    -------
-    AUCPath
-        ``(alphas, coefs, dual_gaps, n_nonzero)``.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_classification
-    >>> from everypair import auc_path
-    >>> X, y = make_classification(400, 40, n_informative=3, n_redundant=0,
-    ...                            n_clusters_per_class=1, shuffle=False, random_state=4)
-    >>> path = auc_path(X, y, n_alphas=5, eps=0.1)
-    >>> path.n_nonzero.tolist()
-    [0, 1, 2, 2, 3]
-    >>> bool(path.dual_gaps.max() <= 1e-6)
-    True
-    """
-    from everypair.linalg.matrix import as_matrix
-    from everypair.linalg.threads import own_threads
-    from everypair.pairs import Pairs
-    from everypair.solvers.elastic_net import SparseProblem, minimise_path
-
-    X, positive, sample_weight = AUCClassifier()._validate_fit(X, y, sample_weight)
-    weights = check_penalty_weights(penalty_weights, X.shape[1])
-    with own_threads():
-        problem = SparseProblem(
-            as_matrix(X), Pairs.of(positive, sample_weight), loss, l1_ratio, weights
-        )
-        grid = _grid(alphas, n_alphas, eps, problem)
-        coefs, gaps, steps = np.empty((X.shape[1], grid.size)), np.empty(grid.size), 0
-        fits = minimise_path(problem, grid, tol=tol, max_iter=max_iter)
-        for k, fit in enumerate(with_progress(fits, grid.size, "path", verbose)):
-            coefs[:, k], gaps[k], steps = fit.coef, fit.distance, max(steps, fit.n_iter)
-    if not gaps.max() <= tol:
-        warn_not_converged(
-            "largest relative duality gap on the path", gaps.max(), tol, steps,
-            max_iter=max_iter,
-        )  # fmt: skip
-    return AUCPath(grid, coefs, gaps, np.count_nonzero(coefs, axis=0))
-
-
-def _grid(alphas: ArrayLike | None, n_alphas: int, eps: float, problem: SparseProblem) -> Array:
-    """Descending: one's own alphas, or from the problem's alpha_max."""
-    from everypair.solvers.elastic_net import alpha_grid
-
-    if alphas is None:
-        return alpha_grid(problem.alpha_max, int(n_alphas), float(eps))
-    return np.sort(positive_grid(alphas, "alphas"))[::-1]
-
-
-def with_progress(items: Iterable[Item], total: int, what: str, verbose: int) -> Iterator[Item]:
-    """The items, and a bar on stderr that grows with them."""
-    for done, item in enumerate(items, start=1):
-        if verbose:
-            bar = "#" * (30 * done // total)
-            end = "\n" if done == total else ""
-            text = f"\r[everypair] {what} [{bar:<30}] {done}/{total}"
-            print(text, end=end, file=sys.stderr, flush=True)
-        yield item
+Index = NDArray[np.intp]
 
 
 class AUCClassifierCV(LinearRanker):
-    """`AUCClassifier` with an L1 or elastic-net penalty, alpha chosen by cross-validated AUC.
+    """`AUCClassifier` with alpha chosen by cross-validated AUC.
 
-    In every fold a whole path is fitted on the training rows (`auc_path`) and each of
-    its solutions is scored by the exact AUC of the held-out rows. The alpha (and l1_ratio) with the
-    highest mean AUC is refitted on all rows, as part of a last path.
+    In every fold a whole path is fitted on the training rows, from the largest alpha to the
+    smallest, and each of its solutions is scored by the exact AUC of the held-out rows. The alpha
+    (and l1_ratio) with the highest mean AUC is refitted on all rows, as part of a last path.
 
     Parameters
     ----------
-    loss : {"logistic", "squared_hinge", "hinge", "square", "exponential"}
-    l1_ratio : float in (0, 1] or list of floats
-        1 is the L1 penalty. From a list the best is chosen.
-    n_alphas, eps : int, float
-        The grid: ``n_alphas`` from alpha_max (of all rows) to ``eps * alpha_max``.
-    alphas : array, optional
+    loss : {"logistic", "squared_hinge", "hinge", "square", "exponential"}, default="logistic"
+        As in `AUCClassifier`; convex losses only.
+    penalty : {"l2", "l1", "elasticnet"}, default="l2"
+        As in `AUCClassifier`.
+    l1_ratio : float or list of floats, default=0.5
+        Share of the L1 norm in ``elasticnet``, in (0, 1]. From a list the best is chosen. Other
+        penalties do not look at it.
+    n_alphas : int, default=None
+        Number of alphas from alpha_max (of all rows, see `auc_path`) to ``eps * alpha_max``. None:
+        25 for ``l2``, else 100.
+    eps : float, default=None
+        Smallest alpha over the largest. None: 1e-8 for ``l2``, else 1e-3.
+    alphas : array of shape (n_alphas,), default=None
         A grid of one's own instead.
-    penalty_weights : array of shape (n_features,), optional
+    penalty_weights : array of shape (n_features,), default=None
         As in `AUCClassifier`.
-    cv : int, splitter, iterable or None
-        None: 5 stratified folds.
-    selection : {"best", "one_standard_error"}
+    cv : int, splitter, iterable or None, default=None
+        None: 5 stratified folds. An iterable gives (train, test) rows.
+    selection : {"best", "one_standard_error"}, default="best"
         ``one_standard_error`` takes the largest alpha whose mean AUC is within one standard
-        error of the best: fewer features for an AUC that cannot be told apart.
-    threshold, tol, max_iter
-        As in `AUCClassifier`.
-    n_jobs : int, optional
-        Threads over folds and l1_ratios.
-    verbose : int
-        1 draws a progress bar.
+        error of the best: a simpler model for an AUC that cannot be told apart.
+    {threshold}
+    tol : float, default=1e-6
+        As in `AUCClassifier`, at each alpha.
+    max_iter : int, default=100
+        As in `AUCClassifier`, at each alpha.
+    {n_jobs}
+    verbose : int, default=0
+        1 draws a progress bar over the folds.
 
     Attributes
     ----------
-    alpha_, l1_ratio_ : float
-        The chosen ones.
-    alphas_ : array of shape (n_l1_ratios, n_alphas)
-    auc_path_ : array of shape (n_l1_ratios, n_alphas, n_folds)
-        AUC of the held-out rows.
+    alpha_ : float
+        The chosen alpha.
+    l1_ratio_ : float
+        The chosen share of the L1 norm: 0 for ``l2``, 1 for ``l1``.
+    alphas_ : array of shape (n_candidates,)
+        The alphas tried, descending within each l1_ratio.
+    l1_ratios_ : array of shape (n_candidates,)
+        The l1_ratio of each candidate.
+    {cv_scores}
     coefs_ : sparse array of shape (n_features, n_alphas)
-        Coefficients on all rows along the chosen l1_ratio's alphas.
+        Coefficients on all rows at ``alphas_[l1_ratios_ == l1_ratio_]``.
     dual_gaps_ : array of shape (n_alphas,)
         Their relative duality gaps.
-    coef_, intercept_, classes_, objective_, dual_gap_, kkt_residual_, train_auc_, n_iter_, history_
+    {linear}
+    objective_ : float
         Of the fit at ``alpha_`` on all rows, as in `AUCClassifier`.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+    dual_gap_ : float
+        Likewise.
+    kkt_residual_ : float
+        Likewise; ``l1`` and ``elasticnet`` with a smooth loss only.
+    n_iter_ : int
+        Likewise.
+    history_ : list of tuples
+        Likewise.
+    {train_score}
+    {fitted}
+
+    See Also
+    --------
+    AUCClassifier : The same with a given alpha.
+    auc_path : The whole path, without cross-validation.
 
     Notes
     -----
@@ -220,21 +111,25 @@ class AUCClassifierCV(LinearRanker):
     >>> from everypair import AUCClassifierCV
     >>> X, y = make_classification(400, 40, n_informative=3, n_redundant=0,
     ...                            n_clusters_per_class=1, shuffle=False, random_state=4)
-    >>> model = AUCClassifierCV(selection="one_standard_error").fit(X, y)
+    >>> model = AUCClassifierCV().fit(X, y)
+    >>> print(f"{model.best_score_:.3f}")
+    0.963
+    >>> model = AUCClassifierCV(penalty="l1", selection="one_standard_error").fit(X, y)
     >>> (model.coef_[0] != 0).nonzero()[0].tolist()
     [0, 1, 2]
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "loss": [StrOptions(set(CONVEX_LOSSES))],
+        "penalty": [StrOptions({"l2", "l1", "elasticnet"})],
         "l1_ratio": [Interval(Real, 0, 1, closed="right"), "array-like"],
-        "n_alphas": [Interval(Integral, 1, None, closed="left")],
-        "eps": [Interval(Real, 0, 1, closed="neither")],
+        "n_alphas": [Interval(Integral, 1, None, closed="left"), None],
+        "eps": [Interval(Real, 0, 1, closed="neither"), None],
         "alphas": ["array-like", None],
         "penalty_weights": ["array-like", None],
         "cv": ["cv_object"],
         "selection": [StrOptions({"best", "one_standard_error"})],
-        "threshold": [StrOptions({"balanced", "accuracy", "f1"}), dict, Real],
+        "threshold": THRESHOLDS,
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
@@ -244,20 +139,22 @@ class AUCClassifierCV(LinearRanker):
     def __init__(
         self,
         loss: str = "logistic",
-        l1_ratio: float | ArrayLike = 1.0,
-        n_alphas: int = 100,
-        eps: float = 1e-3,
+        penalty: str = "l2",
+        l1_ratio: float | ArrayLike = 0.5,
+        n_alphas: int | None = None,
+        eps: float | None = None,
         alphas: ArrayLike | None = None,
         penalty_weights: ArrayLike | None = None,
         cv: Any = None,
         selection: str = "best",
-        threshold: str | float | Mapping[str, float] = "balanced",
+        threshold: str | float | Mapping[str, Any] = "balanced",
         tol: float = 1e-6,
         max_iter: int = 100,
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
         self.loss = loss
+        self.penalty = penalty
         self.l1_ratio = l1_ratio
         self.n_alphas = n_alphas
         self.eps = eps
@@ -282,82 +179,67 @@ class AUCClassifierCV(LinearRanker):
 
         Parameters
         ----------
-        X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
-        y : array of shape (n_rows,) with two distinct labels
-        sample_weight : array of shape (n_rows,), optional
-            Used in the fits and in the AUC of the held-out rows.
-        groups : array of shape (n_rows,), optional
-            For the splitter ``cv``, for example `sklearn.model_selection.GroupKFold`.
+        {rows}
+        {sample_weight}
+            They count in the fits and in the AUC of the held-out rows.
+        {groups}
+
+        {returns_self}
         """
         from everypair.linalg.matrix import as_matrix
         from everypair.linalg.threads import own_threads
         from everypair.pairs import Pairs, auc
-        from everypair.solvers.elastic_net import SparseProblem, minimise_path
 
         self._validate_params()
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
-        ratios = np.atleast_1d(np.asarray(self.l1_ratio, dtype=np.float64))
-        if ratios.size == 0 or not np.all((ratios > 0) & (ratios <= 1)):
-            raise ValueError(f"l1_ratio={self.l1_ratio!r} must lie in (0, 1].")
-        weights = check_penalty_weights(self.penalty_weights, X.shape[1])
+        ratios = check_ratios(self.penalty, self.l1_ratio)
+        weights = check_weights_of(self.penalty, self.penalty_weights, X.shape[1])
         matrix, pairs = as_matrix(X), Pairs.of(positive, sample_weight)
-        problems = [SparseProblem(matrix, pairs, self.loss, r, weights) for r in ratios]
-        self.alphas_ = np.array([_grid(self.alphas, self.n_alphas, self.eps, p) for p in problems])
         folds = folds_of(self.cv, X, positive, sample_weight, groups, each_has_auc=True)
-        self.auc_path_ = self._cross_validate(
-            matrix, positive, sample_weight, folds, ratios, weights
-        )
-        best, chosen = self._select(self.auc_path_)
-        self.l1_ratio_, self.alpha_ = float(ratios[best]), float(self.alphas_[best, chosen])
         with own_threads():
-            problem = SparseProblem(matrix, pairs, self.loss, self.l1_ratio_, weights)
+            problem = partial(problem_of, matrix, loss=self.loss, weights=weights)
+            tops = [problem(pairs=pairs, l1_ratio=float(r)).alpha_max for r in ratios]
+            settings = self.alphas, self.n_alphas, self.eps, self.penalty
+            grids = np.array([grid_of(*settings, top) for top in tops])
+            self.alphas_, self.l1_ratios_ = grids.ravel(), np.repeat(ratios, grids.shape[1])
+            tasks = [
+                partial(
+                    self._areas_of_fold, problem, float(ratio), grid, positive, sample_weight,
+                    train, test,
+                )
+                for ratio, grid in zip(ratios, grids, strict=True)
+                for train, test in folds
+            ]  # fmt: skip
+            areas = self._cross_validate(tasks, grids.shape, len(folds))
+            self.cv_fold_scores_ = areas.reshape(-1, len(folds))
+            self.cv_scores_ = self.cv_fold_scores_.mean(axis=1)
+            best, chosen = self._select(areas)
+            self.l1_ratio_, self.alpha_ = float(ratios[best]), float(grids[best, chosen])
+            self.best_score_ = float(areas[best, chosen].mean())
             columns, gaps = [], []
-            fits = minimise_path(
-                problem, self.alphas_[best], tol=float(self.tol), max_iter=int(self.max_iter)
-            )
-            for k, each in enumerate(fits):
+            everything = problem(pairs=pairs, l1_ratio=self.l1_ratio_)
+            for k, each in enumerate(fits_along(everything, grids[best], **self._settings())):
                 columns.append(sparse.csc_array(each.coef.reshape(-1, 1)))
                 gaps.append(each.distance)
                 if k == chosen:
                     fit = each
-            self.train_auc_ = auc(pairs, fit.scores)
+            self.train_score_ = auc(pairs, fit.scores)
         # Sparse, so that a model of many features stays small.
         self.coefs_, self.dual_gaps_ = sparse.hstack(columns, format="csc"), np.array(gaps)
-        self.objective_, self.dual_gap_, self.n_iter_ = fit.objective, fit.distance, fit.n_iter
-        self.history_ = fit.history
+        self.objective_, self.dual_gap_ = float(fit.objective), fit.distance
+        self.n_iter_, self.history_ = fit.n_iter, fit.history
         self._set_linear(fit.coef, self._choose_threshold(positive, fit.scores, sample_weight))
         if hasattr(self, "kkt_residual_"):
-            del self.kkt_residual_  # of an earlier fit; the hinge has none
+            del self.kkt_residual_  # of an earlier fit; L2 and the hinge have none
         self._keep_certificate("relative duality gap", fit)
         return self
 
-    def _cross_validate(
-        self,
-        matrix: Any,
-        positive: NDArray[np.bool_],
-        sample_weight: Array | None,
-        folds: list[Fold],
-        ratios: Array,
-        weights: Array,
-    ) -> Array:
-        """AUC of the held-out rows: ``[l1_ratio, alpha, fold]``."""
-        from everypair.linalg.threads import available_threads, one_blas_thread
+    def _settings(self) -> dict[str, Any]:
+        return {"tol": float(self.tol), "max_iter": int(self.max_iter)}
 
-        n_jobs = min(effective_n_jobs(self.n_jobs), len(folds) * ratios.size)
-        n_threads = max(1, available_threads() // n_jobs)
-        tasks = [
-            delayed(_fold)(
-                matrix, positive, sample_weight, train, test, self.loss, float(ratio), weights,
-                grid, float(self.tol), int(self.max_iter), n_threads,
-            )
-            for ratio, grid in zip(ratios, self.alphas_, strict=True)
-            for train, test in folds
-        ]  # fmt: skip
-        # BLAS keeps one thread while ours run side by side: its limit belongs to the process.
-        with one_blas_thread():
-            parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-            done = with_progress(parallel(tasks), len(tasks), "cross-validation", self.verbose)
-            results = list(done)
+    def _cross_validate(self, tasks: list[Any], shape: tuple[int, ...], n_folds: int) -> Array:
+        """AUC of the held-out rows: ``[l1_ratio, alpha, fold]``."""
+        results = side_by_side(tasks, self.n_jobs, "cross-validation", int(self.verbose))
         worst = max(gap for _, gap, _ in results)
         if not worst <= self.tol:
             steps = max(n_iter for _, _, n_iter in results)
@@ -365,46 +247,38 @@ class AUCClassifierCV(LinearRanker):
                 "largest relative gap in the folds", worst, self.tol, steps,
                 max_iter=self.max_iter,
             )  # fmt: skip
-        aucs = np.array([scores for scores, _, _ in results])
-        return aucs.reshape(ratios.size, len(folds), -1).transpose(0, 2, 1)
+        areas = np.array([scores for scores, _, _ in results])
+        return areas.reshape(shape[0], n_folds, -1).transpose(0, 2, 1)
 
-    def _select(self, aucs: Array) -> tuple[int, int]:
+    def _areas_of_fold(
+        self,
+        problem: Any,
+        l1_ratio: float,
+        alphas: Array,
+        positive: NDArray[np.bool_],
+        sample_weight: Array | None,
+        train: Index,
+        test: Index,
+    ) -> tuple[list[float], float, int]:
+        """AUC of the test rows at each alpha, the worst gap and the most steps."""
+        from everypair.pairs import Pairs, auc
+
+        row_weight = np.ones(positive.size) if sample_weight is None else sample_weight
+        training = np.zeros(positive.size)
+        training[train] = row_weight[train]
+        held_out = Pairs.of(positive[test], row_weight[test])
+        of_fold = problem(pairs=Pairs.of(positive, training), l1_ratio=l1_ratio)
+        areas, gap, steps = [], 0.0, 0
+        for fit in fits_along(of_fold, alphas, **self._settings()):
+            areas.append(auc(held_out, fit.scores[test]))
+            gap, steps = max(gap, fit.distance), max(steps, fit.n_iter)
+        return areas, gap, steps
+
+    def _select(self, areas: Array) -> tuple[int, int]:
         """Which l1_ratio and which alpha; the largest alpha among equals."""
-        means = aucs.mean(axis=2)
+        means = areas.mean(axis=2)
         best, at = np.unravel_index(np.argmax(means), means.shape)
         least = means[best, at] - 1e-12
-        if self.selection == "one_standard_error" and aucs.shape[2] > 1:
-            least -= aucs[best, at].std(ddof=1) / np.sqrt(aucs.shape[2])
+        if self.selection == "one_standard_error" and areas.shape[2] > 1:
+            least -= areas[best, at].std(ddof=1) / np.sqrt(areas.shape[2])
         return int(best), int(np.argmax(means[best] >= least))
-
-
-def _fold(
-    matrix: Any,
-    positive: NDArray[np.bool_],
-    sample_weight: Array | None,
-    train: NDArray[np.intp],
-    test: NDArray[np.intp],
-    loss: str,
-    l1_ratio: float,
-    weights: Array,
-    alphas: Array,
-    tol: float,
-    max_iter: int,
-    n_threads: int,
-) -> tuple[list[float], float, int]:
-    """AUC of the test rows at each alpha, the worst gap and the most steps."""
-    from everypair.linalg.threads import thread_limit
-    from everypair.pairs import Pairs, auc
-    from everypair.solvers.elastic_net import SparseProblem, minimise_path
-
-    row_weight = np.ones(positive.size) if sample_weight is None else sample_weight
-    training = np.zeros(positive.size)
-    training[train] = row_weight[train]
-    held_out = Pairs.of(positive[test], row_weight[test])
-    aucs, gap, steps = [], 0.0, 0
-    with thread_limit(n_threads):
-        problem = SparseProblem(matrix, Pairs.of(positive, training), loss, l1_ratio, weights)
-        for fit in minimise_path(problem, alphas, tol=tol, max_iter=max_iter):
-            aucs.append(auc(held_out, fit.scores[test]))
-            gap, steps = max(gap, fit.distance), max(steps, fit.n_iter)
-    return aucs, gap, steps

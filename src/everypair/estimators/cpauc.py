@@ -15,7 +15,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import validate_data
 
-from everypair.estimators._base import LinearRanker, linear_scores, warn, warn_not_converged
+from everypair.estimators._base import (
+    THRESHOLDS,
+    LinearRanker,
+    linear_scores,
+    warn,
+    warn_not_converged,
+)
 
 Array = NDArray[np.float64]
 
@@ -39,44 +45,56 @@ class CPAUC(LinearRanker):
 
     with ``v_m = 1 / N`` by proximal gradient (eq. 3.2). An approximation, here for
     comparison: `AUCClassifier(penalty="l1")` solves the same problem on all pairs (eq. 2.3),
-    exactly and in less time. There is no ``sample_weight``: the paper's clusters count pairs.
+    exactly and in less time.
 
     Parameters
     ----------
-    n_clusters : int, optional
-        N; as many as rows when None (the paper's choice), and never more than pairs.
-    alpha : float > 0
-    cluster_weights : {"equal", "size"}
-        v_m: ``1 / N`` as in the paper, or the share of the pairs in cluster m, which keeps
+    n_clusters : int, default=None
+        Number N of clusters. None: as many as rows (the paper's choice), but never more than
+        pairs.
+    alpha : float, default=1e-2
+        Weight of the penalty, > 0.
+    cluster_weights : {"equal", "size"}, default="equal"
+        Weights v_m: ``1 / N`` as in the paper, or the share of the pairs in cluster m, which keeps
         the sum an estimate of the sum over pairs.
-    threshold : as in `AUCClassifier`
-    tol : float
-        Relative duality gap on the centres.
-    max_iter : int
+    {threshold}
+    tol : float, default=1e-6
+        Relative duality gap to reach on the centres.
+    max_iter : int, default=1000
         Checks at most, ten proximal steps each.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
         Of k-means, and of the pairs drawn where there are more than two million, or more than
         512 MB of differences; a warning says so.
-    verbose : int
-        1 prints a line every ten steps.
+    verbose : int, default=0
+        1 prints one line per check.
 
     Attributes
     ----------
-    coef_ : array of shape (1, n_features)
-    intercept_ : array of shape (1,)
-    classes_ : array of the two labels; the second is the positive one.
+    {linear}
     cluster_centers_ : array of shape (N, n_features)
+        Centres c_m.
     cluster_weights_ : array of shape (N,)
+        Weights v_m.
     n_pairs_ : int
         Differences that were clustered.
-    objective_, dual_gap_ : float
+    objective_ : float
         Of the problem on the centres.
-    train_auc_ : float
-        Exact, over all pairs.
+    dual_gap_ : float
+        Likewise, relative.
+    {train_score}
     n_iter_ : int
         Checks made, ten proximal steps each.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+    {fitted}
+
+    See Also
+    --------
+    AUCClassifier : With ``penalty="l1"`` the same over all pairs, exactly.
+    auc_path : Its whole path.
+
+    Notes
+    -----
+    There is no ``sample_weight``. In the paper every cluster weighs the same whatever its pairs
+    are, so weights of rows would move the centres and nothing else; use `AUCClassifier`.
 
     Examples
     --------
@@ -93,7 +111,7 @@ class CPAUC(LinearRanker):
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "cluster_weights": [StrOptions({"equal", "size"})],
-        "threshold": [StrOptions({"balanced", "accuracy", "f1"}), dict, Real],
+        "threshold": THRESHOLDS,
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
@@ -105,7 +123,7 @@ class CPAUC(LinearRanker):
         n_clusters: int | None = None,
         alpha: float = 1e-2,
         cluster_weights: str = "equal",
-        threshold: str | float | Mapping[str, float] = "balanced",
+        threshold: str | float | Mapping[str, Any] = "balanced",
         tol: float = 1e-6,
         max_iter: int = 1000,
         random_state: Any = None,
@@ -131,8 +149,11 @@ class CPAUC(LinearRanker):
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features)
-            Standardised, as the paper asks (`StandardScaler`).
-        y : array of shape (n_rows,) with two distinct labels
+            Training rows, standardised as the paper asks (`StandardScaler`).
+        y : array of shape (n_rows,)
+            Two distinct labels.
+
+        {returns_self}
         """
         from everypair.pairs import Pairs, auc
         from everypair.solvers.objective import Progress
@@ -161,7 +182,7 @@ class CPAUC(LinearRanker):
         self.objective_, self.dual_gap_ = fit.judged
         self.n_iter_ = progress.n_iter
         scores = linear_scores(X, fit.b)
-        self.train_auc_ = auc(Pairs.of(positive), scores)
+        self.train_score_ = auc(Pairs.of(positive), scores)
         self._set_linear(fit.b, self._choose_threshold(positive, scores, None))
         if not self.dual_gap_ <= self.tol:
             warn_not_converged(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from everypair.estimators._base import warn, warn_not_converged
+from everypair.estimators._base import THRESHOLDS, warn, warn_not_converged
 from everypair.estimators._kernel import KernelRanker
 from everypair.linalg.kernels import TrainingKernel
 from everypair.linalg.low_rank import GrowingFactor, LowRank
@@ -36,73 +36,71 @@ class MeasureSVM(KernelRanker):
 
     Parameters
     ----------
-    measure : str, callable or `everypair.measures.Measure`
+    measure : str, callable or Measure, default="f1"
         ``"error"``, ``"f1"``, ``"fbeta"``, ``"precision_at_k"``, ``"recall_at_k"``, ``"prbep"``
         (precision where it equals recall), ``"roc_area"``, ``"partial_roc_area"``; or a
         function of the counts (a, b, c, d) of true positives, false positives, false negatives
-        and true negatives, higher being better, that works on arrays of counts.
-    C : float > 0
-        Weight of the slack. The slack is a sum over the rows in ``w . Psi``, as in the
+        and true negatives, higher being better, that works on arrays of counts; or an object
+        of `everypair.measures`.
+    C : float, default=1.0
+        Weight of the slack, > 0. The slack is a sum over the rows in ``w . Psi``, as in the
         paper, so the same data twice want another C.
-    beta : float > 0
+    beta : float, default=1.0
         Of ``"fbeta"``: how much more recall weighs than precision.
-    k : int, float or str
+    k : int, float or str, default=None
         Of ``"precision_at_k"`` and ``"recall_at_k"``: a count of rows, a share of them above 0
         and at most 1 as a float, or a multiple of the positives such as ``"2p"``.
-    fpr : (low, high)
+    fpr : tuple (low, high), default=(0.0, 0.1)
         Of ``"partial_roc_area"``: the range of false positive rates.
-    kernel : str or callable
-        ``"linear"``, ``"rbf"``, ``"poly"`` or another kernel of `sklearn.metrics.pairwise`,
-        ``"precomputed"``, or a function of two blocks of rows.
-    gamma : "scale", "auto" or float
-        Of the kernels that have one, as in `sklearn.svm.SVC`.
-    degree, coef0 : float
-        Of the polynomial kernel.
-    kernel_tol : float
-        f is sought in the span of some rows (pivots), enough of them to leave out at most
-        this share of the kernel matrix' trace ...
-    max_rank : "auto", int or None
-        ... but no more than so many. "auto": 7 sqrt(n), at least 600 and at most 1000. None: as
-        many as ``kernel_tol`` needs and memory holds.
-    fit_intercept : bool
+    {kernel}
+    {low_rank}
+    fit_intercept : bool, default=True
         Adds the paper's constant feature, 1 in every row and penalised like the others, for the
         measures that depend on where zero lies; for those that rank, a constant drops out of
         the pairs or of the top k, and the intercept is set to the cut that the measure
         implies. False: no intercept at all.
-    tol : float
+    {threshold}
+        Here the default is None: the cut for which the slack bounds the measure (see Notes).
+    tol : float, default=1e-3
         Relative duality gap to reach.
-    max_iter : int
+    max_iter : int, default=1000
         Cuts (most violated labellings) at most.
-    verbose : int
-        1 prints a line a cut.
+    verbose : int, default=0
+        1 prints one line per cut.
 
     Attributes
     ----------
-    coef_ : array of shape (1, n_features)
-        Linear kernel only.
-    dual_coef_ : array of shape (1, rank)
-        Other kernels: the score is ``sum_r dual_coef_r k(x, x_r)`` over the rows ``support_``.
-    support_ : array of row numbers
-    kernel_left_out_ : float
-        Share of the kernel's trace that the low rank leaves out.
-    intercept_ : array of shape (1,)
-    classes_ : array of the two labels; the second is the positive one.
-    measure_ : the `Measure`
+    {expansion}
+    measure_ : Measure
+        The measure as an object.
     objective_ : float
         P at the solution.
     slack_ : float
+        The slack at the solution.
     dual_gap_ : float
         ``(P - D) / P``: P from one most violated search at the solution, D from the QP.
-    train_value_ : float
+    train_score_ : float
         The measure on the training rows.
     n_iter_ : int
         Cuts.
     n_cuts_ : int
         Cuts in the model at the end.
     history_ : list of (seconds, objective, gap)
+        One entry per cut.
+    {fitted}
+
+    See Also
+    --------
+    everypair.measures : The measures as objects.
+    AUCClassifier : ROC area with other losses, and a threshold for any measure.
 
     Notes
     -----
+    There is no ``sample_weight``. The search for the most violated labelling goes over every
+    contingency table of whole counts: among the labellings of one table the best takes the
+    highest scores, whatever the rows. With weights a table no longer says which rows it holds,
+    and that search is no longer exact.
+
     `predict` says positive above zero: for error, F-beta and functions of the table that is
     the rule the slack is a bound for. For the measures at k zero lies between the k-th and the
     next training score; `predict_top_k` takes exactly k of a batch. For ``"roc_area"`` zero
@@ -121,7 +119,7 @@ class MeasureSVM(KernelRanker):
     >>> from everypair import MeasureSVM
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = make_pipeline(StandardScaler(), MeasureSVM("f1", C=0.01)).fit(X, y)
-    >>> print(f"{model[-1].train_value_:.3f}")
+    >>> print(f"{model[-1].train_score_:.3f}")
     0.989
     >>> model[-1].dual_gap_ <= 1e-3
     True
@@ -136,6 +134,7 @@ class MeasureSVM(KernelRanker):
         **KernelRanker._kernel_constraints,
         **KernelRanker._rank_constraints,
         "fit_intercept": ["boolean"],
+        "threshold": [*THRESHOLDS, None],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "verbose": ["verbose"],
@@ -155,6 +154,7 @@ class MeasureSVM(KernelRanker):
         kernel_tol: float = 1e-10,
         max_rank: int | str | None = "auto",
         fit_intercept: bool = True,
+        threshold: str | float | Mapping[str, Any] | None = None,
         tol: float = 1e-3,
         max_iter: int = 1000,
         verbose: int = 0,
@@ -171,6 +171,7 @@ class MeasureSVM(KernelRanker):
         self.kernel_tol = kernel_tol
         self.max_rank = max_rank
         self.fit_intercept = fit_intercept
+        self.threshold = threshold
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
@@ -180,9 +181,9 @@ class MeasureSVM(KernelRanker):
 
         Parameters
         ----------
-        X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
-            The kernel matrix for ``kernel="precomputed"``.
-        y : array of shape (n_rows,) with two distinct labels
+        {kernel_rows}
+
+        {returns_self}
         """
         from everypair.linalg.matrix import as_matrix
         from everypair.linalg.threads import own_threads
@@ -205,13 +206,17 @@ class MeasureSVM(KernelRanker):
                 max_iter=int(self.max_iter),
                 verbose=int(self.verbose),
             )
-            self.train_value_ = measure.value(positive, fit.scores)
+            self.train_score_ = measure.value(positive, fit.scores)
         self.measure_ = measure
         self.objective_, self.slack_, self.dual_gap_ = fit.objective, fit.slack, fit.gap
         self.n_iter_, self.n_cuts_, self.history_ = fit.n_iter, fit.n_cuts, fit.history
         self._positive_share = float(positive.mean())
-        cut = measure.threshold(positive, fit.scores) if self.fit_intercept else 0.0
-        self.intercept_ = np.array([fit.constant - cut])
+        if self.threshold is not None:
+            intercept = -self._choose_threshold(positive, fit.scores, None)
+        else:
+            cut = measure.threshold(positive, fit.scores) if self.fit_intercept else 0.0
+            intercept = fit.constant - cut
+        self.intercept_ = np.array([intercept])
         if kernel is None or basis is None:
             self._keep_linear(fit.coef)
         else:
@@ -239,8 +244,18 @@ class MeasureSVM(KernelRanker):
     def predict_top_k(self, X: Any, k: int | float | str | None = None) -> NDArray[Any]:
         """``classes_[1]`` for exactly the k highest scores of this batch of rows.
 
-        ``k`` as the parameter of that name, which it is by default. A multiple of the
-        positives is of those expected: the training share of them times the rows.
+        Parameters
+        ----------
+        X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
+            The batch.
+        k : int, float or str, default=None
+            As the parameter of that name, which it is by default. A multiple of the positives is
+            of those expected: the training share of them times the rows.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            One label per row.
         """
         scores = self.decision_function(X)
         if k is None and isinstance(self.measure_, FixedCount):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from everypair.estimators._base import BinaryRanker
+from everypair.estimators._base import THRESHOLDS, BinaryRanker
 
 Array = NDArray[np.float64]
 
@@ -33,27 +33,32 @@ class RankBoost(BinaryRanker):
 
     Parameters
     ----------
-    n_estimators : int
+    n_estimators : int, default=100
         Rounds at most.
-    threshold : {"balanced", "accuracy", "f1"}, {"fpr": x}, {"tpr": x}, {"cost": (fp, fn)} or float
-        Where `predict` cuts the training scores; sets ``intercept_``. See
-        `everypair.metrics.threshold_for`.
+    {threshold}
 
     Attributes
     ----------
-    features_, cuts_, votes_ : arrays of shape (n_estimators_,)
-        The stumps: ``votes_[t]`` is added where column ``features_[t]`` is above ``cuts_[t]``.
+    features_ : array of shape (n_estimators_,)
+        Columns of the stumps: ``votes_[t]`` is added where column ``features_[t]`` is above
+        ``cuts_[t]``.
+    cuts_ : array of shape (n_estimators_,)
+        Cuts of the stumps.
+    votes_ : array of shape (n_estimators_,)
+        Votes of the stumps.
     factors_ : array of shape (n_estimators_,)
         Z of each round; their product is the loss of the training rows.
     n_estimators_ : int
         Rounds made: fewer than asked for where no stump is better than chance or one ranks
         every pair.
     intercept_ : array of shape (1,)
-    classes_ : array of the two labels; the second is the positive one.
-    train_auc_ : float
-        Exact AUC of the training scores, ties counted half.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        Minus the threshold.
+    {train_score}
+    {fitted}
+
+    See Also
+    --------
+    AUCClassifier : With ``loss="exponential"`` the same loss of a linear score.
 
     Notes
     -----
@@ -67,19 +72,19 @@ class RankBoost(BinaryRanker):
     >>> from everypair import RankBoost
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = RankBoost(n_estimators=5).fit(X, y)
-    >>> print(f"{model.train_auc_:.3f}, first by column {model.features_[0]}")
+    >>> print(f"{model.train_score_:.3f}, first by column {model.features_[0]}")
     0.990, first by column 22
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "threshold": [StrOptions({"balanced", "accuracy", "f1"}), dict, Real],
+        "threshold": THRESHOLDS,
     }
 
     def __init__(
         self,
         n_estimators: int = 100,
-        threshold: str | float | Mapping[str, float] = "balanced",
+        threshold: str | float | Mapping[str, Any] = "balanced",
     ):
         self.n_estimators = n_estimators
         self.threshold = threshold
@@ -94,10 +99,10 @@ class RankBoost(BinaryRanker):
 
         Parameters
         ----------
-        X : array or data frame of shape (n_rows, n_features)
-        y : array of shape (n_rows,) with two distinct labels
-        sample_weight : array of shape (n_rows,), optional
-            Non-negative. A pair weighs the product of its rows' weights.
+        {dense_rows}
+        {sample_weight}
+
+        {returns_self}
         """
         from everypair.linalg.threads import thread_limit
         from everypair.pairs import Pairs, auc
@@ -114,15 +119,17 @@ class RankBoost(BinaryRanker):
             pairs = Pairs.of(positive, weight)
         with thread_limit():
             stumps, scores = rank_boost(X, positive, weight, int(self.n_estimators))
-            self.train_auc_ = auc(pairs, scores)
+            self.train_score_ = auc(pairs, scores)
         self.features_, self.cuts_, self.votes_, self.factors_ = stumps
         self.n_estimators_ = self.votes_.size
         self.intercept_ = np.array([-self._choose_threshold(positive, scores, weight)])
         return self
 
-    def decision_function(self, X: Any) -> Array:
+    def _validate_predict(self, X: Any) -> Any:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+
+    def _scores(self, X: Any) -> Array:
         scores = np.full(X.shape[0], self.intercept_[0])
         for feature in np.unique(self.features_):
             of_feature = np.flatnonzero(self.features_ == feature)

@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from everypair.estimators._base import LinearRanker, warn
-from everypair.estimators._search import folds_of
+from everypair.estimators._base import THRESHOLDS, LinearRanker, warn
+from everypair.estimators._search import folds_of, side_by_side
 
 if TYPE_CHECKING:
     from everypair.linalg.matrix import Matrix
@@ -51,6 +51,7 @@ class _SphereClimber(LinearRanker):
     path_: list[RadiusRow]
     max_iter: int
     tol: float
+    verbose: int
 
     def _fit(
         self,
@@ -73,7 +74,7 @@ class _SphereClimber(LinearRanker):
             positive_share = float(np.average(positive, weights=relative))
             coef = climb(matrix, pairs, positive_share)
             scores = matrix.dot(coef)
-            self.train_auc_ = auc(pairs, scores)
+            self.train_score_ = auc(pairs, scores)
         self.n_iter_ = sum(row.n_iter for row in self.path_)
         self._set_linear(coef, self._choose_threshold(positive, scores, sample_weight))
         return self
@@ -108,10 +109,19 @@ class _SphereClimber(LinearRanker):
     ) -> Array:
         """The coefficients at the last of these radii; sets ``path_``."""
         climbs, scale = self._climb_every_pair(X, pairs, positive_share, saturations, covariance)
-        steps = list(climbs)
+        steps = list(self._told(climbs))
         self.path_ = _rows(steps, pairs, validation)
         self._warn_if_cut_short(steps)
         return np.asarray(steps[-1].radius * scale * steps[-1].climb.direction)
+
+    def _told(self, steps: Iterable[Step], of: str = "") -> Iterator[Step]:
+        for step in steps:
+            if self.verbose:
+                print(
+                    f"[everypair] {of}saturation {step.saturation:g}: radius {step.radius:.3g}, "
+                    f"statistic {1 - step.climb.loss:.6f} after {step.climb.n_iter} steps"
+                )
+            yield step
 
     def _warn_if_cut_short(self, steps: Iterable[Step]) -> None:
         for step in steps:
@@ -140,49 +150,50 @@ class RankOpt(_SphereClimber):
 
     Parameters
     ----------
-    pairs : {"all", "linear"}
+    pairs : {"all", "linear"}, default="all"
         ``all`` sums over every pair exactly, in linear time, and climbs by L-BFGS. ``linear``
         is the paper's algorithm: Q random pairs that use each row of the larger class once
         (eq. 2), projected gradients, the radius chosen on pairs of another offset, and
         ``n_subfolds`` such climbs averaged.
-    saturation : float or ascending sequence of floats in (0, 1), optional
-        Shares of saturated pairs; each climb starts where the one before ended, and its radius
-        is measured there. Tied pairs never saturate: a share that they put out of reach
-        saturates all others. For ``all`` the model is that of the last, and None means
-        ``(0.5, 0.9)``; lower it for few or noisy rows, or let `RankOptCV` choose. For
-        ``linear`` the model is that of the best validation statistic, and None means the
-        paper's series from 0.1 to 0.99.
-    n_subfolds : int
+    saturation : float or ascending sequence of floats, default=None
+        Shares of saturated pairs, in (0, 1); each climb starts where the one before ended, and
+        its radius is measured there. Pairs with equal scores never count as saturated. If ties
+        make the requested share unreachable, all other pairs are saturated. For ``all`` the
+        model is that of the last share, and None means ``(0.5, 0.9)``; lower it for few or noisy
+        rows, or let `RankOptCV` choose. For ``linear`` the model is that of the best validation
+        statistic, and None means the paper's series from 0.1 to 0.99.
+    n_subfolds : int, default=2
         Pseudo sub-folds whose directions are averaged; ``linear`` only.
-    threshold : {"balanced", "accuracy", "f1"}, {"fpr": x}, {"tpr": x} or float
-        Where `predict` cuts the training scores; sets ``intercept_``. See
-        `everypair.metrics.threshold_for`.
-    max_iter : int
+    {threshold}
+    max_iter : int, default=200
         Steps at most at each radius.
-    tol : float
+    tol : float, default=0.01
         A climb over all pairs ends when ``1 - R`` changes by less than this share per radian
         in the steepest direction; one over linear pairs when its last five steps together
         gained less than ``tol^2`` of ``1 - R``.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
         Order of the rows; ``linear`` only.
+    verbose : int, default=0
+        1 prints one line per radius.
 
     Attributes
     ----------
-    coef_ : array of shape (1, n_features)
-    intercept_ : array of shape (1,)
-    classes_ : array of the two labels; the second is the positive one.
+    {linear}
     path_ : list of named tuples
         A row per sub-fold and radius: ``subfold, saturation, radius, training, validation,
         auc, n_iter``. ``saturation`` is the share asked for, which the radius has where its
         climb starts; ``training`` is the statistic climbed, ``validation`` the one held back
         (NaN for ``all``), ``auc`` the exact AUC of the training rows.
         ``pandas.DataFrame(model.path_)`` shows it as a table.
-    train_auc_ : float
-        Exact AUC of the training scores, ties counted half.
+    {train_score}
     n_iter_ : int
         Steps of all climbs.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+    {fitted}
+
+    See Also
+    --------
+    RankOptCV : The same over every pair, its radius chosen by cross-validated AUC.
+    AUCClassifier : With ``loss="sigmoid"`` a similar statistic with a penalty; convex losses too.
 
     Notes
     -----
@@ -203,7 +214,7 @@ class RankOpt(_SphereClimber):
     >>> from everypair import RankOpt
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = RankOpt().fit(X, y)
-    >>> print(f"{model.train_auc_:.3f}")
+    >>> print(f"{model.train_score_:.3f}")
     0.997
     >>> [row.saturation for row in model.path_]
     [0.5, 0.9]
@@ -213,10 +224,11 @@ class RankOpt(_SphereClimber):
         "pairs": [StrOptions({"all", "linear"})],
         "saturation": ["array-like", Real, None],
         "n_subfolds": [Interval(Integral, 1, None, closed="left")],
-        "threshold": [StrOptions({"balanced", "accuracy", "f1"}), dict, Real],
+        "threshold": THRESHOLDS,
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "random_state": ["random_state"],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -224,10 +236,11 @@ class RankOpt(_SphereClimber):
         pairs: str = "all",
         saturation: Sequence[float] | float | None = None,
         n_subfolds: int = 2,
-        threshold: str | float | Mapping[str, float] = "balanced",
+        threshold: str | float | Mapping[str, Any] = "balanced",
         max_iter: int = 200,
         tol: float = 1e-2,
         random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
     ):
         self.pairs = pairs
         self.saturation = saturation
@@ -236,16 +249,17 @@ class RankOpt(_SphereClimber):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit on rows X with labels y.
 
         Parameters
         ----------
-        X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
-        y : array of shape (n_rows,) with two distinct labels
-        sample_weight : array of shape (n_rows,), optional
-            Non-negative. A pair weighs the product of its rows' weights.
+        {rows}
+        {sample_weight}
+
+        {returns_self}
         """
         return self._fit(X, y, sample_weight, self._climb)
 
@@ -253,7 +267,7 @@ class RankOpt(_SphereClimber):
         if self.pairs == "linear":
             saturations = self._saturations(LINEAR_SATURATIONS)
             return self._climb_linear(X, pairs, positive_share, saturations)
-        from everypair.solvers.sphere import class_covariance
+        from everypair.solvers.columns import class_covariance
 
         saturations = self._saturations(ALL_SATURATIONS)
         return self._climb_to_the_last(
@@ -280,7 +294,7 @@ class RankOpt(_SphereClimber):
                 sphere, order.statistic(subfold), start, saturations, climb_by_gradients,
                 self.max_iter, self.tol,
             )  # fmt: skip
-            steps = list(climbs)
+            steps = list(self._told(climbs, f"sub-fold {subfold}, "))
             held_back = order.statistic((subfold + n_subfolds) % order.n_offsets)
             validation = [1 - held_back.loss(step.radius * step.climb.scores) for step in steps]
             self.path_ += _rows(steps, pairs, validation, subfold)
@@ -301,26 +315,41 @@ class RankOptCV(_SphereClimber):
 
     Parameters
     ----------
-    saturation : ascending sequence of floats in (0, 1)
-        Shares of saturated pairs to choose from.
-    cv : int, splitter or iterable of (train, test), default 5 stratified folds
-        Each fold needs both classes on either side.
-    threshold, max_iter, tol
+    saturation : ascending sequence of floats, \
+            default=(0.01, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.995, 0.999, 0.9999)
+        Shares of saturated pairs to choose from, in (0, 1).
+    cv : int, splitter, iterable or None, default=None
+        None: 5 stratified folds. An iterable gives (train, test) rows. Each fold needs both
+        classes on either side.
+    {threshold}
+    max_iter : int, default=200
         As in `RankOpt`.
+    tol : float, default=0.01
+        As in `RankOpt`.
+    {n_jobs}
+    verbose : int, default=0
+        1 prints one line per radius.
 
     Attributes
     ----------
     saturation_ : float
         The share chosen.
-    scores_ : array of shape (n_folds, n_climbed)
-        AUC of the rows held back, at each saturation that the folds climbed to.
+    saturations_ : array of shape (n_candidates,)
+        The shares that the folds climbed to: the first of ``saturation``.
+    {cv_scores}
     path_ : list of named tuples
         As in `RankOpt`, of the climb on all rows up to ``saturation_``; ``validation`` is the
         mean AUC of the folds.
     n_iter_ : int
         Steps of the climb on all rows; those of the folds are not counted.
-    coef_, intercept_, classes_, train_auc_, n_features_in_, feature_names_in_
-        As in `RankOpt`.
+    {linear}
+    {train_score}
+    {fitted}
+
+    See Also
+    --------
+    RankOpt : The same with given radii, and the paper's own algorithm.
+    AUCClassifierCV : Convex losses, alpha chosen by folds.
 
     Examples
     --------
@@ -328,31 +357,37 @@ class RankOptCV(_SphereClimber):
     >>> from everypair import RankOptCV
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = RankOptCV(saturation=(0.1, 0.5, 0.9)).fit(X, y)
-    >>> model.scores_.shape
-    (5, 3)
+    >>> model.cv_fold_scores_.shape
+    (3, 5)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "saturation": ["array-like", Real],
         "cv": ["cv_object"],
-        "threshold": [StrOptions({"balanced", "accuracy", "f1"}), dict, Real],
+        "threshold": THRESHOLDS,
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
     }
 
     def __init__(
         self,
         saturation: Sequence[float] | float = CV_SATURATIONS,
         cv: Any = None,
-        threshold: str | float | Mapping[str, float] = "balanced",
+        threshold: str | float | Mapping[str, Any] = "balanced",
         max_iter: int = 200,
         tol: float = 1e-2,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         self.saturation = saturation
         self.cv = cv
         self.threshold = threshold
         self.max_iter = max_iter
         self.tol = tol
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(
         self,
@@ -365,10 +400,12 @@ class RankOptCV(_SphereClimber):
 
         Parameters
         ----------
-        X, y, sample_weight
-            As in `RankOpt.fit`; the weights count in the AUC of the rows held back, too.
-        groups : array of shape (n_rows,), optional
-            For the splitter ``cv``, for example `sklearn.model_selection.GroupKFold`.
+        {rows}
+        {sample_weight}
+            They count in the climbs and in the AUC of the held-out rows.
+        {groups}
+
+        {returns_self}
         """
         return self._fit(X, y, sample_weight, partial(self._climb, groups=groups))
 
@@ -376,7 +413,7 @@ class RankOptCV(_SphereClimber):
         self, X: Matrix, pairs: Pairs, positive_share: float, groups: ArrayLike | None
     ) -> Array:
         from everypair.pairs import Pairs, auc
-        from everypair.solvers.sphere import class_covariance
+        from everypair.solvers.columns import class_covariance
 
         saturations = check_saturations(self.saturation)
         # Splitters see the number of rows alone: scikit-learn would copy a CSC matrix for them.
@@ -398,22 +435,27 @@ class RankOptCV(_SphereClimber):
             steps, _ = self._climb_every_pair(X, training, positive_share, saturations, covariance)
             paths.append(steps)
             held_back.append(validation)
-        scores: list[list[float]] = []
+        areas: list[list[float]] = []
         lost = np.inf
         # The folds climb side by side, so that they can stop together.
-        for saturation, *climbed in zip(saturations, *paths, strict=True):
-            scores.append(
+        for saturation in saturations:
+            climbed = side_by_side([partial(next, path) for path in paths], self.n_jobs)
+            areas.append(
                 [auc(v, step.climb.scores) for v, step in zip(held_back, climbed, strict=True)]
             )
-            before, lost = lost, 1 - float(np.mean(scores[-1]))
+            before, lost = lost, 1 - float(np.mean(areas[-1]))
+            if self.verbose:
+                print(f"[everypair] saturation {saturation:g}: held-out AUC {1 - lost:.6f}")
             if saturation >= STEEP and not lost < (1 - LEAST_GAIN) * before:
                 break
-        best = int(np.argmax(np.mean(scores, axis=1)))
-        self.scores_ = np.array(scores).T
-        self.saturation_ = saturations[best]
+        self.cv_fold_scores_ = np.array(areas)
+        self.cv_scores_ = self.cv_fold_scores_.mean(axis=1)
+        best = int(np.argmax(self.cv_scores_))
+        self.saturations_ = np.array(saturations[: len(areas)])
+        self.saturation_, self.best_score_ = saturations[best], float(self.cv_scores_[best])
         return self._climb_to_the_last(
             X, pairs, positive_share, saturations[: best + 1], covariance,
-            self.scores_.mean(axis=0)[: best + 1],
+            self.cv_scores_[: best + 1],
         )  # fmt: skip
 
 

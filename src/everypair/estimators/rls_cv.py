@@ -1,18 +1,20 @@
-"""AUC-RLS with lam chosen by exact cross-validation: one decomposition for every lam."""
+"""AUC-RLS with alpha chosen by exact cross-validation: one decomposition for every alpha."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from everypair.estimators._search import folds_of, positive_grid
+from everypair.estimators._search import Fold, folds_of, positive_grid, side_by_side
 from everypair.estimators.rls import AUCRLS, TOO_SMALL
 from everypair.linalg.kernels import KernelFunction
+from everypair.linalg.matrix import canonical
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -23,12 +25,12 @@ of BLAS: 16 times as long where the cores are shared."""
 
 LEAVE_PAIR_OUT = "leave-pair-out"
 
-RELATIVE_LAMS = np.logspace(-8, 2, 41)
-"""Default grid, in units of the pairs' weight times the rows' mean squared distance."""
+RELATIVE_ALPHAS = 2 * np.logspace(-8, 2, 41)
+"""Default grid, in units of the rows' mean squared distance from the midpoint of the classes."""
 
 
 class AUCRLSCV(AUCRLS):
-    """`AUCRLS` with the ``lam`` of the best cross-validated AUC, exactly and without refitting.
+    """`AUCRLS` with the ``alpha`` of the best cross-validated AUC, exactly and without refitting.
 
     Leave-pair-out takes each pair of a positive and a negative row out of the training rows in
     turn and asks whether the model of the others ranks the two rightly: an almost unbiased
@@ -36,38 +38,55 @@ class AUCRLSCV(AUCRLS):
 
         R_HH f_H = S_HR y_R ,
 
-    so that after one decomposition each lam costs one product of eigenvectors and a 2 x 2 system
-    a pair. Folds use the same formula with larger H, or the sums of the other folds' class
-    moments in the primal form.
+    so that after one decomposition each alpha costs one product of eigenvectors and a 2 x 2
+    system per pair. Folds use the same formula with larger H, or the sums of the other folds'
+    class moments in the primal form.
 
     Parameters
     ----------
-    lams : array of positive numbers, optional
-        By default 41 values over ten decades around the scale of the data.
-    cv : "leave-pair-out", int, splitter or iterable of (train, test)
-        An integer is a number of stratified folds.
-    average : {"pooled", "folds"}
-        AUC of all held-out scores together, by which the paper selects, or the mean of the
-        folds' AUCs. Scores are pooled as `decision_function` gives them with the threshold
-        "midpoint". With leave-pair-out every pair is a fold and both are the same.
-    store_predictions : bool
+    alphas : array of shape (n_alphas,), default=None
+        Values > 0 to choose from. None: 41 values over ten decades around the features'
+        variance.
+    cv : "leave-pair-out", int, splitter or iterable, default="leave-pair-out"
+        An integer is a number of stratified folds; an iterable gives (train, test) rows.
+    average : {"pooled", "folds"}, default="pooled"
+        Of folds: the AUC of all held-out scores together, by which the paper selects, or the
+        mean of the folds' AUCs. Scores are pooled as `decision_function` gives them with the
+        threshold ``"midpoint"``. With leave-pair-out every pair is a fold and both are the same.
+    store_predictions : bool, default=False
         Leave-pair-out only: keep ``leave_pair_out_predictions_``.
-    kernel, gamma, degree, coef0, form, threshold
+    {kernel}
+    form : {"auto", "primal", "dual"}, default="auto"
         As in `AUCRLS`.
+    {threshold}
+    n_jobs : int or None, default=None
+        Threads that share the folds; None is 1, -1 all cores. Leave-pair-out uses every core
+        by itself. The result does not depend on it.
 
     Attributes
     ----------
-    lam_ : float
-        The value with the highest ``cv_auc_``; among equals the largest.
-    lams_ : array of shape (n_lams,)
-    cv_auc_ : array of shape (n_lams,)
-        Held-out AUC of each value, ties counted half.
-    best_auc_ : float
+    alpha_ : float
+        The value with the highest ``cv_scores_``; among equals the largest.
+    alphas_ : array of shape (n_candidates,)
+        The values tried.
+    {cv_scores}
+        With leave-pair-out there are no folds and no ``cv_fold_scores_``; a fold that tests one
+        class only has NaN.
     leave_pair_out_predictions_ : array of shape (n_positives, n_negatives)
-        ``f(x_i) - f(x_j)`` at ``lam_`` by the model that saw neither row, in the order of the rows.
-        Rows of weight zero are left out.
-    coef_, dual_coef_, intercept_, ...
-        Of `AUCRLS` fitted on all rows with ``lam_``.
+        ``f(x_i) - f(x_j)`` at ``alpha_`` by the model that saw neither row, in the order of the
+        rows. Rows of weight zero are left out.
+    {train_score}
+    {expansion}
+    objective_ : float
+        Of `AUCRLS` at ``alpha_`` on all rows.
+    dual_gap_ : float
+        Likewise.
+    {fitted}
+
+    See Also
+    --------
+    AUCRLS : The same with a given alpha.
+    AUCClassifierCV : Other losses and penalties, alpha chosen by folds.
 
     Notes
     -----
@@ -82,34 +101,36 @@ class AUCRLSCV(AUCRLS):
     >>> from everypair import AUCRLSCV
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = make_pipeline(StandardScaler(), AUCRLSCV()).fit(X, y)
-    >>> print(f"{model[-1].best_auc_:.4f}")
+    >>> print(f"{model[-1].best_score_:.4f}")
     0.9943
     """
 
     _streams = False  # a chunk has no cross-validation
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{k: v for k, v in AUCRLS._parameter_constraints.items() if k != "lam"},
-        "lams": ["array-like", None],
+        **{k: v for k, v in AUCRLS._parameter_constraints.items() if k != "alpha"},
+        "alphas": ["array-like", None],
         "cv": [StrOptions({LEAVE_PAIR_OUT}), "cv_object", HasMethods(["split"])],
         "average": [StrOptions({"pooled", "folds"})],
         "store_predictions": ["boolean"],
+        "n_jobs": [Integral, None],
     }
 
     def __init__(
         self,
-        lams: ArrayLike | None = None,
+        alphas: ArrayLike | None = None,
         cv: Any = LEAVE_PAIR_OUT,
         average: str = "pooled",
         store_predictions: bool = False,
         kernel: str | KernelFunction = "linear",
-        gamma: float | str | None = None,
-        degree: int = 3,
-        coef0: float = 1,
+        gamma: float | str = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
         form: str = "auto",
-        threshold: str | float | Mapping[str, float] = "midpoint",
+        threshold: str | float | Mapping[str, Any] = "midpoint",
+        n_jobs: int | None = None,
     ):
-        self.lams = lams
+        self.alphas = alphas
         self.cv = cv
         self.average = average
         self.store_predictions = store_predictions
@@ -119,6 +140,7 @@ class AUCRLSCV(AUCRLS):
         self.coef0 = coef0
         self.form = form
         self.threshold = threshold
+        self.n_jobs = n_jobs
 
     def fit(
         self,
@@ -127,9 +149,15 @@ class AUCRLSCV(AUCRLS):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Choose ``lam_`` and fit on all rows; arguments as in `AUCRLS.fit`.
+        """Choose ``alpha_`` by cross-validation, then fit on all rows.
 
-        ``groups`` go to the splitter, for example `sklearn.model_selection.GroupKFold`.
+        Parameters
+        ----------
+        {kernel_rows}
+        {sample_weight}
+        {groups}
+
+        {returns_self}
         """
         from everypair.linalg.threads import own_threads, thread_limit
 
@@ -146,27 +174,28 @@ class AUCRLSCV(AUCRLS):
                 "store_predictions=True keeps leave-pair-out predictions: set "
                 "cv='leave-pair-out', or use sklearn.model_selection.cross_val_predict."
             )
-        if hasattr(self, "leave_pair_out_predictions_"):
-            delattr(self, "leave_pair_out_predictions_")
+        for stale in {"leave_pair_out_predictions_", "cv_fold_scores_"} & vars(self).keys():
+            delattr(self, stale)
         X, positive, weight = self._validate_rows(X, y, sample_weight)
         self._check_finite(X)
         with own_threads() if X.shape[0] <= FEW_ROWS else thread_limit():
             search = _Search(self, X, positive, weight)
-            grid = RELATIVE_LAMS * search.scale
-            self.lams_ = grid if self.lams is None else positive_grid(self.lams, "lams")
+            grid = RELATIVE_ALPHAS * search.scale
+            self.alphas_ = grid if self.alphas is None else positive_grid(self.alphas, "alphas")
             if isinstance(self.cv, str):
                 pairs = search.pairs_left_out()
-                self.cv_auc_ = pairs.auc(self.lams_)
+                self.cv_scores_ = pairs.auc(self.alphas_ / 2)
             else:
                 by_fold = self.average == "folds"
                 folds = folds_of(self.cv, X, positive, weight, groups, each_has_auc=by_fold)
-                self.cv_auc_ = search.auc_of_folds(folds, self.lams_)
-            best = np.flatnonzero(self.cv_auc_ == self.cv_auc_.max())
-            self.lam_ = float(self.lams_[best].max())
-            self.best_auc_ = float(self.cv_auc_.max())
+                self.cv_scores_, self.cv_fold_scores_ = search.auc_of_folds(folds, self.alphas_ / 2)
+            self.best_score_ = float(self.cv_scores_.max())
+            self.alpha_ = float(self.alphas_[self.cv_scores_ == self.best_score_].max())
             if self.store_predictions:
-                self.leave_pair_out_predictions_ = pairs.differences(self.lam_)
-        return self._fit_validated(X, positive, weight, self.lam_, search.gram)
+                self.leave_pair_out_predictions_ = pairs.differences(self.alpha_ / 2)
+        self._fit_validated(X, positive, weight, self.alpha_, search.gram)
+        self.train_score_ = search.train_score()
+        return self
 
 
 class _Search:
@@ -187,7 +216,7 @@ class _Search:
 
     @property
     def scale(self) -> float:
-        """``A B`` times the mean squared distance from the midpoint of the class means."""
+        """Mean squared distance of the rows from the midpoint of the class means."""
         from everypair.linalg.matrix import as_matrix
         from everypair.rls.dual import PairWeights
         from everypair.rls.moments import PairMoments
@@ -196,15 +225,24 @@ class _Search:
             moments = PairMoments.of(as_matrix(self._X), self._positive, self._weight)
             self._model._checked(moments, self._X)
             spread = float(np.trace(moments.within) + moments.apart @ moments.apart / 2) / 2
-            pair_weight = moments.pair_weight
         else:
             weights = PairWeights(self._positive, self._weight)
             share = weights.share / 2
             level = float(share @ self.K.diagonal())
             spread = level - float(share @ self.K @ share)
             spread = spread if spread > share.size * np.finfo(float).eps * level else 0.0
-            pair_weight = weights.of_pairs
-        return pair_weight * spread if spread > 0 else pair_weight
+        return spread if spread > 0 else 1.0
+
+    def train_score(self) -> float:
+        """AUC of the training rows by the model that was fitted to all of them."""
+        from everypair.pairs import Pairs, auc
+
+        rows = canonical(self._X if self.gram is None else self.gram.X)
+        if self._model.kernel == "precomputed":
+            scores = rows @ self._model.dual_coef_[0]
+        else:
+            scores = self._model._scores(rows)
+        return auc(Pairs.of(self._positive, self._weight), scores)
 
     def pairs_left_out(self) -> Any:
         from everypair.rls.leave_out import PairsLeftOut
@@ -218,7 +256,8 @@ class _Search:
             return partial(Spectrum.of_rows, self._X, self._positive, self._weight)
         return partial(Spectrum.of_kernel, self.K, self._positive, self._weight)
 
-    def auc_of_folds(self, folds: list[tuple[Index, Index]], lams: Array) -> Array:
+    def auc_of_folds(self, folds: list[Fold], ridges: Array) -> tuple[Array, Array]:
+        """The AUC that is selected by, one for each ridge, and that of each fold."""
         from everypair.linalg.matrix import as_matrix
         from everypair.pairs import Pairs, auc
         from everypair.rls.leave_out import fold_scores_dual, fold_scores_primal
@@ -226,10 +265,11 @@ class _Search:
         if not self._all:
             folds = [(self._renumbered(train), self._renumbered(test)) for train, test in folds]
         positive, weight = self._positive, self._weight
+        run = partial(side_by_side, n_jobs=self._model.n_jobs)
         if self.K is None:
-            scores = fold_scores_primal(as_matrix(self._X), positive, weight, folds, lams)
+            scores = fold_scores_primal(as_matrix(self._X), positive, weight, folds, ridges, run)
         else:
-            scores = fold_scores_dual(self._decompose(), positive, weight, folds, lams)
+            scores = fold_scores_dual(self._decompose(), positive, weight, folds, ridges, run)
 
         if not all(np.all(np.isfinite(part)) for part in scores):
             raise ValueError(TOO_SMALL)
@@ -238,10 +278,17 @@ class _Search:
             pairs = Pairs.of(positive[rows], weight[rows])
             return np.array([auc(pairs, np.ascontiguousarray(column)) for column in columns.T])
 
+        by_fold = [
+            of(test, part) if 0 < np.count_nonzero(positive[test]) < test.size
+            else np.full(ridges.size, np.nan)
+            for (_, test), part in zip(folds, scores, strict=True)
+        ]  # fmt: skip
         if self._model.average == "pooled":
-            return of(np.concatenate([test for _, test in folds]), np.concatenate(scores))
-        of_folds = [of(test, part) for (_, test), part in zip(folds, scores, strict=True)]
-        return np.asarray(np.mean(of_folds, axis=0))
+            every_test = np.concatenate([test for _, test in folds])
+            pooled = of(every_test, np.concatenate(scores))
+        else:
+            pooled = np.asarray(np.mean(by_fold, axis=0))
+        return pooled, np.array(by_fold).T
 
     def _renumbered(self, rows: Index) -> Index:
         kept = rows[np.isin(rows, self._rows)]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
-from everypair.estimators._base import warn_not_converged
+from everypair.estimators._base import THRESHOLDS, warn_not_converged
 from everypair.estimators._kernel import KernelRanker
 from everypair.linalg.kernels import Kernel
 from everypair.metrics.statuses import count_pair_statuses, pair_status
@@ -32,51 +32,29 @@ class ROCSVM(KernelRanker):
 
     Parameters
     ----------
-    C : float > 0
-        Weight of a pair. It is a sum over n+ n- pairs: to weigh the loss as much as
+    C : float, default=1.0
+        Weight of a pair, > 0. It is a sum over n+ n- pairs: to weigh the loss as much as
         `sklearn.svm.SVC` does with its C, take ``C n / (n+ n-)``.
-    kernel : str or callable
-        ``"rbf"``, ``"linear"``, ``"poly"`` or another kernel of `sklearn.metrics.pairwise`,
-        ``"precomputed"``, or a function of two blocks of rows. ``"linear"`` is solved for one
-        coefficient a feature, without a kernel matrix.
-    gamma : "scale", "auto" or float
-        Of the kernels that have one, as in `sklearn.svm.SVC`; "scale" heeds sample weights.
-    degree, coef0 : float
-        Of the polynomial kernel.
-    margin : float > 0
-        rho. Only C / rho matters to the ranking: rho C' scales the solution for C' by rho.
-    pairs : {"all", "neighbors"}
+    {kernel}
+    margin : float, default=1.0
+        The rho above. Only C / rho matters to the ranking: rho C' scales the solution for C' by
+        rho.
+    pairs : {"all", "neighbors"}, default="all"
         ``"neighbors"`` is the paper's shortcut (section 3.3): the positives that are among the
         m nearest positives of some negative, each with its m nearest negatives.
-    n_neighbors : int
-        m. A row counts for as many neighbours as it weighs.
-    kernel_tol : float
-        f is sought in the span of some rows (pivots), enough of them to leave out at most
-        this share of the kernel matrix' trace ...
-    max_rank : "auto", int or None
-        ... but no more than so many. "auto": 7 sqrt(n), at least 600 and at most 1000. None: as
-        many as ``kernel_tol`` needs and memory holds.
-    threshold : {"balanced", "accuracy", "f1"}, {"fpr": x}, {"tpr": x} or float
-        Where `predict` cuts the training scores; sets ``intercept_``. See
-        `everypair.metrics.threshold_for`.
-    tol : float
+    n_neighbors : int, default=10
+        The m of ``"neighbors"``. A row counts for as many neighbours as it weighs.
+    {low_rank}
+    {threshold}
+    tol : float, default=1e-6
         Relative duality gap to reach.
-    max_iter : int
+    max_iter : int, default=500
         Newton steps on the last set of pivots, at most.
-    verbose : int
-        1 prints a line a step.
+    {verbose_steps}
 
     Attributes
     ----------
-    coef_ : array of shape (1, n_features)
-        Linear kernel only.
-    dual_coef_ : array of shape (1, n_support)
-        Other kernels: the score is ``sum_r dual_coef_r k(x, x_r)`` over the rows ``support_``.
-    support_ : array of row numbers
-    kernel_left_out_ : float
-        Share of the kernel's trace that the pivots leave out.
-    intercept_ : array of shape (1,)
-    classes_ : array of the two labels; the second is the positive one.
+    {expansion}
     objective_ : float
         P at the solution.
     dual_gap_ : float
@@ -89,15 +67,23 @@ class ROCSVM(KernelRanker):
     margin_range_ : (low, high)
         Pairs whose margin lies between the two count as on the margin; rho is one of them or
         between them too.
-    train_auc_ : float
-        Exact AUC of the training scores, ties counted half.
+    {train_score}
     n_iter_ : int
         Newton steps on the last set of pivots.
     history_ : list of (seconds, objective, gap)
-        One entry a step; the objective per pair and unit of margin.
+        One entry per step; the objective per pair and unit of margin.
+    {fitted}
+
+    See Also
+    --------
+    AUCClassifier : Linear, with other losses and penalties; ``loss="hinge"`` is this one.
+    TwoNormSVM : The paper's SVM with squared slacks.
+    everypair.metrics.pair_status : Which pairs have their margin.
 
     Notes
     -----
+    ``kernel="linear"`` is solved for one coefficient per feature, without a kernel matrix.
+
     With ``sample_weight`` a pair weighs the product of its rows' weights: a row of weight 2 is
     two rows. Probabilities: `sklearn.calibration.CalibratedClassifierCV`. More than two
     classes: `sklearn.multiclass.OneVsRestClassifier`.
@@ -110,7 +96,7 @@ class ROCSVM(KernelRanker):
     >>> from everypair import ROCSVM
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = make_pipeline(StandardScaler(), ROCSVM(C=0.01)).fit(X, y)
-    >>> print(f"{model[-1].train_auc_:.3f}")
+    >>> print(f"{model[-1].train_score_:.3f}")
     0.999
     >>> model[-1].dual_gap_ <= 1e-6
     True
@@ -126,7 +112,7 @@ class ROCSVM(KernelRanker):
         "margin": [Interval(Real, 0, None, closed="neither")],
         "pairs": [StrOptions({"all", "neighbors"})],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "threshold": [StrOptions({"balanced", "accuracy", "f1"}), dict, Real],
+        "threshold": THRESHOLDS,
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "verbose": ["verbose"],
@@ -144,7 +130,7 @@ class ROCSVM(KernelRanker):
         n_neighbors: int = 10,
         kernel_tol: float = 1e-10,
         max_rank: int | str | None = "auto",
-        threshold: str | float | Mapping[str, float] = "balanced",
+        threshold: str | float | Mapping[str, Any] = "balanced",
         tol: float = 1e-6,
         max_iter: int = 500,
         verbose: int = 0,
@@ -169,11 +155,10 @@ class ROCSVM(KernelRanker):
 
         Parameters
         ----------
-        X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
-            The kernel matrix for ``kernel="precomputed"``.
-        y : array of shape (n_rows,) with two distinct labels
-        sample_weight : array of shape (n_rows,), optional
-            Non-negative. A pair weighs the product of its rows' weights.
+        {kernel_rows}
+        {sample_weight}
+
+        {returns_self}
         """
         from everypair.linalg.threads import own_threads, thread_limit
         from everypair.pairs import Pairs, auc
@@ -188,7 +173,7 @@ class ROCSVM(KernelRanker):
             alpha, worth = _penalty(float(self.C), float(self.margin), total)
             fit = self._solve(X, sample_weight, pairs, alpha)
             scores = self.margin * fit.scores
-            self.train_auc_ = auc(every_pair, scores)
+            self.train_score_ = auc(every_pair, scores)
         self.objective_ = fit.objective * worth
         self._penalty = alpha, worth
         self.dual_gap_, self.n_iter_, self.history_ = fit.distance, fit.n_iter, fit.history
@@ -251,6 +236,18 @@ class ROCSVM(KernelRanker):
 
         Row k of ``X_positive`` is held against row k of ``X_negative``; one of them may have a
         single row. `everypair.metrics.pair_status` does the same on scores.
+
+        Parameters
+        ----------
+        X_positive : array, data frame or CSR/CSC matrix of shape (n_pairs, n_features)
+            Rows that should score higher.
+        X_negative : array, data frame or CSR/CSC matrix of shape (n_pairs, n_features)
+            Rows that should score lower.
+
+        Returns
+        -------
+        array of shape (n_pairs,)
+            The status of each pair.
         """
         low, high = self.margin_range_
         scores = self.decision_function(X_positive), self.decision_function(X_negative)
@@ -263,6 +260,16 @@ class ROCSVM(KernelRanker):
         ``c' (K - G G') c / (2 alpha)`` beside ``dual_gap_``: c' K c instead of c' G G' c in the
         dual objective. Takes the kernel between all rows with a multiplier, O(n^2) time but
         little memory. 0.05 says: no function at all has an objective lower by more than 5 %.
+
+        Parameters
+        ----------
+        {kernel_rows}
+        {sample_weight}
+
+        Returns
+        -------
+        float
+            The relative gap.
         """
         from everypair.pairs import Pairs
         from everypair.solvers.kernel_hinge import kernel_gap

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval
 
-from everypair.estimators._base import warn, warn_not_converged
+from everypair.estimators._base import THRESHOLDS, warn, warn_not_converged
 from everypair.estimators._kernel import KernelRanker
 from everypair.linalg.kernels import TrainingKernel
 from everypair.linalg.low_rank import MEMORY_SHARE, GrowingFactor, available_memory
@@ -36,54 +36,48 @@ class TwoNormSVM(KernelRanker):
 
     Parameters
     ----------
-    C : float > 0
-        Weight of the squared slacks. The ridge is 1 / (2 C): that is what the dual of eq. 14
+    C : float, default=1.0
+        Weight of the squared slacks, > 0. The ridge is 1 / (2 C): that is what the dual of eq. 14
         has; the 1 / C of eq. 15 and 16 belongs to slacks that weigh C / 2.
-    kernel : str or callable
-        ``"rbf"``, ``"linear"``, ``"poly"`` or another kernel of `sklearn.metrics.pairwise`,
-        ``"precomputed"``, or a function of two blocks of rows. ``"linear"`` with more rows than
-        features is solved for one coefficient a feature, without a kernel matrix.
-    gamma : "scale", "auto" or float
-        Of the kernels that have one, as in `sklearn.svm.SVC`; "scale" heeds sample weights.
-    degree, coef0 : float
-        Of the polynomial kernel.
-    max_rank : int or None
+    {kernel}
+    max_rank : int or None, default=None
         None solves with the whole kernel matrix, 2 n^2 numbers of memory. A number seeks f in the
         span of so many rows (pivots) instead, n times as many numbers.
-    tol : float
+    {threshold}
+        Here the default is None: b as the problem above fits it.
+    tol : float, default=1e-6
         Relative duality gap to reach.
-    max_iter : int
+    max_iter : int, default=100
         Newton steps at most.
-    verbose : int
-        1 prints a line a step.
+    {verbose_steps}
 
     Attributes
     ----------
-    coef_ : array of shape (1, n_features)
-        Linear kernel only: ``sum_r dual_coef_r x_r``.
-    dual_coef_ : array of shape (1, n_support)
-        The score is ``sum_r dual_coef_r k(x, x_r) + intercept_`` over the rows ``support_``.
-    support_ : array of row numbers
-    intercept_ : array of shape (1,)
-        b, fitted.
+    {expansion}
     decision_function_train_ : array of shape (n_rows,)
-        Scores of the training rows in H' (eq. 16): ``f(x_i) + y_i alpha_i / (2 C) + b``. All
+        Scores of the training rows in H' (eq. 16): ``f(x_i) + y_i alpha_i / (2 C) + intercept_``.
+        All
         positives of them are above all negatives. Rows of weight zero are no training rows:
         theirs are in H.
-    train_auc_ : float
+    train_score_ : float
         Exact AUC of the training rows' scores in H (eq. 13), those of `decision_function`.
-    kernel_left_out_ : float
-        Share of the kernel's trace that the pivots leave out; 0 with the whole matrix.
-    classes_ : array of the two labels; the second is the positive one.
     objective_ : float
         P at the solution.
     dual_gap_ : float
         ``(P - D) / P``; over the pivots' span with ``max_rank``.
     n_iter_ : int
         Newton steps.
+    {fitted}
+
+    See Also
+    --------
+    ROCSVM : The hinge over every pair.
 
     Notes
     -----
+    ``kernel="linear"`` with more rows than features is solved for one coefficient per feature,
+    without a kernel matrix.
+
     With ``sample_weight`` a row's slack weighs C times its weight. Probabilities:
     `sklearn.calibration.CalibratedClassifierCV`. More than two classes:
     `sklearn.multiclass.OneVsRestClassifier`.
@@ -103,6 +97,7 @@ class TwoNormSVM(KernelRanker):
         "C": [Interval(Real, 0, None, closed="neither")],
         **KernelRanker._kernel_constraints,
         "max_rank": [Interval(Integral, 1, None, closed="left"), None],
+        "threshold": [*THRESHOLDS, None],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "verbose": ["verbose"],
@@ -116,6 +111,7 @@ class TwoNormSVM(KernelRanker):
         degree: float = 3,
         coef0: float = 0.0,
         max_rank: int | None = None,
+        threshold: str | float | Mapping[str, Any] | None = None,
         tol: float = 1e-6,
         max_iter: int = 100,
         verbose: int = 0,
@@ -126,6 +122,7 @@ class TwoNormSVM(KernelRanker):
         self.degree = degree
         self.coef0 = coef0
         self.max_rank = max_rank
+        self.threshold = threshold
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
@@ -135,11 +132,11 @@ class TwoNormSVM(KernelRanker):
 
         Parameters
         ----------
-        X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
-            The kernel matrix for ``kernel="precomputed"``.
-        y : array of shape (n_rows,) with two distinct labels
-        sample_weight : array of shape (n_rows,), optional
-            Non-negative weights of the slacks.
+        {kernel_rows}
+        sample_weight : array of shape (n_rows,), default=None
+            Weights >= 0 of the slacks; None means 1 for every row.
+
+        {returns_self}
         """
         from everypair.linalg.threads import thread_limit
         from everypair.pairs import Pairs, auc
@@ -153,7 +150,10 @@ class TwoNormSVM(KernelRanker):
         signs, costs = np.where(positive, 1.0, -1.0), float(self.C) * weight
         with thread_limit(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             scores, lift = self._solve(kernel, signs, costs)
-            self.train_auc_ = auc(pairs, scores)
+            self.train_score_ = auc(pairs, scores)
+        if self.threshold is not None:
+            cut = self._choose_threshold(positive, scores, sample_weight)
+            self.intercept_ = np.array([-cut])
         self.decision_function_train_ = scores + lift + self.intercept_[0]
         if self.kernel == "linear":
             rows = kernel.X[self.support_]

@@ -20,6 +20,9 @@ RULES: dict[str, Callable[[Curve], Array]] = {
     "f1": lambda at: 2 * at.tp / (at.tp[-1] + at.tp + at.skew * at.fp),
 }
 
+MIDPOINT = "midpoint"
+"""The one rule that looks at the scores' means, not at the cuts between them."""
+
 SLACK = 1e-12
 """A share such as 0.05 of 20 rows is met by one row whatever its last bit is."""
 
@@ -72,8 +75,8 @@ def threshold_for(
     if len(asked) != 1 or isinstance(rule, Mapping) or not _is_rule(asked[0]):
         raise ValueError(
             f"threshold_for got {', '.join(map(_spelled, asked)) or 'no rule'}: give exactly one "
-            "of a rule ('accuracy', 'balanced' (Youden's index), 'f1'), fpr= or tpr= between 0 "
-            "and 1, and cost=(c_fp, c_fn) with costs >= 0."
+            "of a rule ('accuracy', 'balanced' (Youden's index), 'f1', 'midpoint'), fpr= or tpr= "
+            "between 0 and 1, and cost=(c_fp, c_fn) with costs >= 0."
         )
     rows = Rows.of(y, sample_weight, pos_label)
     return cut_by(asked[0], rows, rows.scores(s), precision_of(s))
@@ -89,6 +92,9 @@ def cut_by(
     check_rule(rule)
     if isinstance(rule, Real):
         return float(rule)
+    if rule == MIDPOINT:
+        of_class = [float(rows.shares(m) @ scores[m]) for m in (rows.positive, ~rows.positive)]
+        return of_class[1] + (of_class[0] - of_class[1]) / 2
     curve = Curve.of(rows, scores)
     if isinstance(rule, str):
         chosen = np.argmax(RULES[rule](curve))
@@ -111,8 +117,8 @@ def check_rule(rule: Any) -> None:
     elif not _is_rule(rule):
         raise ValueError(
             f"threshold={rule!r} is not a rule: use 'accuracy', 'balanced' (Youden's index), "
-            "'f1', {'fpr': x} or {'tpr': x} with 0 <= x <= 1, {'cost': (c_fp, c_fn)} with costs "
-            ">= 0, or a number."
+            "'f1', 'midpoint', {'fpr': x} or {'tpr': x} with 0 <= x <= 1, {'cost': (c_fp, c_fn)} "
+            "with costs >= 0, or a number."
         )
 
 
@@ -122,7 +128,7 @@ def _is_rule(rule: Any) -> bool:
         return (
             _are_costs(wanted) if name == "cost" else name in ("fpr", "tpr") and _is_share(wanted)
         )
-    return isinstance(rule, str) and rule in RULES
+    return isinstance(rule, str) and (rule in RULES or rule == MIDPOINT)
 
 
 def _spelled(rule: Any) -> str:

@@ -60,7 +60,7 @@ class CoefficientPathDisplay:
         remedy = "draw from_path(auc_path(X, y))"
         coefs = attribute(model, "coefs_", remedy)
         return cls.from_path(
-            np.atleast_2d(attribute(model, "alphas_", remedy))[chosen_ratio(model)],
+            attribute(model, "alphas_", remedy)[of_chosen_ratio(model)],
             coefs,
             chosen=float(attribute(model, "alpha_", remedy)),
             feature_names=_feature_names(estimator, coefs.shape[0]),
@@ -127,10 +127,11 @@ class CoefficientPathDisplay:
         return self
 
 
-def chosen_ratio(model: Any) -> int:
-    """Which of its l1_ratios a cross-validated model has chosen."""
-    ratios = np.atleast_1d(np.asarray(model.l1_ratio, dtype=np.float64))
-    return int(np.argmin(np.abs(ratios - model.l1_ratio_)))
+def of_chosen_ratio(model: Any) -> Any:
+    """Which candidates have the l1_ratio that was chosen; all of them where there is none."""
+    if not hasattr(model, "l1_ratios_"):
+        return slice(None)
+    return model.l1_ratios_ == model.l1_ratio_
 
 
 def _feature_names(estimator: Any, n_features: int) -> Sequence[str] | None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from everypair.plots._axes import axes, chosen_axis, last_step, legend, one_dimension, style
-from everypair.plots.coefficients import chosen_ratio
+from everypair.plots.coefficients import of_chosen_ratio
 from everypair.rows import Array
 
 
@@ -47,31 +47,35 @@ class CVAUCDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Draw what a fitted model has tried: alphas, lambdas or saturations.
+        """Draw what a fitted model has tried: alphas or saturations.
 
-        `AUCClassifierCV` (of its chosen l1_ratio), `AUCRLSCV` or `RankOptCV`.
+        Parameters
+        ----------
+        estimator : fitted estimator or pipeline
+            `AUCClassifierCV` (of its chosen l1_ratio), `AUCRLSCV` or `RankOptCV`.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        CVAUCDisplay
+            The display, drawn.
         """
         model = last_step(estimator)
-        if hasattr(model, "auc_path_"):
-            ratio = chosen_ratio(model)
-            tried, folds, chosen = model.alphas_[ratio], model.auc_path_[ratio], model.alpha_
-            symbol = "alpha"
-        elif hasattr(model, "cv_auc_"):
-            # Of one column: no folds, or folds whose pairs were pooled.
-            tried, folds, chosen = model.lams_, model.cv_auc_[:, None], model.lam_
-            symbol = "lambda"
-        elif hasattr(model, "saturation_"):
-            tried, folds, chosen = model.saturation, model.scores_.T, model.saturation_
-            symbol = "saturation"
-        else:
+        if not hasattr(model, "cv_scores_"):
             raise ValueError(
                 f"{type(model).__name__} has chosen nothing by cross-validation: "
                 "use AUCClassifierCV, AUCRLSCV or RankOptCV, or from_path."
             )
+        symbol = "saturation" if hasattr(model, "saturation_") else "alpha"
+        tried, chosen = getattr(model, f"{symbol}s_"), getattr(model, f"{symbol}_")
+        shown = of_chosen_ratio(model)
+        # Pooled pairs have no mean over folds: the folds' spread belongs to another curve.
+        folds = None if getattr(model, "average", "") == "pooled" else model.cv_fold_scores_[shown]
         return cls.from_path(
-            np.atleast_1d(tried),
-            folds.mean(axis=1),
-            folds.std(axis=1) if folds.shape[1] > 1 else None,
+            tried[shown],
+            model.cv_scores_[shown],
+            None if folds is None or folds.shape[1] == 1 else folds.std(axis=1),
             chosen=float(chosen),
             symbol=symbol,
             scale="linear" if symbol == "saturation" else "log",

@@ -1,18 +1,19 @@
 """AUC-RLS in coefficients of the rows, eq. (8) of Pahikkala et al. 2008, without L.
 
-With weights D_i = B a_i for positives and A b_j for negatives, both classes weigh A B, and
+With weights a_i of the positives and b_j of the negatives, each class summing to one, and D the
+weights of all rows,
 
-    sum_ij a_i b_j (f_i - f_j - 2)^2 = min_c sum_k D_k (f_k + c - y_k)^2
-                                       + A B / 2 (mean_P f - mean_N f - 2)^2 .
+    sum_ij a_i b_j (f_i - f_j - 1)^2 = min_c sum_k D_k (f_k + c - y_k / 2)^2
+                                       + 1 / 2 (mean_P f - mean_N f - 1)^2 .
 
-The first part is kernel ridge regression of y = +-1 with an intercept; the second pulls along
-the same function, so it only changes its length. Move the origin of the kernel to the midpoint
-of the two class means: the intercept is zero, and the solution of eq. (8) is
+The first part is kernel ridge regression of y / 2 = +-1/2 with an intercept; the second pulls
+along the same function, so it only changes its length. Move the origin of the kernel to the
+midpoint of the two class means: the intercept is zero, and the solution of eq. (8) is
 
-    A = 4 / (2 + t) (K + lam D^-1)^-1 y ,    t = mean_P f - mean_N f of f = K (K + lam D^-1)^-1 y.
+    A = 2 / (2 + t) (K + ridge D^-1)^-1 y ,  t = mean_P f - mean_N f,  f = K (K + ridge D^-1)^-1 y.
 
-All of it is computed in units of r = sqrt(D / (A B)), in which each class weighs 1: scores r f,
-coefficients A / r, kernel r_i K_ij r_j, penalty lam / (A B). Any weights will do, tiny ones too.
+The paper has the sum over pairs, ridge = lam / (n+ n-), and labels 2 apart: its A is twice this.
+All of it is computed in units of r = sqrt(D): scores r f, coefficients A / r, kernel r_i K_ij r_j.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from scipy.linalg.blas import dsymv
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from everypair.linalg.low_rank import NOT_PSD
-from everypair.rls.primal import CERTAIN, pair_weight, relative_gap, ridge_of
+from everypair.rls.primal import CERTAIN, pair_weight, relative_gap
 
 Array = NDArray[np.float64]
 
@@ -49,7 +50,7 @@ class PairWeights:
     def __init__(self, positive: NDArray[np.bool_], sample_weight: Array | None = None):
         rows = np.ones(positive.size) if sample_weight is None else sample_weight
         of_positives, of_negatives = float(rows[positive].sum()), float(rows[~positive].sum())
-        self.of_pairs = pair_weight(of_positives, of_negatives)
+        pair_weight(of_positives, of_negatives)
         self.share = rows / np.where(positive, of_positives, of_negatives)
         """Of each row in its class."""
         self.root = np.sqrt(self.share)
@@ -58,14 +59,14 @@ class PairWeights:
         """The labels, and the difference of the class means: ``t = y . (r f)``."""
 
     def apply_L(self, scores: Array) -> Array:
-        """``L f / (A B)`` for the matrix of eq. (9): ``I - u u' + y y' / 2``."""
+        """``L f`` for the matrix of eq. (9) over the number of pairs: ``I - u u' + y y' / 2``."""
         out = scores + self.y * (float(self.y @ scores) / 2)
         out -= self.u * float(self.u @ scores)
         return np.asarray(out)
 
     def mean_loss(self, scores: Array) -> float:
-        """``sum_ij a_i b_j (f_i - f_j - 2)^2 / (A B)``."""
-        short = scores - self.y
+        """``sum_ij a_i b_j (f_i - f_j - 1)^2``."""
+        short = scores - self.y / 2
         short -= self.u * float(self.u @ short)
         return float(short @ short) + float(self.y @ short) ** 2 / 2
 
@@ -91,10 +92,9 @@ def centre_kernel(K: Array, root: Array, out: Array, lift: bool = False) -> Arra
     return towards
 
 
-def solve(K: Array, weights: PairWeights, lam: float, overwrite: bool = False) -> DualSolution:
-    """The solution of eq. (8); for lam = 0 the one of least norm."""
+def solve(K: Array, weights: PairWeights, ridge: float, overwrite: bool = False) -> DualSolution:
+    """The solution of eq. (8); for ridge = 0 the one of least norm."""
     size = float(np.max(np.abs(K.diagonal()), initial=0.0))
-    ridge = ridge_of(lam, weights.of_pairs)
     centred = K if overwrite else np.empty_like(K, order="C")
     towards = centre_kernel(K, weights.root, centred, lift=True)
     diagonal = centred.diagonal().copy()
@@ -112,7 +112,7 @@ def solve(K: Array, weights: PairWeights, lam: float, overwrite: bool = False) -
         np.einsum("kk->k", centred)[:] = diagonal
         eigen = scaled_eigenvectors(np.tril(centred), weights.root, size)
         # The coefficients leave out what K maps to zero: the function is that of eq. (8),
-        # without the large terms (residual) D / lam that cancel in it.
+        # without the large terms (residual) D / ridge that cancel in it.
         along = (eigen.vectors.T @ weights.y) / (eigen.values + ridge)
         coef = _stretched(eigen.vectors @ along, weights, product)
         solution = _judged(coef, weights, ridge, product, towards, eigen)
@@ -137,7 +137,7 @@ def scaled_eigenvectors(lower: Array, root: Array, size: float) -> Eigen:
     if -values[0] > max(rounding, NOT_PSD * largest):
         raise ValueError(
             "The kernel matrix is not positive semi-definite: its eigenvalues range from "
-            f"{values[0]:.3g} to {values[-1]:.3g}. Use another kernel or a larger lam."
+            f"{values[0]:.3g} to {values[-1]:.3g}. Use another kernel or a larger alpha."
         )
     kept = values > max(rounding, -values[0])
     doubtful = ~kept & (np.abs(values) > rounding)
@@ -157,7 +157,7 @@ class _Product:
 
 def _stretched(coef: Array, weights: PairWeights, product: _Product) -> Array:
     coef = coef - weights.u * float(weights.u @ coef)  # zero but for rounding
-    return np.asarray(4 / (2 + float(weights.y @ product(coef))) * coef)
+    return np.asarray(2 / (2 + float(weights.y @ product(coef))) * coef)
 
 
 def _judged(
@@ -176,7 +176,7 @@ def _judged(
     """
     scores = product(coef)
     objective = weights.mean_loss(scores) + ridge * float(coef @ scores)
-    gradient = weights.apply_L(scores - weights.y) + ridge * coef
+    gradient = weights.apply_L(scores - weights.y / 2) + ridge * coef
     if eigen is None:
         excess = float(gradient @ gradient)
         excess = min(excess, abs(float(gradient @ product(gradient))) / ridge)
@@ -189,6 +189,6 @@ def _judged(
         weights.root * coef,
         scores / weights.root,
         float(towards @ (weights.root * coef)),
-        weights.of_pairs * objective,
+        objective,
         relative_gap(excess, objective),
     )

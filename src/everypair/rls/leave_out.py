@@ -1,12 +1,14 @@
 """Exact scores of rows by models that never saw them, without fitting these models.
 
-See `spectrum` for the formulas. Scores are those of eq. (8) or (11) of Pahikkala et al. 2008
-trained on the other rows, zero at the midpoint of the training classes' means.
+See `spectrum` for the formulas. Scores are those of `dual` and `primal`,
+eq. (8) and (11) of Pahikkala et al. 2008, trained on the other rows: zero at the midpoint of
+the training classes' means. ``ridge`` is beside the mean over the training pairs, in all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import accumulate
 
 import numpy as np
@@ -23,6 +25,9 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Decompose = Callable[[float], Spectrum]
 """From a ratio A / B to the spectrum of all rows under it."""
+
+Run = Callable[[Sequence[Callable[[], Array]]], list[Array]]
+"""Who does the folds: one after the other, or several at a time."""
 
 MAX_DECOMPOSITIONS = 100
 """Distinct weights ask for a decomposition each; beyond this leave-pair-out is refused."""
@@ -63,22 +68,22 @@ class PairsLeftOut:
                 totals = Totals(_sum_without(high, a), _sum_without(low, b))
                 yield totals, np.flatnonzero(high == a), np.flatnonzero(low == b)
 
-    def auc(self, lams: Array) -> Array:
-        """For each lam the weighted share of pairs whose positive is ranked first."""
-        won = np.zeros(lams.size)
+    def auc(self, ridges: Array) -> Array:
+        """For each ridge the weighted share of pairs whose positive is ranked first."""
+        won = np.zeros(ridges.size)
         for totals, rows, columns in self._groups:
             i, j = self.positives[rows], self.negatives[columns]
-            smoothers = self._decompose(totals.ratio).at(lams / totals.size)
+            smoothers = self._decompose(totals.ratio).at(ridges * totals.size)
             won += self.weight[i[0]] * self.weight[j[0]] * pairs_won(smoothers, i, j)
         total = self.weight[self.positives].sum() * self.weight[self.negatives].sum()
         return np.asarray(won / total)
 
-    def differences(self, lam: float) -> Array:
+    def differences(self, ridge: float) -> Array:
         """``f_i - f_j`` of each positive i (row) and negative j (column) left out together."""
         out = np.empty((self.positives.size, self.negatives.size))
         for totals, rows, columns in self._groups:
             i, j = self.positives[rows], self.negatives[columns]
-            smoothers = self._decompose(totals.ratio).at(np.array([lam / totals.size]))
+            smoothers = self._decompose(totals.ratio).at(np.array([ridge * totals.size]))
             out[np.ix_(rows, columns)] = _differences(smoothers, i, j, totals)
         return out
 
@@ -105,8 +110,12 @@ def _differences(smoothers: Smoothers, i: Index, j: Index, totals: Totals) -> Ar
 
 
 def _stretch(residual: Array | float, totals: Totals) -> Array | float:
-    """``4 / (2 + t)`` of `dual`, where ``2 - t`` is the ridge part's residual over A B."""
-    return 4 / (4 - residual / totals.size)
+    """``2 / (2 + t)`` of `dual`, where ``2 - t`` is the ridge part's residual over A B."""
+    return 2 / (4 - residual / totals.size)
+
+
+def one_by_one(tasks: Sequence[Callable[[], Array]]) -> list[Array]:
+    return [task() for task in tasks]
 
 
 # --- folds ------------------------------------------------------------------------------
@@ -117,12 +126,13 @@ def fold_scores_dual(
     positive: NDArray[np.bool_],
     weight: Array,
     folds: Sequence[tuple[Index, Index]],
-    lams: Array,
+    ridges: Array,
+    run: Run = one_by_one,
 ) -> list[Array]:
-    """For each (train, test) the scores of the test rows, one column a lam."""
+    """For each (train, test) the scores of the test rows, one column a ridge."""
     spectra: dict[float, Spectrum] = {}
     smoothers: dict[Totals, Smoothers] = {}
-    out = []
+    tasks = []
     for train, test in folds:
         totals = Totals(
             float(weight[train[positive[train]]].sum()),
@@ -131,9 +141,9 @@ def fold_scores_dual(
         if totals not in smoothers:
             if totals.ratio not in spectra:
                 spectra[totals.ratio] = decompose(totals.ratio)
-            smoothers[totals] = spectra[totals.ratio].at(lams / totals.size)
-        out.append(_scores_of_one_fold(smoothers[totals], totals, train, test))
-    return out
+            smoothers[totals] = spectra[totals.ratio].at(ridges * totals.size)
+        tasks.append(partial(_scores_of_one_fold, smoothers[totals], totals, train, test))
+    return run(tasks)
 
 
 def _scores_of_one_fold(smoothers: Smoothers, totals: Totals, train: Index, test: Index) -> Array:
@@ -164,16 +174,21 @@ def fold_scores_primal(
     positive: NDArray[np.bool_],
     weight: Array,
     folds: Sequence[tuple[Index, Index]],
-    lams: Array,
+    ridges: Array,
+    run: Run = one_by_one,
 ) -> list[Array]:
     """The same from class moments: those of a training set are the sum of the other folds'."""
-    out = []
-    for moments, (_, test) in zip(
-        _training_moments(X, positive, weight, folds), folds, strict=True
-    ):
-        coefs = PrimalPath(moments).coefficients(lams)
-        out.append(_scores(X, test, coefs, moments.midpoint))
-    return out
+    every = _training_moments(X, positive, weight, folds)
+    return run(
+        [
+            partial(_scores_by_moments, X, moments, test, ridges)
+            for moments, (_, test) in zip(every, folds, strict=True)
+        ]
+    )
+
+
+def _scores_by_moments(X: Matrix, moments: PairMoments, test: Index, ridges: Array) -> Array:
+    return _scores(X, test, PrimalPath(moments).coefficients(ridges), moments.midpoint)
 
 
 def _training_moments(

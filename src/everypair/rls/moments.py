@@ -3,8 +3,8 @@
 With A, B the total weights of the positives and negatives, m their means and C their (biased)
 covariances, and d = m+ - m-,
 
-    sum_ij a_i b_j (2 - x_i . w + x_j . w)^2
-        = A B ( w' (C+ + C-) w + (d . w - 2)^2 ) .
+    sum_ij a_i b_j (1 - x_i . w + x_j . w)^2
+        = A B ( w' (C+ + C-) w + (d . w - 1)^2 ) .
 
 Moments of disjoint sets of rows add up (Chan, Golub & LeVeque 1983), so they can be gathered
 over blocks, chunks and machines in any order.

@@ -1,8 +1,8 @@
-"""How many left-out pairs are ranked rightly, for many values of lam at once.
+"""How many left-out pairs are ranked rightly, for many values of the ridge at once.
 
-Each lam wants T = V_P diag(filter) V_N' (see `spectrum`): a matrix product. But the filters of
-neighbouring lam are nearly linear combinations of each other, and only the sign of f_i - f_j is
-asked for. So the products are done for a few pivots among the lam, in single precision, and
+Each ridge wants T = V_P diag(filter) V_N' (see `spectrum`): a matrix product. But the filters of
+neighbouring ridges are nearly linear combinations of each other, and only the sign of f_i - f_j is
+asked for. So the products are done for a few pivots among the ridges, in single precision, and
 combined for the others. With the remainder e of a filter, by Cauchy and Schwarz,
 
     |error of T_ij| <= sqrt(sum_k V_ik^2 |e_k|) sqrt(sum_k V_jk^2 |e_k|) ,
@@ -33,11 +33,11 @@ PIVOT_TOLERANCE = 1e-4
 """Share of a filter that its combination may miss; less takes more products, more more repeats."""
 
 PLANE_BYTES, NEAR_BYTES = 2**25, 2**20
-"""Of a block of positives: the products of the pivots, and their combinations for every lam."""
+"""Of a block of positives: the products of the pivots, and their combinations for every ridge."""
 
 
 def pairs_won(smoothers: Smoothers, i: Index, j: Index) -> Array:
-    """For each lam the number of pairs of i and j with ``f_i > f_j``, ties counted half.
+    """For each ridge the number of pairs of i and j with ``f_i > f_j``, ties counted half.
 
     The rows i have one weight, and so have the rows j.
     """
@@ -115,7 +115,7 @@ def _pivots(filters: Array) -> tuple[Index, Array]:
 
 
 def _slack(smoothers: Smoothers, pivots: Index, combine: Array) -> Array:
-    """For each lam and row the root of the bound above, single precision included."""
+    """For each ridge and row the root of the bound above, single precision included."""
     spectrum, chosen = smoothers.spectrum, smoothers.filters[pivots]
     missed = np.abs(smoothers.filters - combine @ chosen)
     # A product of n terms in single precision, of operands rounded to it; the sum of the planes.
@@ -128,7 +128,7 @@ def _slack(smoothers: Smoothers, pivots: Index, combine: Array) -> Array:
 
 
 def _sides(smoothers: Smoothers, slack: Array, rows: Index) -> Array:
-    """What the kernel needs to know of some rows: one (4, n) array a lam."""
+    """What the kernel needs to know of some rows: one (4, n) array a ridge."""
     parts = (smoothers.R_diagonal, smoothers.beta, smoothers.magnitude, slack)
     # numpy may lay the stack out in another order, and the kernel's inner loop would not vectorise.
     return np.ascontiguousarray(np.stack([part[:, rows] for part in parts], axis=1))

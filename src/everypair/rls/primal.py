@@ -1,10 +1,11 @@
 """AUC-RLS in the coefficients, eq. (11) of Pahikkala et al. 2008, from class moments.
 
-With S = C+ + C- + lam / (A B) I the minimiser of
+With S = C+ + C- + ridge I the minimiser of the mean over pairs
 
-    J(w) = A B ( w' (C+ + C-) w + (d . w - 2)^2 ) + lam |w|^2
+    J(w) = w' (C+ + C-) w + (d . w - 1)^2 + ridge |w|^2
 
-is ``w = 2 S^-1 d / (1 + d' S^-1 d)``.
+is ``w = S^-1 d / (1 + d' S^-1 d)``. The paper has the sum over pairs, ridge = lam / (A B), and
+labels 2 apart: its w is twice this one.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ CERTAIN = 1e-16
 """A relative gap above this sends a Cholesky solution back to the eigendecomposition."""
 
 LIGHTEST, HEAVIEST = 1e-120, 1e120
-"""Total weight of a class: products of two of them, and with lam, stay within float64."""
+"""Total weight of a class: products of two of them stay within float64."""
 
 
 class Solution(NamedTuple):
@@ -46,33 +47,21 @@ def pair_weight(of_positives: float, of_negatives: float) -> float:
     return of_positives * of_negatives
 
 
-def ridge_of(lam: float, pair_weight: float) -> float:
-    """``lam / (A B)``: lam beside a mean over pairs."""
-    ridge = lam / pair_weight
-    if not np.isfinite(ridge):
-        raise ValueError(
-            f"lam={lam:g} is too large beside pairs that weigh {pair_weight:.3g}: lower lam or "
-            "raise sample_weight."
-        )
-    return ridge
-
-
-def solve(moments: PairMoments, lam: float) -> Solution:
-    """The minimiser of J; the one of least norm where lam = 0 leaves several."""
+def solve(moments: PairMoments, ridge: float) -> Solution:
+    """The minimiser of J; the one of least norm where ridge = 0 leaves several."""
     pairs = pair_weight(moments.positive.weight, moments.negative.weight)
-    if pairs == 0:  # no pair yet: J = lam |w|^2
+    if pairs == 0:  # no pair yet: J = ridge |w|^2
         return Solution(np.zeros(moments.apart.size), 0.0, 0.0)
-    ridge = ridge_of(lam, pairs)
     if ridge > 0:
         inverse = _inverse(moments, ridge)
         if inverse is not None:
             direction = inverse(moments.apart)
-            coef = 2 * direction / (1 + float(moments.apart @ direction))
+            coef = direction / (1 + float(moments.apart @ direction))
             solution = _judged(moments, ridge, coef, inverse)
             if solution.gap <= CERTAIN:
                 return solution
     path = PrimalPath(moments)
-    coef = path.coefficients(np.array([lam]))[:, 0]
+    coef = path.coefficients(np.array([ridge]))[:, 0]
     return _judged(moments, ridge, coef, partial(path.inverse, ridge))
 
 
@@ -93,22 +82,22 @@ def _inverse(moments: PairMoments, ridge: float) -> Callable[[Array], Array] | N
 
 
 class PrimalPath:
-    """One eigendecomposition of ``C+ + C- + d d'`` for every lam."""
+    """One eigendecomposition of ``C+ + C- + d d'`` for every ridge."""
 
     def __init__(self, moments: PairMoments):
-        self._pair_weight, self._apart = moments.pair_weight, moments.apart
+        self._apart = moments.apart
         values, self._vectors = np.linalg.eigh(moments.within + np.outer(self._apart, self._apart))
         self._rounding = values.size * np.finfo(float).eps * values[-1]
         self._values, self._kept = np.maximum(values, self._rounding), values > self._rounding
 
-    def coefficients(self, lams: Array) -> Array:
-        """One column of coefficients for each lam; none along what is zero but for rounding."""
+    def coefficients(self, ridges: Array) -> Array:
+        """One column of coefficients for each ridge; none along what is zero but for rounding."""
         vectors, values = self._vectors[:, self._kept], self._values[self._kept]
-        filters = 1 / (values[:, None] + lams / self._pair_weight)
-        return np.asarray(vectors @ (2 * (vectors.T @ self._apart)[:, None] * filters))
+        filters = 1 / (values[:, None] + ridges)
+        return np.asarray(vectors @ ((vectors.T @ self._apart)[:, None] * filters))
 
     def inverse(self, ridge: float, v: Array) -> Array:
-        """Of the Hessian of ``J / (2 A B)``, curvatures that are rounding counted as that."""
+        """Of the Hessian of ``J / 2``, curvatures that are rounding counted as that."""
         values = np.maximum(self._values + ridge, np.finfo(float).tiny)
         return np.asarray(self._vectors @ ((self._vectors.T @ v) / values))
 
@@ -118,18 +107,18 @@ def _judged(
 ) -> Solution:
     """J and how far it may be above its minimum at any w: the Newton decrement.
 
-    With half the gradient g of ``J / (A B)`` that is ``g' H^-1 g`` for the Hessian
+    With half the gradient g of J that is ``g' H^-1 g`` for the Hessian
     ``H = S + d d'``, and at most ``g' S^-1 g``.
     """
     apart, spread = moments.apart, moments.within @ coef
-    shortfall = float(apart @ coef) - 2
+    shortfall = float(apart @ coef) - 1
     objective = float(coef @ spread) + shortfall**2 + ridge * float(coef @ coef)
     gradient = spread + shortfall * apart + ridge * coef
     gap = relative_gap(float(gradient @ inverse(gradient)), objective)
-    return Solution(coef, moments.pair_weight * objective, gap)
+    return Solution(coef, objective, gap)
 
 
 def relative_gap(excess: float, objective: float) -> float:
-    """The share of the objective, both over A B; rounding beside its 4 at zero counts as that."""
-    gap = abs(excess) / max(objective, np.finfo(float).eps * 4)
+    """The share of the objective; rounding beside its 1 at zero counts as that."""
+    gap = abs(excess) / max(objective, np.finfo(float).eps)
     return gap if np.isfinite(gap) and np.isfinite(objective) else np.inf

@@ -1,18 +1,18 @@
-"""One decomposition for every lam and every set of rows left out.
+"""One decomposition for every ridge and every set of rows left out.
 
 Leaving rows H out removes every pair that they touch: the totals A, B of the class weights
 fall, and with them the weights D of the rows that stay (see `dual`). Up to a factor, D depends
-on A / B alone, so one decomposition serves all sets H that leave the same ratio, whatever lam.
+on A / B alone, so one decomposition serves all sets H that leave the same ratio, whatever ridge.
 In units of ``r_k = sqrt(D_k)``, with y~ = r y and u along r,
 
-    fitted = (u u' + S) y~ ,    S = V diag(l / (l + lam)) V' ,    V, l of  r_i K_ij r_j  centred,
+    fitted = (u u' + S) y~ ,    S = V diag(l / (l + ridge)) V' ,    V, l of  r_i K_ij r_j  centred,
 
-and with R = I - u u' - S (that is 0 along u and lam / (l + lam) elsewhere) the scores of the
+and with R = I - u u' - S (that is 0 along u and ridge / (l + ridge) elsewhere) the scores of the
 rows left out by the model of the others solve, exactly,
 
     R_HH f~_H = S_HR y~_R = S y~|_H - S_HH y~_H = R_HH y~_H - R y~|_H .
 
-The first form keeps its digits for large lam (S small), the second for small lam (R small).
+The first form keeps its digits for large ridge (S small), the second for small ridge (R small).
 The intercept inside f puts the midpoint of the training classes' mean scores at zero.
 """
 
@@ -94,29 +94,29 @@ class Spectrum:
         values, vectors = values[kept] ** 2, vectors[:, kept]
         return cls(root, np.where(positive, 1.0, -1.0), values, vectors, singular=True)
 
-    def at(self, lams: Array) -> Smoothers:
-        return Smoothers(self, lams)
+    def at(self, ridges: Array) -> Smoothers:
+        return Smoothers(self, ridges)
 
 
 class Smoothers:
-    """R (or -S) at each lam: diagonal, product with y~, and blocks of it; one row a lam.
+    """R (or -S) at each ridge: diagonal, product with y~, and blocks of it; one row a ridge.
 
     Both forms are written with one matrix T: ``R_ij = T_ij - u_i u_j`` off the diagonal and
     ``right side_i = beta_i + T_ij y~_j + ...``; T is -S, or R itself with u = 0.
     """
 
-    def __init__(self, spectrum: Spectrum, lams: Array):
+    def __init__(self, spectrum: Spectrum, ridges: Array):
         values, V, y = spectrum.values, spectrum.vectors, spectrum.y
         largest = values.max(initial=0.0)
         self.spectrum = spectrum
-        self.by_S = lams >= largest
+        self.by_S = ridges >= largest
         # Twins of different class have the same score; the difference that rounding makes of
-        # it was at most 6 roundings of its terms, and 0.06 largest / lam more, at any lam. From
+        # it was at most 6 roundings of its terms, and 0.06 largest / ridge more, at any ridge. From
         # the rows, whose spread is the root of the kernel's, it is the root of that.
-        spread = np.minimum(largest / lams, largest / values.min(initial=largest or 1.0))
+        spread = np.minimum(largest / ridges, largest / values.min(initial=largest or 1.0))
         spread = np.sqrt(spread) if spectrum.singular else spread
         self.precision = np.finfo(float).eps * (6 + 0.06 * spread)
-        column = lams[:, None]
+        column = ridges[:, None]
         kept, shrunk = values / (values + column), column / (values + column)
         small = np.where(self.by_S[:, None], kept, shrunk)
         self.filters = np.where(self.by_S[:, None], -kept, shrunk)
@@ -137,7 +137,7 @@ class Smoothers:
         self.y_R_y = self.R_y @ y
 
     def block(self, k: int, rows: Index, columns: Index) -> Array:
-        """T at the k-th lam for two sets of rows; where they meet it has no meaning."""
+        """T at the k-th ridge for two sets of rows; where they meet it has no meaning."""
         V = self.spectrum.vectors
         out = (V[rows] * self.filters[k]) @ V[columns].T
         if not self.by_S[k] and self.spectrum.unmoved is not None:

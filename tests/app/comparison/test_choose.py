@@ -120,7 +120,7 @@ def test_no_fold_more_where_nothing_is_left_to_choose():
 def test_settings_of_a_sample_are_searched_anew_where_they_do_not_carry_over(monkeypatch):
     monkeypatch.setattr("everypair.app.comparison.search.SEARCH_ROWS", 200)
     X, y = rows(400, lambda X: X[:, 0])
-    assert choose([CANDIDATES["auc-rls"]], X, y).settings is None  # lam is of the pairs seen
+    assert choose([CANDIDATES["auc-rls"]], X, y).settings is None  # its grid is of the rows seen
     assert choose([CANDIDATES["auc"]], X, y).settings is not None
 
 

@@ -173,12 +173,11 @@ def test_auc_rls_and_rls_with_a_constant_are_one_rule_but_for_the_weight_of_the_
     X, new = rng.normal(size=(40, 6)) + 1, rng.normal(size=(9, 6))
     y = X[:, 0] + 0.5 * rng.normal(size=40) > 1.8
     K, K_new = X @ X.T, new @ X.T
-    n_positive, n_negative = int(y.sum()), int((~y).sum())
     equal = weighted_scores(K, K_new, y, float(y.mean()), np.array([0.3]))
     plain = _rls_scores(K, K_new, y, np.array([0.3 * y.size]), True)
     np.testing.assert_allclose(equal, plain, atol=1e-9)
     half = weighted_scores(K, K_new, y, 0.5, np.array([0.3]))[:, 0]
-    model = AUCRLS(lam=2 * 0.3 * n_positive * n_negative, kernel="precomputed").fit(K, y)
+    model = AUCRLS(alpha=4 * 0.3, kernel="precomputed").fit(K, y)
     pairwise = model.decision_function(K_new)
     assert np.corrcoef(half, pairwise)[0, 1] > 1 - 1e-9
 

@@ -40,6 +40,7 @@ def l1_path(
     from everypair import AUCClassifierCV
 
     search = AUCClassifierCV(
+        penalty="l1",
         n_alphas=n_alphas,
         eps=1e-2,
         cv=inner_splits(y, groups, seed),
@@ -49,6 +50,6 @@ def l1_path(
     with convergence_warnings() as troubles:
         search.fit(X, y, sample_weight=weight)
     converged = not troubles and bool(search.dual_gaps_.max() <= search.tol)
-    alphas, areas = search.alphas_[0], search.auc_path_[0].mean(axis=1)
+    alphas = search.alphas_
     chosen = int(np.argmin(np.abs(alphas - search.alpha_)))
-    return L1Path(alphas, search.coefs_.toarray(), areas, chosen, converged)
+    return L1Path(alphas, search.coefs_.toarray(), search.cv_scores_, chosen, converged)

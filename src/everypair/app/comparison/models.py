@@ -59,16 +59,10 @@ class Candidate:
             and 0 < value < np.inf
         )
 
-    def at(self, settings: Mapping[str, Any], n_pairs: float) -> Any:
-        """The model with these settings; those per pair are times ``n_pairs``, its rows' pairs."""
+    def at(self, settings: Mapping[str, Any]) -> Any:
+        """The model with these settings."""
         build = self.build if self.own is None else self.own.build
-        ending = "_per_pair"
-        return build(
-            **{
-                name.removesuffix(ending): value * n_pairs if name.endswith(ending) else value
-                for name, value in settings.items()
-            }
-        )
+        return build(**settings)
 
 
 @dataclass(frozen=True)
@@ -99,12 +93,12 @@ def _auc_l1(**settings: Any) -> Any:
     from everypair import AUCClassifierCV
 
     # A gap of 1e-4 tells alphas apart.
-    return AUCClassifierCV(n_alphas=20, eps=1e-3, tol=1e-4, **settings)
+    return AUCClassifierCV(penalty="l1", n_alphas=20, eps=1e-3, tol=1e-4, **settings)
 
 
 L1_SEARCH = OwnSearch(
     "alpha",
-    lambda model: (model.alphas_[0], model.auc_path_[0].mean(axis=1)),
+    lambda model: (model.alphas_, model.cv_scores_),
     lambda alpha: _auc(penalty="l1", alpha=alpha, tol=1e-4),
 )
 
@@ -121,11 +115,11 @@ def _auc_rls_at(**settings: Any) -> Any:
     return AUCRLS(**settings)
 
 
-RLS_SEARCH = OwnSearch("lam", lambda model: (model.lams_, model.cv_auc_), _auc_rls_at)
+RLS_SEARCH = OwnSearch("alpha", lambda model: (model.alphas_, model.cv_scores_), _auc_rls_at)
 
 
 def _auc_rls_rbf(**settings: Any) -> Any:
-    return _auc_rls_at(kernel="rbf", **settings)
+    return _auc_rls_at(kernel="rbf", gamma="auto", **settings)
 
 
 def _rankopt(**settings: Any) -> Any:
@@ -141,12 +135,9 @@ def _rankopt_at(saturation: float) -> Any:
     return RankOpt(saturation=[share for share in CV_SATURATIONS if share <= saturation])
 
 
-def _rankopt_areas(model: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    areas = model.scores_.mean(axis=0)
-    return np.array(model.saturation)[: areas.size], areas
-
-
-RANKOPT_SEARCH = OwnSearch("saturation", _rankopt_areas, _rankopt_at)
+RANKOPT_SEARCH = OwnSearch(
+    "saturation", lambda model: (model.saturations_, model.cv_scores_), _rankopt_at
+)
 
 
 def _rankboost(**settings: Any) -> Any:
@@ -232,7 +223,7 @@ CANDIDATES = {
         ),
         Candidate(
             "auc-rls-rbf", "everypair", "kernel", "least squares over every pair, Gaussian kernel",
-            _auc_rls_rbf, {"lam_per_pair": (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)}, max_rows=KERNEL_ROWS,
+            _auc_rls_rbf, {"alpha": (2e-5, 2e-4, 2e-3, 2e-2, 2e-1)}, max_rows=KERNEL_ROWS,
         ),
         Candidate(
             "rankopt", "everypair", "linear", "direct ascent of the AUC on the sphere",

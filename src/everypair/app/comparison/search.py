@@ -81,7 +81,7 @@ def fit_candidate(
             if settings is None:
                 settings = _search(candidate, X, y, weight, groups, seed)
             troubles.clear()  # a grid point that does not converge is judged by its AUC
-            model = candidate.at(settings, n_pairs(y, weight))
+            model = candidate.at(settings)
         model.fit(X, y, **_weighing(weight))
         training = scores_of(model, X[: 10 * SEARCH_ROWS])
     if settings is None and candidate.own is not None:
@@ -125,12 +125,6 @@ def check_takes(candidate: Candidate, X: Any) -> None:
         raise ValueError("it takes dense rows only, and these are sparse.")
 
 
-def n_pairs(y: Bool, weight: Array | None) -> float:
-    """Positives times negatives, each counted with its weight."""
-    weight = np.ones(y.size) if weight is None else weight
-    return float(weight[y].sum() * weight[~y].sum())
-
-
 def _weighing(weight: Array | None) -> dict[str, Array]:
     return {} if weight is None else {"sample_weight": weight}
 
@@ -156,8 +150,7 @@ def areas_of_fold(
     train, test = fold
     heeded = weight if candidate.weights else None
     if candidate.own is not None:
-        extra = {"average": "folds"} if candidate.own.setting == "lam" else {}
-        model = candidate.build(cv=[fold], **extra).fit(X, y, **_weighing(heeded))
+        model = candidate.build(cv=[fold]).fit(X, y, **_weighing(heeded))
         values, areas = candidate.own.areas(model)
         return [
             ({candidate.own.setting: float(v)}, float(a))
@@ -172,7 +165,7 @@ def areas_of_fold(
     weight_test = None if weight is None else weight[test]
     found = []
     for settings in candidate.settings() if wanted is None else wanted:
-        model = candidate.at(settings, n_pairs(y_train, weight_train))
+        model = candidate.at(settings)
         model.fit(X_train, y_train, **_weighing(weight_train))
         area = auc_score(y[test], scores_of(model, held_out), sample_weight=weight_test)
         found.append((dict(settings), float(area)))

@@ -1,0 +1,117 @@
+"""One problem at many alphas, whatever its penalty: what a path and its cross-validation need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from everypair.estimators._base import check_penalty_weights
+from everypair.estimators._search import positive_grid
+
+if TYPE_CHECKING:
+    from everypair.linalg.matrix import Matrix
+    from everypair.pairs import Pairs
+    from everypair.solvers.choose import Fit
+
+Array = NDArray[np.float64]
+
+CONVEX_LOSSES = ("logistic", "squared_hinge", "hinge", "square", "exponential")
+
+N_ALPHAS, EPS = (
+    {"l2": 25, "l1": 100, "elasticnet": 100},
+    {"l2": 1e-8, "l1": 1e-3, "elasticnet": 1e-3},
+)
+"""Default grids. L2 has no alpha at which features come and go: few alphas over many decades."""
+
+
+class AlphaProblem(Protocol):
+    """Minimise a loss and alpha times a penalty, each fit from where the last one ended."""
+
+    @property
+    def alpha_max(self) -> float:
+        """Where a grid begins."""
+
+    def fit(self, alpha: float, *, tol: float, max_iter: int) -> Fit: ...
+
+
+class RidgeProblem:
+    """Minimise ``L(Xw) + alpha / 2 |w|^2``."""
+
+    def __init__(self, X: Matrix, pairs: Pairs, loss: str):
+        self.X, self.pairs, self.loss = X, pairs, loss
+        self._start: Array | None = None
+
+    @property
+    def alpha_max(self) -> float:
+        """``sum_ij a_i b_j |x_i - x_j|^2``: no direction of the loss is much more curved.
+
+        From there on the ranking is that of the class means' difference.
+        """
+        from everypair.solvers.columns import column_moments
+
+        moments = column_moments(self.X, self.pairs)
+        squares = moments.variance_of_positives + moments.variance_of_negatives
+        total = float(np.sum(squares + moments.separation**2))
+        return total if np.isfinite(total) else 0.0
+
+    def fit(self, alpha: float, *, tol: float, max_iter: int) -> Fit:
+        from everypair.solvers.choose import minimise
+
+        found = minimise(
+            self.X, self.pairs, self.loss, alpha, tol=tol, max_iter=max_iter, start=self._start
+        )
+        self._start = found.coef / found.stretch
+        return found
+
+
+def problem_of(X: Matrix, pairs: Pairs, loss: str, l1_ratio: float, weights: Array) -> AlphaProblem:
+    """An ``l1_ratio`` of 0 is the L2 penalty."""
+    from everypair.solvers.elastic_net import SparseProblem
+
+    if l1_ratio == 0:
+        return RidgeProblem(X, pairs, loss)
+    return SparseProblem(X, pairs, loss, l1_ratio, weights)
+
+
+def fits_along(problem: AlphaProblem, alphas: Array, *, tol: float, max_iter: int) -> Iterator[Fit]:
+    """A fit at each of the alphas, in their order: descending is the fast one."""
+    for alpha in alphas:
+        yield problem.fit(float(alpha), tol=tol, max_iter=max_iter)
+
+
+def grid_of(
+    alphas: ArrayLike | None, n_alphas: int | None, eps: float | None, penalty: str, top: float
+) -> Array:
+    """Descending: one's own alphas, or from ``top`` evenly in the logarithm."""
+    from everypair.solvers.elastic_net import alpha_grid
+
+    if alphas is not None:
+        return np.sort(positive_grid(alphas, "alphas"))[::-1]
+    return alpha_grid(
+        top,
+        N_ALPHAS[penalty] if n_alphas is None else int(n_alphas),
+        EPS[penalty] if eps is None else float(eps),
+    )
+
+
+def check_ratios(penalty: str, l1_ratio: Any) -> Array:
+    """One or more shares of the L1 norm: 0 for ``l2``, 1 for ``l1``."""
+    if penalty != "elasticnet":
+        return np.array([0.0 if penalty == "l2" else 1.0])
+    ratios = np.atleast_1d(np.asarray(l1_ratio, dtype=np.float64))
+    if ratios.size == 0 or not np.all((ratios > 0) & (ratios <= 1)):
+        raise ValueError(f"l1_ratio={l1_ratio!r} must lie in (0, 1].")
+    return ratios
+
+
+def check_weights_of(penalty: str, weights: Any, n_features: int) -> Array:
+    """``penalty_weights``, which the L2 penalty has not."""
+    if penalty == "l2" and weights is not None:
+        raise ValueError(
+            "penalty_weights is not used with penalty='l2': "
+            "use penalty='elasticnet' or 'l1', or leave it out."
+        )
+    return check_penalty_weights(weights, n_features)

@@ -1,0 +1,148 @@
+"""Parameters that several estimators have, described once.
+
+A line of a class's docstring that holds nothing but ``{name}`` stands for the text of that name
+here. Defaults come from the class's own signature.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from textwrap import indent
+
+PARAMETERS = {
+    "kernel": '''
+kernel : str or callable, default={kernel}
+    ``"linear"``, ``"rbf"``, ``"poly"``, ``"cosine"`` or any other name of
+    `sklearn.metrics.pairwise.pairwise_kernels`; ``"precomputed"``, where X is the kernel
+    matrix; or a function that returns the matrix of k(x, z) for two blocks of rows.
+gamma : {{"scale", "auto"}} or float, default={gamma}
+    Of the kernels that have it: ``"scale"`` is 1 / (n_features * variance of X), with
+    each row counted as often as it weighs; ``"auto"`` is 1 / n_features.
+degree : float, default={degree}
+    Of the polynomial kernel.
+coef0 : float, default={coef0}
+    Constant of the polynomial and sigmoid kernels.
+''',
+    "low_rank": '''
+kernel_tol : float, default={kernel_tol}
+    The function is restricted to the span of some training rows (pivots). There are enough
+    of them to leave out at most this share of the kernel matrix' trace, up to ``max_rank``.
+max_rank : "auto", int or None, default={max_rank}
+    Largest number of pivots. ``"auto"``: 7 sqrt(n_rows), at least 600 and at most 1000. None:
+    as many as ``kernel_tol`` needs and memory holds.
+''',
+    "threshold": '''
+threshold : {{"balanced", "accuracy", "f1", "midpoint"}}, dict or float, default={threshold}
+    Where `predict` cuts the scores, chosen on the training rows; it sets ``intercept_``.
+    A dict is ``{{"fpr": x}}``, ``{{"tpr": x}}`` or ``{{"cost": (c_fp, c_fn)}}``; a float is the
+    cut itself. See `everypair.metrics.threshold_for`.
+''',
+    "verbose_steps": '''
+verbose : int, default={verbose}
+    1 prints one line per step.
+''',
+    "n_jobs": '''
+n_jobs : int or None, default={n_jobs}
+    Threads that share the folds; None is 1, -1 all cores. The result does not depend on it.
+''',
+}  # fmt: skip
+
+ATTRIBUTES = {
+    "fitted": """
+classes_ : array of shape (2,)
+    The two labels, sorted; the second is the positive one.
+n_features_in_ : int
+    Number of features.
+feature_names_in_ : array of shape (n_features_in_,)
+    Names of the features, if X was a data frame with names of type str.
+""",
+    "linear": """
+coef_ : array of shape (1, n_features)
+    Coefficients of the score ``X @ coef_[0] + intercept_``.
+intercept_ : array of shape (1,)
+    Minus the threshold.
+""",
+    "expansion": """
+coef_ : array of shape (1, n_features)
+    Linear kernel only.
+dual_coef_ : array of shape (1, n_support)
+    The score is ``sum_r dual_coef_r k(x, x_r) + intercept_`` over the rows ``support_``.
+support_ : array of shape (n_support,)
+    Row numbers of the training rows in that sum.
+kernel_left_out_ : float
+    Share of the kernel matrix' trace that the span of ``support_`` leaves out.
+intercept_ : array of shape (1,)
+    Minus the threshold.
+""",
+    "train_score": """
+train_score_ : float
+    Exact AUC of the training scores, ties counted half.
+""",
+    "cv_scores": """
+cv_scores_ : array of shape (n_candidates,)
+    AUC of the held-out rows, one value for each candidate: what the choice is made by.
+cv_fold_scores_ : array of shape (n_candidates, n_folds)
+    The same in each fold.
+best_score_ : float
+    ``cv_scores_`` of the chosen candidate.
+""",
+}
+
+FIT = {
+    "rows": """
+X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
+    Training rows.
+y : array of shape (n_rows,)
+    Two distinct labels.
+""",
+    "kernel_rows": """
+X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
+    Training rows; the kernel matrix for ``kernel="precomputed"``.
+y : array of shape (n_rows,)
+    Two distinct labels.
+""",
+    "dense_rows": """
+X : array or data frame of shape (n_rows, n_features)
+    Training rows.
+y : array of shape (n_rows,)
+    Two distinct labels.
+""",
+    "sample_weight": """
+sample_weight : array of shape (n_rows,), default=None
+    Weights >= 0; None means 1 for every row. A pair weighs the product of its rows' weights.
+""",
+    "groups": """
+groups : array of shape (n_rows,), default=None
+    For the splitter ``cv``, for example `sklearn.model_selection.GroupKFold`.
+""",
+    "returns_self": """
+Returns
+-------
+self : object
+    The fitted estimator.
+""",
+}
+
+TEXTS = {**PARAMETERS, **ATTRIBUTES, **FIT}
+PLACE = re.compile(r"^( +)\{(\w+)\}$", re.MULTILINE)
+
+
+def filled_in(function_or_class: type | object) -> None:
+    """Put the shared texts into this docstring, if it has places for them."""
+    doc = function_or_class.__doc__
+    if doc is None or not PLACE.search(doc):
+        return
+    signature = inspect.signature(function_or_class)  # type: ignore[arg-type]
+    defaults = {
+        name: repr(parameter.default).replace("'", '"')
+        for name, parameter in signature.parameters.items()
+    }
+
+    def text(place: re.Match[str]) -> str:
+        shared = TEXTS[place[2]]
+        if place[2] in PARAMETERS:
+            shared = shared.format(**defaults)
+        return indent(shared.strip("\n"), place[1])
+
+    function_or_class.__doc__ = PLACE.sub(text, doc)
