@@ -85,9 +85,9 @@ class Rows:
     def n_negative(self) -> int:
         return self.positive.size - self.n_positive
 
-    def scores(self, s: ArrayLike, name: str = "s") -> Array:
+    def scores(self, y_score: ArrayLike, name: str = "y_score") -> Array:
         n_given = self.positive.size if self.kept is None else self.kept.size
-        scores = _finite(s, name, n_given)
+        scores = _finite(y_score, name, n_given)
         return scores if self.kept is None else scores[self.kept]
 
     def groups(self, groups: ArrayLike) -> Index:

@@ -37,9 +37,10 @@ def test_zeros_and_ones_count_as_booleans_and_lists_as_arrays():
     scores = [2.0, 0.999, 0.0]
     expected = count_pair_statuses(np.array([True, True, False]), np.array(scores), 1.0, 0.01)
     assert count_pair_statuses([1, 1, 0], scores, 1.0, 0.01) == expected
-    for bad, message in (([2, 1, 0], "other than 0 and 1"), (["a", "b", "a"], "other than 0 and")):
-        with pytest.raises(ValueError, match=message):
-            count_pair_statuses(bad, scores, 1.0, 0.01)
+    assert count_pair_statuses(["b", "b", "a"], scores, 1.0, 0.01) == expected
+    assert count_pair_statuses(["a", "a", "b"], scores, 1.0, 0.01, pos_label="a") == expected
+    with pytest.raises(ValueError, match="3 classes"):
+        count_pair_statuses([2, 1, 0], scores, 1.0, 0.01)
     with pytest.raises(ValueError, match="nan in row 1"):
         count_pair_statuses([1, 1, 0], [2.0, np.nan, 0.0], 1.0, 0.01)
     with pytest.raises(ValueError, match="NaN or infinite"):

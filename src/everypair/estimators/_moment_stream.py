@@ -79,9 +79,19 @@ class MomentStream:
 
         Parameters
         ----------
-        X, y, sample_weight : as in `fit`
-        classes : the two labels
-            Needed in the first call if its y has only one of them.
+        X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
+            More training rows.
+        y : array of shape (n_rows,)
+            Their labels.
+        classes : array of shape (2,), default=None
+            The two labels; needed in the first call if its y has only one of them.
+        sample_weight : array of shape (n_rows,), default=None
+            Weights >= 0; None means 1 for every row.
+
+        Returns
+        -------
+        self : object
+            The model of all rows so far.
         """
         from everypair.linalg.matrix import as_matrix
         from everypair.linalg.threads import thread_limit
@@ -141,8 +151,18 @@ class MomentStream:
     def merge(self, other: Self) -> Self:
         """The model of this model's rows and the other's together, with the parameters of this one.
 
-        Both must have been fitted in the primal form, with the same labels and features.
-        Returns a new model and leaves both as they are.
+        Both must have been fitted in the primal form, with the same labels and features. Both are
+        left as they are.
+
+        Parameters
+        ----------
+        other : AUCRLS
+            Another fitted model.
+
+        Returns
+        -------
+        AUCRLS
+            A new model.
         """
         if not isinstance(other, MomentStream):
             raise TypeError(

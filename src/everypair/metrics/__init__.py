@@ -47,10 +47,10 @@ _HOME = {
     "comparison": ["AUCComparison", "ModelComparison", "compare_auc", "compare_models", "holm"],
     "cross_val": ["CrossValAUC", "cross_val_auc"],
     "inference": ["AUCInterval", "auc_confidence_interval"],
+    "rates": ["accuracy_from_rates", "f_from_rates", "precision_from_rates", "wracc_from_rates"],
     "roc": ["auc_score", "gini", "swapped_pairs"],
     "scorers": ["get_scorer", "scorer_names"],
     "statuses": ["count_pair_statuses", "pair_multipliers", "pair_status"],
-    "tables": ["accuracy_from_rates", "f_from_rates", "precision_from_rates", "wracc_from_rates"],
     "thresholds": ["FBetaMax", "fbeta_max", "threshold_for"],
 }
 _FILE = {name: file for file, names in _HOME.items() for name in names}

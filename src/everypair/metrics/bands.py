@@ -19,7 +19,27 @@ N_GRID = 201
 
 @dataclass(frozen=True)
 class ROCBand:
-    """True positive rate and its limits at false positive rates from 0 to 1."""
+    """True positive rate and its limits at false positive rates from 0 to 1.
+
+    Attributes
+    ----------
+    fpr : array of shape (201,)
+        False positive rates.
+    tpr : array of shape (201,)
+        True positive rate of the curve at each.
+    low : array of shape (201,)
+        Lower end of the band.
+    high : array of shape (201,)
+        Upper end of the band.
+    level : float
+        Confidence level.
+    kind : str
+        ``"simultaneous"`` or ``"pointwise"``.
+
+    See Also
+    --------
+    roc_band : Returns it.
+    """
 
     fpr: Array
     tpr: Array
@@ -30,8 +50,8 @@ class ROCBand:
 
 
 def roc_band(
-    y: ArrayLike,
-    s: ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
     kind: Literal["simultaneous", "pointwise"] = "simultaneous",
     level: float = 0.95,
@@ -56,21 +76,43 @@ def roc_band(
 
     Parameters
     ----------
-    y, s : labels and scores
-    kind : {"simultaneous", "pointwise"}
-    level : float
-    sample_weight, groups : arrays, optional
-        Pointwise only: the Kolmogorov–Smirnov distance is for equal, independent rows.
-    n_bootstrap, random_state
+    y_true : array of shape (n_rows,)
+        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
+        otherwise.
+    y_score : array of shape (n_rows,)
+        Scores, finite: the higher, the more likely positive.
+    kind : {"simultaneous", "pointwise"}, default="simultaneous"
+        Which of the two bands above.
+    level : float, default=0.95
+        Confidence level.
+    sample_weight : array of shape (n_rows,), default=None
+        Weights >= 0. Pointwise only: the Kolmogorov–Smirnov distance is for equal, independent
+        rows.
+    groups : array of shape (n_rows,), default=None
+        Rows of one group depend on each other. Pointwise only.
+    n_bootstrap : int, default=2000
         Replicates of the pointwise band.
-    pos_label : label, optional
+    random_state : int, RandomState or None, default=None
+        Of the pointwise band.
+    pos_label : label, default=None
+        The positive label; None means the second of the sorted ones.
+
+    Returns
+    -------
+    ROCBand
+        ``fpr``, ``tpr``, ``low`` and ``high`` at 201 false positive rates; ``level``, ``kind``.
+
+    See Also
+    --------
+    auc_confidence_interval : The interval of the area.
+    everypair.plots.ROCDisplay : Draws the curve with its band.
 
     Examples
     --------
     >>> import numpy as np
     >>> from everypair.metrics import roc_band
-    >>> y = np.repeat([0, 1], 50)
-    >>> band = roc_band(y, np.arange(100) % 70)
+    >>> y_true = np.repeat([0, 1], 50)
+    >>> band = roc_band(y_true, np.arange(100) % 70)
     >>> bool(np.all((band.low <= band.tpr) & (band.tpr <= band.high)))
     True
     """
@@ -82,8 +124,8 @@ def roc_band(
             "kind='simultaneous' is for equal, independent rows: "
             "use kind='pointwise' with sample_weight or groups."
         )
-    rows = Rows.of(y, sample_weight, pos_label)
-    scores = rows.scores(s)
+    rows = Rows.of(y_true, sample_weight, pos_label)
+    scores = rows.scores(y_score)
     check_not_tied(scores)
     curve = Curve.of(rows, scores)
     grid = np.linspace(0, 1, N_GRID)

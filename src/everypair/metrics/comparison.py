@@ -35,7 +35,37 @@ from everypair.rows import Array, Index, NoSpread, Rows, by_name, check_level
 
 @dataclass(frozen=True)
 class AUCComparison:
-    """``auc1 - auc2`` with its interval and the test that it is zero."""
+    """``auc1 - auc2`` with its interval and the test that it is zero.
+
+    Attributes
+    ----------
+    auc1 : float
+        First area.
+    auc2 : float
+        Second area.
+    difference : float
+        ``auc1 - auc2``.
+    low : float
+        Lower end of the difference's interval.
+    high : float
+        Upper end of the difference's interval.
+    se : float
+        Standard error of the difference.
+    z : float
+        ``difference / se``.
+    p : float
+        Two-sided p value.
+    level : float
+        Confidence level.
+    method : str
+        How the variance was estimated.
+    df : float
+        Degrees of freedom of Student's t; infinite for the normal distribution.
+
+    See Also
+    --------
+    compare_auc : Returns it.
+    """
 
     auc1: float
     auc2: float
@@ -60,8 +90,30 @@ class AUCComparison:
 class ModelComparison:
     """Every pair of several models, with Holm's correction, and the test of all at once.
 
-    ``pairs[k]`` names the models of ``comparisons[k]``; ``p_holm[k]`` is its corrected p value.
-    ``chi2``, ``df``, ``p`` test that all areas are equal.
+    Attributes
+    ----------
+    names : tuple
+        Names of the models.
+    auc : array of shape (n_models,)
+        Their areas.
+    covariance : array of shape (n_models, n_models)
+        Covariance of the areas.
+    pairs : tuple of pairs of names
+        The models of each of ``comparisons``.
+    comparisons : tuple of AUCComparison
+        One for each pair.
+    p_holm : array of shape (n_pairs,)
+        Their corrected p values.
+    chi2 : float
+        Statistic of the test that all areas are equal.
+    df : int
+        Its rank.
+    p : float
+        Its p value.
+
+    See Also
+    --------
+    compare_models : Returns it.
     """
 
     names: tuple[Any, ...]
@@ -82,9 +134,9 @@ class ModelComparison:
 
 
 def compare_auc(
-    y: Any,
-    s1: ArrayLike,
-    s2: ArrayLike,
+    y_true: Any,
+    y_score1: ArrayLike,
+    y_score2: ArrayLike,
     paired: bool = True,
     *,
     method: Literal["delong", "bootstrap"] = "delong",
@@ -98,7 +150,7 @@ def compare_auc(
     random_state: Any = None,
     pos_label: Any = None,
 ) -> AUCComparison:
-    """Is one AUC larger than the other?
+    """The difference of two AUCs, with its interval and the test that it is zero.
 
         z = (AUC1 - AUC2) / se,   se^2 = var1 + var2 - 2 cov
 
@@ -110,26 +162,47 @@ def compare_auc(
 
     Parameters
     ----------
-    y : array of labels
-        With ``paired=False`` a pair ``(y1, y2)``, and so for ``sample_weight`` and ``groups``.
-    s1, s2 : arrays of scores
-    paired : bool
+    y_true : array of shape (n_rows,)
+        Two distinct labels. With ``paired=False`` a pair of arrays, and so for ``sample_weight``
+        and ``groups``.
+    y_score1 : array of shape (n_rows,)
+        Scores of the first model.
+    y_score2 : array of shape (n_rows,)
+        Scores of the second model.
+    paired : bool, default=True
         The two models scored the same rows. False: two independent sets of rows, no covariance.
-        (More than two models: `compare_models`.)
-    method : {"delong", "bootstrap"}
+        More than two models: `compare_models`.
+    method : {"delong", "bootstrap"}, default="delong"
         ``bootstrap`` takes se and interval (percentiles) from replicates that draw the same rows
         for both models.
-    level : float
+    level : float, default=0.95
         Confidence level of the interval of the difference.
-    sample_weight, groups, n_bootstrap, random_state, pos_label
-        As in `auc_confidence_interval`.
-    max_fpr, min_fpr, standardize
+    sample_weight : array of shape (n_rows,), default=None
+        Weights >= 0; None means 1 for every row.
+    groups : array of shape (n_rows,), default=None
+        Rows of one group depend on each other (several of one patient).
+    max_fpr : float, default=None
         Compare partial areas, as in `auc_score`; bootstrap only.
+    min_fpr : float, default=0.0
+        Likewise.
+    standardize : bool, default=True
+        Likewise.
+    n_bootstrap : int, default=2000
+        Replicates of the bootstrap.
+    random_state : int, RandomState or None, default=None
+        Of the bootstrap.
+    pos_label : label, default=None
+        The positive label; None means the second of the sorted ones.
 
     Returns
     -------
     AUCComparison
         ``difference``, ``low``, ``high``, ``se``, ``z``, ``p``, ``df``, ``auc1``, ``auc2``.
+
+    See Also
+    --------
+    compare_models : More than two models on the same rows.
+    auc_confidence_interval : The interval of one area.
 
     Notes
     -----
@@ -141,8 +214,8 @@ def compare_auc(
     Examples
     --------
     >>> from everypair.metrics import compare_auc
-    >>> y = [0, 0, 0, 0, 0, 1, 1, 1, 1]
-    >>> test = compare_auc(y, [1, 2, 3, 4, 7, 5, 6, 8, 9], [3, 2, 6, 4, 8, 1, 5, 7, 9])
+    >>> y_true = [0, 0, 0, 0, 0, 1, 1, 1, 1]
+    >>> test = compare_auc(y_true, [1, 2, 3, 4, 7, 5, 6, 8, 9], [3, 2, 6, 4, 8, 1, 5, 7, 9])
     >>> print(test)
     0.900 - 0.600 = +0.300 [-0.230, +0.830], p = 0.181
     """
@@ -157,9 +230,9 @@ def compare_auc(
     if not isinstance(paired, (bool, np.bool_)):
         raise ValueError(
             f"paired is True or False, not a {type(paired).__name__}: compare more than two models "
-            "with compare_models(y, {name: scores, ...})."
+            "with compare_models(y_true, {name: scores, ...})."
         )
-    samples = _samples(y, (s1, s2), paired, sample_weight, groups, pos_label)
+    samples = _samples(y_true, (y_score1, y_score2), paired, sample_weight, groups, pos_label)
     if method == "delong":
         aucs, variances, degrees = [], [], []
         for rows, rankings, codes in samples:
@@ -186,8 +259,8 @@ def compare_auc(
 
 
 def compare_models(
-    y: ArrayLike,
-    scores: Any,
+    y_true: ArrayLike,
+    y_scores: Any,
     *,
     level: float = 0.95,
     sample_weight: ArrayLike | None = None,
@@ -210,18 +283,35 @@ def compare_models(
 
     Parameters
     ----------
-    y : array of labels
-    scores : mapping of a name to the scores of a model, or data frame with a column for each
-    level : float
+    y_true : array of shape (n_rows,)
+        Two distinct labels.
+    y_scores : mapping or data frame
+        The scores of each model by its name, or a column for each.
+    level : float, default=0.95
         Confidence level of each interval, not corrected.
-    sample_weight, groups, pos_label
-        As in `auc_confidence_interval`.
+    sample_weight : array of shape (n_rows,), default=None
+        Weights >= 0; None means 1 for every row.
+    groups : array of shape (n_rows,), default=None
+        Rows of one group depend on each other (several of one patient).
+    pos_label : label, default=None
+        The positive label; None means the second of the sorted ones.
+
+    Returns
+    -------
+    ModelComparison
+        ``comparisons`` of all ``pairs`` with ``p_holm``; ``chi2``, ``df`` and ``p`` of the test of
+        all at once; ``auc``, ``covariance`` and ``names``.
+
+    See Also
+    --------
+    compare_auc : Two models, also on different rows or by bootstrap.
+    everypair.app.compare_methods : Fits and compares methods by cross-validation.
 
     Examples
     --------
     >>> from everypair.metrics import compare_models
-    >>> y = [0, 0, 0, 0, 0, 1, 1, 1, 1]
-    >>> result = compare_models(y, {
+    >>> y_true = [0, 0, 0, 0, 0, 1, 1, 1, 1]
+    >>> result = compare_models(y_true, {
     ...     "a": [1, 2, 3, 4, 7, 5, 6, 8, 9],
     ...     "b": [3, 2, 6, 4, 8, 1, 5, 7, 9],
     ...     "c": [9, 2, 3, 5, 4, 1, 6, 7, 8],
@@ -230,15 +320,15 @@ def compare_models(
     [0.544 0.588 1.   ]
     """
     level = check_level(level)
-    scores = by_name(scores, "scores")
+    scores = by_name(y_scores, "y_scores")
     if len(scores) < 2:
-        raise ValueError(f"scores has {len(scores)} model: give at least two models.")
-    rows = Rows.of(y, sample_weight, pos_label)
+        raise ValueError(f"y_scores has {len(scores)} model: give at least two models.")
+    rows = Rows.of(y_true, sample_weight, pos_label)
     codes = None if groups is None else rows.groups(groups)
     aucs, columns, rankings = [], [], []
     for name, values in scores.items():
-        rankings.append(rows.scores(values, f"scores[{name!r}]"))
-        check_not_tied(rankings[-1], f"scores[{name!r}]")
+        rankings.append(rows.scores(values, f"y_scores[{name!r}]"))
+        check_not_tied(rankings[-1], f"y_scores[{name!r}]")
         auc, influences = influence(rows, rankings[-1])
         aucs.append(auc)
         columns.append(influences)
@@ -278,6 +368,20 @@ def compare_models(
 
 def holm(p: ArrayLike) -> Array:
     """Holm's (1979) step-down correction: ``max over k <= rank of (n - k + 1) p_(k)``, at most 1.
+
+    Parameters
+    ----------
+    p : array of shape (n_tests,)
+        P values.
+
+    Returns
+    -------
+    array of shape (n_tests,)
+        The corrected p values, in the same order.
+
+    See Also
+    --------
+    compare_models : Corrects its pairs by it.
 
     Examples
     --------
@@ -358,16 +462,16 @@ def _samples(
     """One sample that both models ranked, or two samples with a ranking each."""
     parts: list[tuple[Any, ...]]
     if paired:
-        parts = [(y, scores, ("s1", "s2"), sample_weight, groups)]
+        parts = [(y, scores, ("y_score1", "y_score2"), sample_weight, groups)]
     else:
         (y1, y2), (weight1, weight2), (groups1, groups2) = (
-            _pair(y, "y"),
+            _pair(y, "y_true"),
             _pair(sample_weight, "sample_weight"),
             _pair(groups, "groups"),
         )
         parts = [
-            (y1, scores[:1], ("s1",), weight1, groups1),
-            (y2, scores[1:], ("s2",), weight2, groups2),
+            (y1, scores[:1], ("y_score1",), weight1, groups1),
+            (y2, scores[1:], ("y_score2",), weight2, groups2),
         ]
     samples: list[Sample] = []
     for labels, rankings, names, weight, group in parts:
@@ -380,7 +484,7 @@ def _samples(
 
 
 def _pair(given: Any, name: str) -> tuple[Any, Any]:
-    if given is None and name != "y":
+    if given is None and name != "y_true":
         return None, None
     if isinstance(given, (tuple, list)) and len(given) == 2 and np.ndim(given[0]) > 0:
         return given[0], given[1]

@@ -19,7 +19,30 @@ from everypair.rows import Array, Rows, check_level, finite_scores
 class CrossValAUC:
     """Mean area over the test folds with its interval; each fold; and all scores pooled.
 
-    ``kappa`` is the share of DeLong's variance within the folds that was added to it.
+    Attributes
+    ----------
+    auc : float
+        Mean area over the folds.
+    low : float
+        Lower end of its interval.
+    high : float
+        Upper end of its interval.
+    se : float
+        Its standard error.
+    level : float
+        Confidence level.
+    fold_auc : array of shape (n_folds,)
+        Area of each fold.
+    pooled : AUCInterval
+        Of all test scores in one list.
+    kappa : float
+        Share of DeLong's variance within the folds that was added to it.
+    df : float
+        Degrees of freedom of Student's t.
+
+    See Also
+    --------
+    cross_val_auc : Returns it.
     """
 
     auc: float
@@ -77,19 +100,27 @@ def cross_val_auc(
 
     Parameters
     ----------
-    estimator : classifier with `decision_function` or `predict_proba`
-    X, y : rows and labels
-    cv : int, splitter or iterable, optional
+    estimator : classifier
+        With `decision_function` or `predict_proba`.
+    X : array, data frame or sparse matrix of shape (n_rows, n_features)
+        Rows.
+    y : array of shape (n_rows,)
+        Two distinct labels.
+    cv : int, splitter or iterable, default=None
         As in scikit-learn; every test fold needs two rows of each class. A number (None: 5)
         means stratified folds, which keep groups whole where there are groups.
-    groups : array, optional
+    groups : array of shape (n_rows,), default=None
         Passed to the splitter, and rows of one group are taken as dependent.
-    level, logit
+    level : float, default=0.95
+        Confidence level.
+    logit : bool, default=True
         As in `auc_confidence_interval`.
-    params : dict, optional
+    params : dict, default=None
         Passed to `sklearn.model_selection.cross_validate` (such as ``sample_weight`` for `fit`).
-    n_jobs : int, optional
-    pos_label : label, optional
+    n_jobs : int or None, default=None
+        Processes of `sklearn.model_selection.cross_validate`.
+    pos_label : label, default=None
+        The positive label; None means the second of the sorted ones.
 
     Returns
     -------
@@ -98,6 +129,11 @@ def cross_val_auc(
         ``pooled``, the `AUCInterval` of all test scores in one list as if one model had made
         them. It is lower than the mean where the folds' models score on different scales, and its
         interval leaves kappa out.
+
+    See Also
+    --------
+    auc_confidence_interval : The area of given scores.
+    everypair.app.compare_methods : Several methods on the same folds.
 
     Examples
     --------

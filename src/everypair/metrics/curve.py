@@ -94,9 +94,9 @@ def _cuts(exact: Array, dtype: Any) -> Array:
     return np.concatenate([[highest], between, [lowest]]).astype(np.float64)
 
 
-def precision_of(s: ArrayLike) -> Any:
+def precision_of(y_score: ArrayLike) -> Any:
     """The type in which these scores are compared with a number."""
-    given = np.asarray(s).dtype
+    given = np.asarray(y_score).dtype
     return given if given.kind == "f" and given.itemsize < 8 else np.float64
 
 

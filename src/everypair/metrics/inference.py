@@ -20,7 +20,29 @@ Method = Literal["delong", "bootstrap", "hanley-mcneil"]
 
 @dataclass(frozen=True)
 class AUCInterval:
-    """An area with its standard error and confidence interval."""
+    """An area with its standard error and confidence interval.
+
+    Attributes
+    ----------
+    auc : float
+        The area.
+    low : float
+        Lower end of the interval.
+    high : float
+        Upper end of the interval.
+    se : float
+        Standard error of the area.
+    level : float
+        Confidence level.
+    method : str
+        How the variance was estimated.
+    df : float
+        Degrees of freedom of Student's t; infinite for the normal distribution.
+
+    See Also
+    --------
+    auc_confidence_interval : Returns it.
+    """
 
     auc: float
     low: float
@@ -35,8 +57,8 @@ class AUCInterval:
 
 
 def auc_confidence_interval(
-    y: ArrayLike,
-    s: ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     method: Method = "delong",
     level: float = 0.95,
     logit: bool = True,
@@ -58,33 +80,51 @@ def auc_confidence_interval(
 
     Parameters
     ----------
-    y, s : labels and scores
-    method : {"delong", "bootstrap", "hanley-mcneil"}
+    y_true : array of shape (n_rows,)
+        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
+        otherwise.
+    y_score : array of shape (n_rows,)
+        Scores, finite: the higher, the more likely positive.
+    method : {"delong", "bootstrap", "hanley-mcneil"}, default="delong"
         ``delong``: the variance of DeLong et al. (1988), in O(n log n). ``bootstrap``:
         percentiles of the area over rows resampled within their class. ``hanley-mcneil``: the
         formula of Hanley & McNeil (1982), from the area and the class sizes alone; weights
         enter by Kish's effective sizes.
-    level : float
+    level : float, default=0.95
         Confidence level.
-    logit : bool
+    logit : bool, default=True
         Build the interval on the logit scale, where the area is closer to normal: it stays
         inside (0, 1) and covers better near 1. For ``delong`` se' is a little above se there
         (`area_interval`); False leaves the scale and se alone. Percentiles of the bootstrap are
         the same on either scale.
-    sample_weight : array, optional
-    groups : array, optional
+    sample_weight : array of shape (n_rows,), default=None
+        Weights >= 0; None means 1 for every row.
+    groups : array of shape (n_rows,), default=None
         Rows of one group depend on each other (several of a patient): DeLong's variance by
         groups (Obuchowski 1997), or a bootstrap of whole groups.
-    max_fpr, min_fpr, standardize
+    max_fpr : float, default=None
         Partial area, as in `auc_score`; bootstrap only.
-    n_bootstrap, random_state
+    min_fpr : float, default=0.0
+        Likewise.
+    standardize : bool, default=True
+        Likewise.
+    n_bootstrap : int, default=2000
         Replicates of the bootstrap.
-    pos_label : label, optional
+    random_state : int, RandomState or None, default=None
+        Of the bootstrap.
+    pos_label : label, default=None
+        The positive label; None means the second of the sorted ones.
 
     Returns
     -------
     AUCInterval
         ``auc``, ``low``, ``high``, ``se`` (and ``level``, ``method``, ``df``).
+
+    See Also
+    --------
+    compare_auc : The difference of two areas.
+    cross_val_auc : The area of a procedure, by cross-validation.
+    roc_band : A band of the whole curve.
 
     Notes
     -----
@@ -104,8 +144,8 @@ def auc_confidence_interval(
     Examples
     --------
     >>> from everypair.metrics import auc_confidence_interval
-    >>> y = [0] * 6 + [1] * 4
-    >>> print(auc_confidence_interval(y, [1, 2, 3, 4, 5, 6, 4, 5.5, 7, 8]))
+    >>> y_true = [0] * 6 + [1] * 4
+    >>> print(auc_confidence_interval(y_true, [1, 2, 3, 4, 5, 6, 4, 5.5, 7, 8]))
     0.854 [0.312, 0.987]
     """
     level = check_level(level)
@@ -124,8 +164,8 @@ def auc_confidence_interval(
             "method='hanley-mcneil' takes rows as independent: use 'delong' or 'bootstrap' "
             "with groups."
         )
-    rows = Rows.of(y, sample_weight, pos_label)
-    scores = rows.scores(s)
+    rows = Rows.of(y_true, sample_weight, pos_label)
+    scores = rows.scores(y_score)
     codes = None if groups is None else rows.groups(groups)
     check_not_tied(scores)
     sizes, separated, df = effective_sizes(rows, codes), separation(rows, scores), np.inf
@@ -253,7 +293,7 @@ def effective_sizes(rows: Rows, groups: Index | None = None) -> tuple[float, flo
     return sizes[0], sizes[1]
 
 
-def check_not_tied(scores: Array, name: str = "s") -> None:
+def check_not_tied(scores: Array, name: str = "y_score") -> None:
     if scores.min() == scores.max():
         raise NoSpread(
             f"{name} has the single value {scores[0]:g}: a ranking without any order "

@@ -17,6 +17,26 @@ from everypair.rows import Array
 def accuracy_from_rates(tpr: ArrayLike, fpr: ArrayLike, skew: ArrayLike) -> Any:
     """``(tp + c (1 - fp)) / (1 + c)``.
 
+    Parameters
+    ----------
+    tpr : float or array
+        True positive rates.
+    fpr : float or array
+        False positive rates.
+    skew : float or array
+        Negatives per positive.
+
+    Returns
+    -------
+    float or array
+        One value per point.
+
+    See Also
+    --------
+    precision_from_rates : Of the rows that are predicted positive.
+
+    Examples
+    --------
     >>> from everypair.metrics import accuracy_from_rates
     >>> accuracy_from_rates(0.8, 0.1, skew=3)
     0.875
@@ -28,6 +48,26 @@ def accuracy_from_rates(tpr: ArrayLike, fpr: ArrayLike, skew: ArrayLike) -> Any:
 def precision_from_rates(tpr: ArrayLike, fpr: ArrayLike, skew: ArrayLike) -> Any:
     """``tp / (tp + c fp)``; 0 where nothing is predicted positive.
 
+    Parameters
+    ----------
+    tpr : float or array
+        True positive rates.
+    fpr : float or array
+        False positive rates.
+    skew : float or array
+        Negatives per positive.
+
+    Returns
+    -------
+    float or array
+        One value per point.
+
+    See Also
+    --------
+    f_from_rates : Its harmonic mean with the true positive rate.
+
+    Examples
+    --------
     >>> from everypair.metrics import precision_from_rates
     >>> precision_from_rates([0.0, 0.9], [0.0, 0.1], skew=9)
     array([0. , 0.5])
@@ -40,6 +80,26 @@ def precision_from_rates(tpr: ArrayLike, fpr: ArrayLike, skew: ArrayLike) -> Any
 def f_from_rates(tpr: ArrayLike, fpr: ArrayLike, skew: ArrayLike) -> Any:
     """``2 tp / (tp + c fp + 1)``, the F1 measure.
 
+    Parameters
+    ----------
+    tpr : float or array
+        True positive rates.
+    fpr : float or array
+        False positive rates.
+    skew : float or array
+        Negatives per positive.
+
+    Returns
+    -------
+    float or array
+        One value per point.
+
+    See Also
+    --------
+    fbeta_max : The best F-beta of a ranking.
+
+    Examples
+    --------
     >>> from everypair.metrics import f_from_rates
     >>> f_from_rates(1.0, 0.5, skew=2)
     0.6666666666666666
@@ -51,6 +111,26 @@ def f_from_rates(tpr: ArrayLike, fpr: ArrayLike, skew: ArrayLike) -> Any:
 def wracc_from_rates(tpr: ArrayLike, fpr: ArrayLike, skew: ArrayLike) -> Any:
     """``4 c (tp - fp) / (1 + c)^2``: weighted relative accuracy, scaled to [-1, 1].
 
+    Parameters
+    ----------
+    tpr : float or array
+        True positive rates.
+    fpr : float or array
+        False positive rates.
+    skew : float or array
+        Negatives per positive.
+
+    Returns
+    -------
+    float or array
+        One value per point.
+
+    See Also
+    --------
+    accuracy_from_rates : The share of rows that are right.
+
+    Examples
+    --------
     >>> from everypair.metrics import wracc_from_rates
     >>> wracc_from_rates(0.75, 0.25, skew=1)
     0.5

@@ -12,8 +12,8 @@ from everypair.rows import Array, Rows
 
 
 def auc_score(
-    y: ArrayLike,
-    s: ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     sample_weight: ArrayLike | None = None,
     max_fpr: float | None = None,
     min_fpr: float = 0.0,
@@ -30,19 +30,35 @@ def auc_score(
 
     Parameters
     ----------
-    y : array of two labels
-    s : array of scores, finite
-    sample_weight : array, optional
-        Non-negative.
-    max_fpr, min_fpr : float
-        Only the part of the curve between these false positive rates. The curve runs
+    y_true : array of shape (n_rows,)
+        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
+        otherwise.
+    y_score : array of shape (n_rows,)
+        Scores, finite: the higher, the more likely positive.
+    sample_weight : array of shape (n_rows,), default=None
+        Weights >= 0; None means 1 for every row.
+    max_fpr : float, default=None
+        Only the part of the curve up to this false positive rate; None is 1. The curve runs
         straight between its points, as in scikit-learn.
-    standardize : bool
+    min_fpr : float, default=0.0
+        Only the part of the curve from this false positive rate on.
+    standardize : bool, default=True
         Rescale a partial area so that chance is 1/2 and perfect is 1 (McClish 1989); False gives
         the area itself, ``max_fpr - min_fpr`` at most. No effect on the whole area. A curve far
         below chance there has a rescaled area below 0.
-    pos_label : label, optional
-        The positive label; by default the second of the sorted ones.
+    pos_label : label, default=None
+        The positive label; None means the second of the sorted ones.
+
+    Returns
+    -------
+    float
+        The area.
+
+    See Also
+    --------
+    auc_confidence_interval : The area with its interval.
+    cross_val_auc : Of a classifier, by cross-validation.
+    gini : ``2 AUC - 1``.
 
     Examples
     --------
@@ -55,8 +71,8 @@ def auc_score(
     0.25
     """
     low, high = check_range(min_fpr, max_fpr)
-    rows = Rows.of(y, sample_weight, pos_label)
-    return area(rows, rows.scores(s), low, high, standardize)
+    rows = Rows.of(y_true, sample_weight, pos_label)
+    return area(rows, rows.scores(y_score), low, high, standardize)
 
 
 def area(rows: Rows, scores: Array, low: float, high: float, standardize: bool) -> float:
@@ -88,9 +104,34 @@ def doubled_wins(rows: Rows, scores: Array) -> int:
 
 
 def gini(
-    y: ArrayLike, s: ArrayLike, sample_weight: ArrayLike | None = None, *, pos_label: Any = None
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    pos_label: Any = None,
 ) -> float:
-    """``2 AUC - 1``: 0 for chance, 1 for a perfect ranking (Somers' D of s given y).
+    """``2 AUC - 1``: 0 for chance, 1 for a perfect ranking (Somers' D).
+
+    Parameters
+    ----------
+    y_true : array of shape (n_rows,)
+        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
+        otherwise.
+    y_score : array of shape (n_rows,)
+        Scores, finite: the higher, the more likely positive.
+    sample_weight : array of shape (n_rows,), default=None
+        Weights >= 0; None means 1 for every row.
+    pos_label : label, default=None
+        The positive label; None means the second of the sorted ones.
+
+    Returns
+    -------
+    float
+        Between -1 and 1.
+
+    See Also
+    --------
+    auc_score : The area itself.
 
     Examples
     --------
@@ -98,11 +139,15 @@ def gini(
     >>> gini([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.5
     """
-    return 2 * auc_score(y, s, sample_weight, pos_label=pos_label) - 1
+    return 2 * auc_score(y_true, y_score, sample_weight, pos_label=pos_label) - 1
 
 
 def swapped_pairs(
-    y: ArrayLike, s: ArrayLike, sample_weight: ArrayLike | None = None, *, pos_label: Any = None
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    pos_label: Any = None,
 ) -> float:
     """Pairs in the wrong order, ties counted half; a pair weighs the product of its rows.
 
@@ -110,14 +155,35 @@ def swapped_pairs(
 
     ``SwappedPairs`` of Joachims (2005), eq. 13; without weights a count.
 
+    Parameters
+    ----------
+    y_true : array of shape (n_rows,)
+        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
+        otherwise.
+    y_score : array of shape (n_rows,)
+        Scores, finite: the higher, the more likely positive.
+    sample_weight : array of shape (n_rows,), default=None
+        Weights >= 0; None means 1 for every row.
+    pos_label : label, default=None
+        The positive label; None means the second of the sorted ones.
+
+    Returns
+    -------
+    float
+        At least 0.
+
+    See Also
+    --------
+    auc_score : The share of pairs in the right order.
+
     Examples
     --------
     >>> from everypair.metrics import swapped_pairs
     >>> swapped_pairs([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     1.0
     """
-    rows = Rows.of(y, sample_weight, pos_label)
-    scores = rows.scores(s)
+    rows = Rows.of(y_true, sample_weight, pos_label)
+    scores = rows.scores(y_score)
     if sample_weight is None:
         pairs = rows.n_positive * rows.n_negative
         return (2 * pairs - doubled_wins(rows, scores)) / 2

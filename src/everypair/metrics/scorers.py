@@ -16,20 +16,20 @@ from everypair.metrics.thresholds import fbeta_max
 from everypair.rows import Rows
 
 
-def fbeta_max_value(y: ArrayLike, s: ArrayLike, **options: Any) -> float:
-    return fbeta_max(y, s, **options).value
+def fbeta_max_value(y_true: ArrayLike, y_score: ArrayLike, **options: Any) -> float:
+    return fbeta_max(y_true, y_score, **options).value
 
 
 def rates_score(
-    y: ArrayLike,
-    predicted: ArrayLike,
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
     measure: str,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
     """A measure of rates and skew (`rates`) of predicted labels."""
-    rows = Rows.of(y, sample_weight, pos_label)
-    called = np.asarray(predicted).reshape(-1) == rows.labels[1]
+    rows = Rows.of(y_true, sample_weight, pos_label)
+    called = np.asarray(y_pred).reshape(-1) == rows.labels[1]
     called = called if rows.kept is None else called[rows.kept]
     weight = np.ones(called.size) if rows.weight is None else rows.weight
     mass = [float(weight[m].sum()) for m in (rows.positive, ~rows.positive)]
@@ -59,6 +59,17 @@ _OF_RATES: dict[str, Callable[..., Any]] = {
 def scorer_names() -> list[str]:
     """Names that `get_scorer` knows.
 
+    Returns
+    -------
+    list of str
+        Sorted.
+
+    See Also
+    --------
+    get_scorer : The scorer of a name.
+
+    Examples
+    --------
     >>> from everypair.metrics import scorer_names
     >>> scorer_names()[:3]
     ['accuracy', 'auc', 'f']
@@ -71,7 +82,8 @@ def get_scorer(name: str, **options: Any) -> Any:
 
     Parameters
     ----------
-    name : one of `scorer_names`
+    name : str
+        One of `scorer_names`.
         ``auc``, ``gini``, ``swapped_pairs`` (negated), ``precision_at_k``, ``recall_at_k``,
         ``prbep`` and ``fbeta_max`` judge `decision_function` (or `predict_proba`);
         ``accuracy``, ``precision``, ``f`` and ``wracc`` (Rakotomamonjy 2004, Table 1) judge
@@ -79,6 +91,15 @@ def get_scorer(name: str, **options: Any) -> Any:
     **options
         Arguments of the metric: ``max_fpr=0.1`` for the AUC, ``k="2p"`` for recall at k,
         ``beta=2`` for F-beta, ``pos_label`` for any.
+
+    Returns
+    -------
+    callable
+        The scorer.
+
+    See Also
+    --------
+    scorer_names : All names.
 
     Examples
     --------
@@ -102,7 +123,7 @@ def get_scorer(name: str, **options: Any) -> Any:
         raise ValueError(f"There is no scorer {name!r}: use one of {', '.join(scorer_names())}.")
     function, greater_is_better = _OF_SCORES[name]
     try:
-        signature(fbeta_max if name == "fbeta_max" else function).bind("y", "s", **options)
+        signature(fbeta_max if name == "fbeta_max" else function).bind([], [], **options)
     except TypeError as error:
         raise ValueError(f"The scorer {name!r} does not fit these options: {error}.") from error
     return make_scorer(

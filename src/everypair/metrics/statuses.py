@@ -18,12 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from everypair.rows import Array, finite_scores, which_positive
+from everypair.rows import Array, Rows
 
 SATISFIED, ON_MARGIN, VIOLATED = "satisfied", "on_margin", "violated"
 
 
 class PairCounts(NamedTuple):
+    """How many pairs have each status."""
+
     satisfied: int
     on_margin: int
     violated: int
@@ -34,6 +36,30 @@ def pair_multipliers(
 ) -> Array:
     """``C clip((rho - z) / width, 0, 1)`` of the pairs; scores are broadcast.
 
+    Parameters
+    ----------
+    positive_scores : array
+        Scores of the pairs' positive rows, or one of them.
+    negative_scores : array
+        Scores of the pairs' negative rows, or one of them.
+    margin : float
+        The rho of `everypair.ROCSVM`.
+    width : float
+        How far below the margin a pair counts as on it, > 0.
+    C : float
+        Weight of a pair in the objective.
+
+    Returns
+    -------
+    array
+        One multiplier per pair, between 0 and C.
+
+    See Also
+    --------
+    pair_status : The status that a multiplier stands for.
+
+    Examples
+    --------
     >>> from everypair.metrics import pair_multipliers
     >>> pair_multipliers([2.0, 0.75, 0.0], 0.0, margin=1.0, width=0.5, C=3.0).tolist()
     [0.0, 1.5, 3.0]
@@ -47,6 +73,29 @@ def pair_status(
 ) -> NDArray[Any]:
     """``"satisfied"``, ``"on_margin"`` or ``"violated"`` for each pair; scores are broadcast.
 
+    Parameters
+    ----------
+    positive_scores : array
+        Scores of the pairs' positive rows, or one of them.
+    negative_scores : array
+        Scores of the pairs' negative rows, or one of them.
+    margin : float
+        The rho of `everypair.ROCSVM`.
+    width : float
+        How far below the margin a pair counts as on it, > 0.
+
+    Returns
+    -------
+    array of str
+        One status per pair.
+
+    See Also
+    --------
+    count_pair_statuses : How many of all pairs have each status.
+    everypair.ROCSVM : Has the margin and the width as ``margin_range_``.
+
+    Examples
+    --------
     >>> from everypair.metrics import pair_status
     >>> pair_status([2.0, 0.999, 0.0], [0.0, 0.0, 0.0], margin=1.0, width=0.01).tolist()
     ['satisfied', 'on_margin', 'violated']
@@ -57,18 +106,42 @@ def pair_status(
 
 
 def count_pair_statuses(
-    positive: ArrayLike, scores: ArrayLike, margin: float, width: float
+    y_true: ArrayLike, y_score: ArrayLike, margin: float, width: float, *, pos_label: Any = None
 ) -> PairCounts:
     """How many of all n+ n- pairs have each status: one sort, two searches, O(n log n).
 
-    ``positive`` says which rows are positive, as booleans or 0 and 1.
+    Parameters
+    ----------
+    y_true : array of shape (n_rows,)
+        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
+        otherwise.
+    y_score : array of shape (n_rows,)
+        Scores, finite: the higher, the more likely positive.
+    margin : float
+        The rho of `everypair.ROCSVM`.
+    width : float
+        How far below the margin a pair counts as on it, > 0.
+    pos_label : label, default=None
+        The positive label; None means the second of the sorted ones.
 
+    Returns
+    -------
+    PairCounts
+        Named tuple ``(satisfied, on_margin, violated)``.
+
+    See Also
+    --------
+    pair_status : The status of given pairs.
+
+    Examples
+    --------
     >>> from everypair.metrics import count_pair_statuses
     >>> count_pair_statuses([1, 1, 0], [2.0, 0.999, 0.0], margin=1.0, width=0.01)
     PairCounts(satisfied=1, on_margin=1, violated=0)
     """
-    rows, values = which_positive(positive), finite_scores(scores, np.size(positive))
-    positives, negatives = values[rows], np.sort(values[~rows])
+    rows = Rows.of(y_true, None, pos_label)
+    values = rows.scores(y_score)
+    positives, negatives = values[rows.positive], np.sort(values[~rows.positive])
     low = margin - _positive_width(width)
     satisfied = _count(positives, negatives, lambda z: z >= margin)
     held = _count(positives, negatives, lambda z: (z > low) | (z >= margin))

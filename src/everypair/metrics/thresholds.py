@@ -28,8 +28,8 @@ SLACK = 1e-12
 
 
 def threshold_for(
-    y: ArrayLike,
-    s: ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     rule: str | None = None,
     *,
     fpr: float | None = None,
@@ -44,28 +44,47 @@ def threshold_for(
 
     Parameters
     ----------
-    y, s : labels and scores
-    rule : {"accuracy", "balanced", "f1"}
-        Be right most often, maximise true less false positive rate (Youden's index), or
-        maximise F1.
-    fpr, tpr : float
-        The lowest cut with a false positive rate of at most ``fpr``, or the highest with a true
-        positive rate of at least ``tpr``.
-    cost : (c_fp, c_fn)
+    y_true : array of shape (n_rows,)
+        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
+        otherwise.
+    y_score : array of shape (n_rows,)
+        Scores, finite: the higher, the more likely positive.
+    rule : {"accuracy", "balanced", "f1", "midpoint"}, default=None
+        Be right most often, maximise true less false positive rate (Youden's index), maximise
+        F1, or cut halfway between the mean scores of the two classes.
+    fpr : float, default=None
+        The lowest cut with a false positive rate of at most this.
+    tpr : float, default=None
+        The highest cut with a true positive rate of at least this.
+    cost : tuple (c_fp, c_fn), default=None
         Minimise ``c_fp FP + c_fn FN``.
-    sample_weight : array, optional
-    pos_label : label, optional
+    sample_weight : array of shape (n_rows,), default=None
+        Weights >= 0; None means 1 for every row.
+    pos_label : label, default=None
+        The positive label; None means the second of the sorted ones.
 
-    Cuts lie halfway between neighbouring scores. Of those that a rule or cost finds equally
-    good the highest is taken.
+    Returns
+    -------
+    float
+        The threshold.
+
+    See Also
+    --------
+    fbeta_max : The best F-beta over all cuts, with its threshold.
+    everypair.AUCClassifier : Has the same rules as its parameter ``threshold``.
+
+    Notes
+    -----
+    Cuts lie halfway between neighbouring scores, except for ``midpoint``. Of those that a rule or
+    cost finds equally good the highest is taken.
 
     Examples
     --------
     >>> from everypair.metrics import threshold_for
-    >>> y, s = [0, 0, 1, 0, 1, 1], [1, 2, 3, 4, 5, 6]
-    >>> threshold_for(y, s, "accuracy"), threshold_for(y, s, tpr=1.0)
+    >>> y_true, y_score = [0, 0, 1, 0, 1, 1], [1, 2, 3, 4, 5, 6]
+    >>> threshold_for(y_true, y_score, "accuracy"), threshold_for(y_true, y_score, tpr=1.0)
     (4.5, 2.5)
-    >>> threshold_for(y, s, cost=(1, 10))
+    >>> threshold_for(y_true, y_score, cost=(1, 10))
     2.5
     """
     given: dict[str, Any] = {"fpr": fpr, "tpr": tpr, "cost": cost}
@@ -78,8 +97,8 @@ def threshold_for(
             "of a rule ('accuracy', 'balanced' (Youden's index), 'f1', 'midpoint'), fpr= or tpr= "
             "between 0 and 1, and cost=(c_fp, c_fn) with costs >= 0."
         )
-    rows = Rows.of(y, sample_weight, pos_label)
-    return cut_by(asked[0], rows, rows.scores(s), precision_of(s))
+    rows = Rows.of(y_true, sample_weight, pos_label)
+    return cut_by(asked[0], rows, rows.scores(y_score), precision_of(y_score))
 
 
 def cut_by(
@@ -152,15 +171,27 @@ def _are_costs(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class FBetaMax:
-    """The largest F-beta of a ranking and the threshold that reaches it."""
+    """The largest F-beta of a ranking and the threshold that reaches it.
+
+    Attributes
+    ----------
+    value : float
+        F-beta.
+    threshold : float
+        Positive where ``score > threshold``.
+
+    See Also
+    --------
+    fbeta_max : Returns it.
+    """
 
     value: float
     threshold: float
 
 
 def fbeta_max(
-    y: ArrayLike,
-    s: ArrayLike,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     beta: float = 1.0,
     *,
     sample_weight: ArrayLike | None = None,
@@ -168,11 +199,29 @@ def fbeta_max(
 ) -> FBetaMax:
     """The best F-beta over all cuts, ``max_t (1 + b^2) tp / (b^2 n+ + tp + fp)``.
 
+    Parameters
+    ----------
+    y_true : array of shape (n_rows,)
+        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
+        otherwise.
+    y_score : array of shape (n_rows,)
+        Scores, finite: the higher, the more likely positive.
+    beta : float, default=1.0
+        How much more recall weighs than precision, > 0.
+    sample_weight : array of shape (n_rows,), default=None
+        Weights >= 0; None means 1 for every row.
+    pos_label : label, default=None
+        The positive label; None means the second of the sorted ones.
+
     Returns
     -------
     FBetaMax
         ``value`` and ``threshold`` (positive where ``score > threshold``; of equally good cuts
         the highest).
+
+    See Also
+    --------
+    threshold_for : The cut by a rule; ``"f1"`` is this one at beta = 1.
 
     Examples
     --------
@@ -182,10 +231,10 @@ def fbeta_max(
     """
     if not isinstance(beta, Real) or not 0 < float(beta) < np.inf:
         raise ValueError(f"beta={beta!r}: use a positive number.")
-    rows = Rows.of(y, sample_weight, pos_label)
-    curve = Curve.of(rows, rows.scores(s))
+    rows = Rows.of(y_true, sample_weight, pos_label)
+    curve = Curve.of(rows, rows.scores(y_score))
     square = float(beta) ** 2
     below = square * curve.tp[-1] + curve.tp + curve.skew * curve.fp
     values = (1 + square) * curve.tp / below
     best = int(np.argmax(values))
-    return FBetaMax(float(values[best]), curve.cut(best, precision_of(s)))
+    return FBetaMax(float(values[best]), curve.cut(best, precision_of(y_score)))

@@ -19,8 +19,13 @@ class ClimbDisplay:
 
     Parameters
     ----------
-    columns : mapping of ``subfold``, ``saturation``, ``training`` and ``validation`` to arrays of
-        one length
+    columns : mapping
+        Arrays of one length by ``subfold``, ``saturation``, ``training`` and ``validation``.
+
+    See Also
+    --------
+    ConvergenceDisplay : Of the convex fits.
+    CVAUCDisplay : The cross-validated AUC of `RankOptCV`.
 
     Examples
     --------
@@ -36,7 +41,20 @@ class ClimbDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Draw ``path_`` of a fitted `RankOpt` or `RankOptCV`."""
+        """Draw ``path_`` of a fitted `RankOpt` or `RankOptCV`.
+
+        Parameters
+        ----------
+        estimator : fitted estimator or pipeline
+            `RankOpt` or `RankOptCV`.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ClimbDisplay
+            The display, drawn.
+        """
         model = last_step(estimator)
         return cls.from_climb(attribute(model, "path_", "use RankOpt or RankOptCV"), ax=ax)
 
@@ -45,6 +63,18 @@ class ClimbDisplay:
         """Draw rows of ``path_``, or a data frame, structured array or mapping of its columns.
 
         Used are subfold, saturation, training and validation; a value of NaN is left out.
+
+        Parameters
+        ----------
+        path : list of named tuples, data frame, structured array or mapping
+            The path.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ClimbDisplay
+            The display, drawn.
         """
         columns = {}
         for name in ("subfold", "saturation", "training", "validation"):
@@ -64,7 +94,18 @@ class ClimbDisplay:
         return cls(columns=columns).plot(ax=ax)
 
     def mean(self, name: str) -> tuple[Array, Array]:
-        """Saturations and the mean of a column over the subfolds that reached them."""
+        """Saturations and the mean of a column over the subfolds that reached them.
+
+        Parameters
+        ----------
+        name : {"training", "validation"}
+            Which column.
+
+        Returns
+        -------
+        tuple of two arrays
+            Saturations and means.
+        """
         saturation, values = self.columns["saturation"], self.columns[name]
         known = np.isfinite(values)
         shares = np.unique(saturation[known])
@@ -72,13 +113,25 @@ class ClimbDisplay:
 
     @property
     def best_saturation(self) -> float:
+        """The saturation with the highest mean validation value."""
         shares, validation = self.mean("validation")
         if shares.size == 0:
             raise ValueError("No validation value is known: there is no best saturation.")
         return float(shares[np.argmax(validation)])
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax`` or on a new figure."""
+        """Draw on ``ax`` or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ClimbDisplay
+            The display, drawn.
+        """
         self.figure_, self.ax_ = axes(ax, 6.0, 4.2)
         subfold, saturation = self.columns["subfold"], self.columns["saturation"]
         folds = np.unique(subfold)

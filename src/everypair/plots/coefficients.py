@@ -28,10 +28,18 @@ class CoefficientPathDisplay:
     Parameters
     ----------
     alphas : array of shape (n_alphas,)
+        Alphas of the path.
     coefs : array of shape (n_features, n_alphas)
-    chosen : float, optional
+        Coefficients at each.
+    chosen : float, default=None
         The alpha that was chosen.
-    feature_names : sequence of str, optional
+    feature_names : sequence of str, default=None
+        Names of the features; None numbers them.
+
+    See Also
+    --------
+    CVAUCDisplay : The cross-validated AUC along the same alphas.
+    everypair.auc_path : The path itself.
 
     Examples
     --------
@@ -55,7 +63,22 @@ class CoefficientPathDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, n_named: int = 8) -> Self:
-        """Draw ``coefs_`` of a fitted `AUCClassifierCV` over its alphas, with ``alpha_`` chosen."""
+        """Draw ``coefs_`` of a fitted `AUCClassifierCV` over its alphas, with ``alpha_`` chosen.
+
+        Parameters
+        ----------
+        estimator : fitted estimator or pipeline
+            `AUCClassifierCV`.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+        n_named : int, default=8
+            How many of the strongest coefficients get a name; the others are grey.
+
+        Returns
+        -------
+        CoefficientPathDisplay
+            The display, drawn.
+        """
         model = last_step(estimator)
         remedy = "draw from_path(auc_path(X, y))"
         coefs = attribute(model, "coefs_", remedy)
@@ -81,8 +104,25 @@ class CoefficientPathDisplay:
     ) -> Self:
         """Draw the result of `everypair.auc_path`, or alphas and coefs of one's own.
 
-        ``coefs`` has a row for each feature and a column for each alpha. The ``n_named`` strongest
-        coefficients get a name, the others are grey.
+        Parameters
+        ----------
+        alphas : AUCPath or array of shape (n_alphas,)
+            The result of `everypair.auc_path`, or alphas.
+        coefs : array of shape (n_features, n_alphas), default=None
+            A row for each feature and a column for each alpha.
+        chosen : float, default=None
+            The alpha that was chosen.
+        feature_names : sequence of str, default=None
+            Names of the features; None numbers them.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+        n_named : int, default=8
+            How many of the strongest coefficients get a name; the others are grey.
+
+        Returns
+        -------
+        CoefficientPathDisplay
+            The display, drawn.
         """
         if coefs is None:
             if not (hasattr(alphas, "alphas") and hasattr(alphas, "coefs")):
@@ -103,7 +143,20 @@ class CoefficientPathDisplay:
         return display.plot(ax=ax, n_named=n_named)
 
     def plot(self, ax: Any = None, *, n_named: int = 8) -> Self:
-        """Draw on ``ax`` or on a new figure."""
+        """Draw on ``ax`` or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+        n_named : int, default=8
+            How many of the strongest coefficients get a name; the others are grey.
+
+        Returns
+        -------
+        CoefficientPathDisplay
+            The display, drawn.
+        """
         self.figure_, self.ax_ = axes(ax, 7.0, 4.5)
         order = np.argsort(self.alphas)
         alphas, coefs = self.alphas[order], self.coefs[:, order]

@@ -27,8 +27,15 @@ class ROCComparisonDisplay:
 
     Parameters
     ----------
-    curves : mapping of a name to (fpr, tpr)
-    intervals : mapping of a name to its AUCInterval, or to None
+    curves : mapping
+        Arrays (fpr, tpr) by the name of the model.
+    intervals : mapping
+        An AUCInterval or None by the name of the model.
+
+    See Also
+    --------
+    ROCDisplay : One model, with band and threshold.
+    everypair.metrics.compare_models : Tests between the areas.
 
     Examples
     --------
@@ -39,7 +46,7 @@ class ROCComparisonDisplay:
     >>> scores = {"good": rng.normal(size=100) + 2 * y, "fair": rng.normal(size=100) + y}
     >>> display = ROCComparisonDisplay.from_predictions(y, scores)
     >>> [line.get_label() for line in display.lines_]
-    ['good: AUC 0.916 [0.848, 0.956]', 'fair: AUC 0.732 [0.623, 0.818]']
+    ['good: AUC 0.916 [0.847, 0.956]', 'fair: AUC 0.732 [0.622, 0.819]']
     """
 
     def __init__(
@@ -55,7 +62,26 @@ class ROCComparisonDisplay:
         cls, estimators: Mapping[str, Any], X: Any, y: ArrayLike, *, pos_label: Any = None,
         **options: Any,
     ) -> Self:  # fmt: skip
-        """Draw the curves of fitted classifiers, given by name."""
+        """Draw the curves of fitted classifiers, given by name.
+
+        Parameters
+        ----------
+        estimators : mapping
+            Fitted classifiers by name.
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            Rows to score.
+        y : array of shape (n_rows,)
+            Two distinct labels.
+        pos_label : label, default=None
+            The positive label; None means the second of the sorted ones.
+        **options : keyword arguments
+            Of `from_predictions`.
+
+        Returns
+        -------
+        ROCComparisonDisplay
+            The display, drawn.
+        """
         scores = {}
         for name, model in named(estimators, "estimators").items():
             try:
@@ -67,8 +93,8 @@ class ROCComparisonDisplay:
     @classmethod
     def from_predictions(
         cls,
-        y: ArrayLike,
-        scores: Any,
+        y_true: ArrayLike,
+        y_scores: Any,
         *,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -79,16 +105,38 @@ class ROCComparisonDisplay:
         """Draw the curves of scores, given by name or as columns of a data frame.
 
         A model whose scores are all equal has a curve but no interval.
+
+        Parameters
+        ----------
+        y_true : array of shape (n_rows,)
+            Two distinct labels.
+        y_scores : mapping or data frame
+            The scores of each model by its name, or a column for each.
+        sample_weight : array of shape (n_rows,), default=None
+            Weights >= 0; None means 1 for every row.
+        groups : array of shape (n_rows,), default=None
+            Rows of one group depend on each other.
+        level : float, default=0.95
+            Confidence level of the intervals.
+        pos_label : label, default=None
+            The positive label; None means the second of the sorted ones.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ROCComparisonDisplay
+            The display, drawn.
         """
-        rows = Rows.of(y, sample_weight, pos_label)
+        rows = Rows.of(y_true, sample_weight, pos_label)
         curves, intervals = {}, {}
-        for name, s in named(scores, "scores").items():
-            curve = Curve.of(rows, rows.scores(s, f"scores[{name!r}]"))
+        for name, y_score in named(y_scores, "y_scores").items():
+            curve = Curve.of(rows, rows.scores(y_score, f"y_scores[{name!r}]"))
             curves[name] = curve.fpr, curve.tpr
             intervals[name] = if_any(
                 auc_confidence_interval,
-                y,
-                s,
+                y_true,
+                y_score,
                 level=level,
                 sample_weight=sample_weight,
                 groups=groups,
@@ -97,7 +145,18 @@ class ROCComparisonDisplay:
         return cls(curves=curves, intervals=intervals).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax`` or on a new figure."""
+        """Draw on ``ax`` or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ROCComparisonDisplay
+            The display, drawn.
+        """
         self.figure_, self.ax_, before = roc_axes(ax, 5.0, 4.9)
         self.lines_ = []
         for number, (name, curve) in enumerate(self.curves.items(), start=before):

@@ -21,9 +21,14 @@ class ConvergenceDisplay:
 
     Parameters
     ----------
-    histories : mapping of a name to an array of rows (seconds, objective, distance)
-    tol : float, optional
+    histories : mapping
+        Arrays of rows (seconds, objective, distance) by name.
+    tol : float, default=None
         The gap that was asked for.
+
+    See Also
+    --------
+    ClimbDisplay : Of RankOpt, which has no gap.
 
     Examples
     --------
@@ -39,7 +44,20 @@ class ConvergenceDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Draw ``history_`` of one fitted model, or of several given by name."""
+        """Draw ``history_`` of one fitted model, or of several given by name.
+
+        Parameters
+        ----------
+        estimator : fitted estimator or mapping
+            One model or pipeline, or several by name.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ConvergenceDisplay
+            The display, drawn.
+        """
         several = isinstance(estimator, Mapping)
         given = estimator if several else {type(estimator).__name__: estimator}
         models = {str(name): last_step(model) for name, model in given.items()}
@@ -50,7 +68,22 @@ class ConvergenceDisplay:
 
     @classmethod
     def from_history(cls, history: Any, *, tol: float | None = None, ax: Any = None) -> Self:
-        """Draw rows (seconds, objective, distance), or several of them given by name."""
+        """Draw rows (seconds, objective, distance), or several of them given by name.
+
+        Parameters
+        ----------
+        history : array of shape (n_steps, 3) or mapping
+            One history, or several by name.
+        tol : float, default=None
+            The gap that was asked for.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ConvergenceDisplay
+            The display, drawn.
+        """
         given = history if isinstance(history, Mapping) else {"gap": history}
         histories = {}
         for name, rows in given.items():
@@ -66,7 +99,18 @@ class ConvergenceDisplay:
         return cls(histories=histories, tol=tol).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax`` or on a new figure."""
+        """Draw on ``ax`` or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ConvergenceDisplay
+            The display, drawn.
+        """
         self.figure_, self.ax_ = axes(ax, 6.0, 4.2)
         self.lines_ = []
         for number, (name, table) in enumerate(self.histories.items()):

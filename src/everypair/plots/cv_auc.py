@@ -17,12 +17,22 @@ class CVAUCDisplay:
 
     Parameters
     ----------
-    alphas, mean : arrays of shape (n_alphas,)
-    std : array of shape (n_alphas,), optional
-    chosen : float, optional
-    symbol : str
+    alphas : array of shape (n_candidates,)
+        Values tried.
+    mean : array of shape (n_candidates,)
+        Cross-validated AUC of each.
+    std : array of shape (n_candidates,), default=None
+        Standard deviation over the folds.
+    chosen : float, default=None
+        The value chosen.
+    symbol : str, default="alpha"
         What the axis is called.
-    scale : {"log", "linear"}
+    scale : {"log", "linear"}, default="log"
+        Of the axis.
+
+    See Also
+    --------
+    CoefficientPathDisplay : The coefficients along the same alphas.
 
     Examples
     --------
@@ -94,7 +104,30 @@ class CVAUCDisplay:
         scale: str = "log",
         ax: Any = None,
     ) -> Self:
-        """Draw arrays."""
+        """Draw arrays.
+
+        Parameters
+        ----------
+        alphas : array of shape (n_candidates,)
+            Values tried.
+        mean : array of shape (n_candidates,)
+            Cross-validated AUC of each.
+        std : array of shape (n_candidates,), default=None
+            Standard deviation over the folds.
+        chosen : float, default=None
+            The value chosen.
+        symbol : str, default="alpha"
+            What the axis is called.
+        scale : {"log", "linear"}, default="log"
+            Of the axis.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        CVAUCDisplay
+            The display, drawn.
+        """
         values, heights = one_dimension(alphas, "alphas"), one_dimension(mean, "mean")
         spread = None if std is None else one_dimension(std, "std")
         for array, name in ((heights, "mean"), (spread, "std")):
@@ -104,7 +137,18 @@ class CVAUCDisplay:
         return cls(alphas=values, mean=heights, std=spread, **shown).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax`` or on a new figure."""
+        """Draw on ``ax`` or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        CVAUCDisplay
+            The display, drawn.
+        """
         self.figure_, self.ax_ = axes(ax, 6.0, 4.2)
         order = np.argsort(self.alphas)
         alphas, mean = self.alphas[order], self.mean[order]

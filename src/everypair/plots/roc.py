@@ -28,14 +28,25 @@ class ROCDisplay:
 
     Parameters
     ----------
-    fpr, tpr : arrays
-        Points of the curve.
-    interval : AUCInterval, optional
+    fpr : array of shape (n_points,)
+        False positive rates of the curve.
+    tpr : array of shape (n_points,)
+        True positive rates of the curve.
+    interval : AUCInterval, default=None
         Area and interval for the legend.
-    band : ROCBand, optional
-    threshold, point : float and (fpr, tpr), optional
-        The cut and where it lies on the curve.
-    name : str, optional
+    band : ROCBand, default=None
+        Confidence band.
+    threshold : float, default=None
+        The cut.
+    point : tuple (fpr, tpr), default=None
+        Where the cut lies on the curve.
+    name : str, default=None
+        Of the model, for the legend.
+
+    See Also
+    --------
+    ROCComparisonDisplay : Several models.
+    everypair.metrics.roc_band : The band itself.
 
     Examples
     --------
@@ -45,7 +56,7 @@ class ROCDisplay:
     >>> y = np.repeat([0, 1], 50)
     >>> display = ROCDisplay.from_predictions(y, rng.normal(size=100) + y, threshold=0.5)
     >>> print(display.interval)
-    0.741 [0.634, 0.825]
+    0.741 [0.633, 0.826]
     """
 
     def __init__(
@@ -83,6 +94,41 @@ class ROCDisplay:
         """Draw the curve of a fitted classifier; the marked point is where `predict` cuts.
 
         Nothing is marked where the predicted labels are no cut of the scores.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+            With `decision_function` or `predict_proba`.
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            Rows to score.
+        y : array of shape (n_rows,)
+            Two distinct labels.
+        sample_weight : array of shape (n_rows,), default=None
+            Weights >= 0; None means 1 for every row.
+        groups : array of shape (n_rows,), default=None
+            Rows of one group depend on each other.
+        band : {"pointwise", "simultaneous"} or None, default="pointwise"
+            As ``kind`` in `everypair.metrics.roc_band`; None draws none. For many rows
+            ``"simultaneous"``, which draws no samples, is the quick one.
+        level : float, default=0.95
+            Confidence level of band and interval.
+        n_bootstrap : int, default=500
+            Replicates of the pointwise band.
+        random_state : int, RandomState or None, default=0
+            Of the pointwise band.
+        pos_label : label, default=None
+            The positive label; None means the second of the sorted ones.
+        name : str, default=None
+            For the legend; None is the name of the class.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+        **line : keyword arguments
+            Of the curve, as for matplotlib's ``plot``.
+
+        Returns
+        -------
+        ROCDisplay
+            The display, drawn.
         """
         scores = scores_of(estimator, X, pos_label)
         return cls.from_predictions(
@@ -104,8 +150,8 @@ class ROCDisplay:
     @classmethod
     def from_predictions(
         cls,
-        y: ArrayLike,
-        s: ArrayLike,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
         *,
         threshold: float | None = None,
         sample_weight: ArrayLike | None = None,
@@ -121,10 +167,43 @@ class ROCDisplay:
     ) -> Self:
         """Draw the curve of scores; ``threshold`` marks the cut ``score > threshold``.
 
-        ``band``, ``level``, ``groups``, ``n_bootstrap`` and ``random_state`` as in
-        `everypair.metrics.roc_band`; for many rows ``band="simultaneous"``, which draws no
-        samples, is the quick one. Interval and band are left out where the scores have none (all
-        of them equal, or one row of a class).
+        Interval and band are left out where the scores have none (all of them equal, or one row of
+        a class).
+
+        Parameters
+        ----------
+        y_true : array of shape (n_rows,)
+            Two distinct labels.
+        y_score : array of shape (n_rows,)
+            Scores: the higher, the more likely positive.
+        threshold : float, default=None
+            The cut to mark.
+        sample_weight : array of shape (n_rows,), default=None
+            Weights >= 0; None means 1 for every row.
+        groups : array of shape (n_rows,), default=None
+            Rows of one group depend on each other.
+        band : {"pointwise", "simultaneous"} or None, default="pointwise"
+            As ``kind`` in `everypair.metrics.roc_band`; None draws none. For many rows
+            ``"simultaneous"``, which draws no samples, is the quick one.
+        level : float, default=0.95
+            Confidence level of band and interval.
+        n_bootstrap : int, default=500
+            Replicates of the pointwise band.
+        random_state : int, RandomState or None, default=0
+            Of the pointwise band.
+        pos_label : label, default=None
+            The positive label; None means the second of the sorted ones.
+        name : str, default=None
+            For the legend.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+        **line : keyword arguments
+            Of the curve, as for matplotlib's ``plot``.
+
+        Returns
+        -------
+        ROCDisplay
+            The display, drawn.
         """
         shared: dict[str, Any] = {
             "level": level,
@@ -132,8 +211,8 @@ class ROCDisplay:
             "groups": groups,
             "pos_label": pos_label,
         }
-        rows = Rows.of(y, sample_weight, pos_label)
-        scores = rows.scores(s)
+        rows = Rows.of(y_true, sample_weight, pos_label)
+        scores = rows.scores(y_score)
         curve = Curve.of(rows, scores)
         point = None
         if threshold is not None:
@@ -142,11 +221,11 @@ class ROCDisplay:
         region = None
         if band is not None:
             drawn = {"n_bootstrap": n_bootstrap, "random_state": random_state}
-            region = if_any(roc_band, y, s, kind=band, **drawn, **shared)
+            region = if_any(roc_band, y_true, y_score, kind=band, **drawn, **shared)
         display = cls(
             fpr=curve.fpr,
             tpr=curve.tpr,
-            interval=if_any(auc_confidence_interval, y, s, **shared),
+            interval=if_any(auc_confidence_interval, y_true, y_score, **shared),
             band=region,
             threshold=threshold,
             point=point,
@@ -155,7 +234,20 @@ class ROCDisplay:
         return display.plot(ax=ax, **line)
 
     def plot(self, ax: Any = None, **line: Any) -> Self:
-        """Draw on ``ax`` or on a new figure; ``line`` goes to the curve."""
+        """Draw on ``ax`` or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+        **line : keyword arguments
+            Of the curve, as for matplotlib's ``plot``.
+
+        Returns
+        -------
+        ROCDisplay
+            The display, drawn.
+        """
         self.figure_, self.ax_, before = roc_axes(ax, 5.0, 4.9)
         look = line_options(before, line)
         if self.band is not None:

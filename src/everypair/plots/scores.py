@@ -17,12 +17,21 @@ class ScoreDisplay:
 
     Parameters
     ----------
-    positives, negatives : arrays of scores
-    weights : pair of arrays, optional
+    positives : array of shape (n_positives,)
+        Scores of the positive rows.
+    negatives : array of shape (n_negatives,)
+        Scores of the negative rows.
+    weights : tuple of two arrays, default=None
         Weights of the positives and of the negatives.
-    threshold : float, optional
-    labels : (negative, positive)
+    threshold : float, default=None
+        The cut to draw.
+    labels : tuple (negative, positive), default=("negative", "positive")
         Names of the classes.
+
+    See Also
+    --------
+    ROCDisplay : The curve that all cuts make.
+    everypair.metrics.threshold_for : A threshold by a rule.
 
     Examples
     --------
@@ -51,7 +60,28 @@ class ScoreDisplay:
         cls, estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None,
         pos_label: Any = None, ax: Any = None,
     ) -> Self:  # fmt: skip
-        """Draw the scores of a fitted classifier; the threshold is where `predict` cuts."""
+        """Draw the scores of a fitted classifier; the threshold is where `predict` cuts.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+            With `decision_function` or `predict_proba`.
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            Rows to score.
+        y : array of shape (n_rows,)
+            Two distinct labels.
+        sample_weight : array of shape (n_rows,), default=None
+            Weights >= 0; None means 1 for every row.
+        pos_label : label, default=None
+            The positive label; None means the second of the sorted ones.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ScoreDisplay
+            The display, drawn.
+        """
         scores = scores_of(estimator, X, pos_label)
         return cls.from_predictions(
             y,
@@ -65,17 +95,38 @@ class ScoreDisplay:
     @classmethod
     def from_predictions(
         cls,
-        y: ArrayLike,
-        s: ArrayLike,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
         *,
         threshold: float | None = None,
         sample_weight: ArrayLike | None = None,
         pos_label: Any = None,
         ax: Any = None,
     ) -> Self:
-        """Draw scores; `everypair.metrics.threshold_for` gives a threshold by a rule."""
-        rows = Rows.of(y, sample_weight, pos_label)
-        scores = rows.scores(s)
+        """Draw scores; `everypair.metrics.threshold_for` gives a threshold by a rule.
+
+        Parameters
+        ----------
+        y_true : array of shape (n_rows,)
+            Two distinct labels.
+        y_score : array of shape (n_rows,)
+            Scores: the higher, the more likely positive.
+        threshold : float, default=None
+            The cut to draw.
+        sample_weight : array of shape (n_rows,), default=None
+            Weights >= 0; None means 1 for every row.
+        pos_label : label, default=None
+            The positive label; None means the second of the sorted ones.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ScoreDisplay
+            The display, drawn.
+        """
+        rows = Rows.of(y_true, sample_weight, pos_label)
+        scores = rows.scores(y_score)
         members = (rows.positive, ~rows.positive)
         weights = None
         if rows.weight is not None:
@@ -90,7 +141,18 @@ class ScoreDisplay:
         return display.plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax`` or on a new figure."""
+        """Draw on ``ax`` or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ScoreDisplay
+            The display, drawn.
+        """
         self.figure_, self.ax_ = axes(ax, 6.0, 4.5)
         both = np.concatenate([self.positives, self.negatives])
         edges = np.histogram_bin_edges(both, bins=min(60, max(10, int(2 * np.cbrt(both.size)))))

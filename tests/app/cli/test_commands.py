@@ -273,7 +273,7 @@ def test_labels_that_differ_by_case_are_one_in_training_and_in_evaluation(run, t
 def test_a_report_that_cannot_be_written_is_refused_before_the_work(run, mixed, monkeypatch):
     from everypair.app.comparison import run as comparing
 
-    monkeypatch.setattr(comparing, "compare_models", lambda *a, **k: pytest.fail("worked"))
+    monkeypatch.setattr(comparing, "compare_methods", lambda *a, **k: pytest.fail("worked"))
     found = run("compare", mixed, "-t", "churn", "--report", mixed.parent / "nowhere" / "r.html")
     assert found.code == 2
     assert "nowhere" in found.err

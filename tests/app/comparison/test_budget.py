@@ -9,7 +9,7 @@ pytest.importorskip("pyarrow")
 
 from everypair.app.comparison import run as comparing
 from everypair.app.comparison.budget import Budget, Plan
-from everypair.app.comparison.run import compare_models
+from everypair.app.comparison.run import compare_methods
 
 SECONDS = {"auc-rls": 1.0, "logistic": 2.0, "linear-svm": 20.0}
 
@@ -34,7 +34,7 @@ def found_within(budget, **options):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(90, 2))
     y = X[:, 0] + rng.logistic(size=90) > 0
-    return compare_models(X, y, models=list(SECONDS), n_folds=3, budget=budget, **options)
+    return compare_methods(X, y, models=list(SECONDS), n_folds=3, budget=budget, **options)
 
 
 def test_without_a_budget_all_is_run(timed):

@@ -10,14 +10,14 @@ import pytest
 pytest.importorskip("pyarrow")
 
 from everypair import auc_path
-from everypair.app.comparison.run import compare_models
+from everypair.app.comparison.run import compare_methods
 
 
 def test_report_and_command_choose_the_same_alpha(run, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 4)).round(3)
     y = X[:, 0] + rng.logistic(size=150) > 1
-    found = compare_models(X, y, models=["logistic"], n_folds=3, n_repeats=1, path=True)
+    found = compare_methods(X, y, models=["logistic"], n_folds=3, n_repeats=1, path=True)
     assert found.folds == "3 folds x 1 repeat"
     assert found.path.chosen in found.path.alphas
     path = tmp_path / "t.csv"
@@ -33,7 +33,7 @@ def test_report_and_command_choose_the_same_alpha(run, tmp_path):
 def test_too_few_rows_to_choose_on_leave_the_path_out():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 2)), np.arange(30) < 2
-    found = compare_models(X, y, models=["auc-rls"], n_folds=2, n_repeats=1, path=True)
+    found = compare_methods(X, y, models=["auc-rls"], n_folds=2, n_repeats=1, path=True)
     assert found.path is None
     assert any(note.startswith("the L1 path is left out: the rarer class") for note in found.notes)
 
@@ -62,7 +62,7 @@ def test_only_what_was_foreseen_is_caught(monkeypatch):
 
     monkeypatch.setattr(AUCClassifierCV, "fit", broken)
     with pytest.raises(ValueError, match="a fault"):
-        compare_models(X, y, models=["auc-rls"], n_folds=3, n_repeats=1, path=True)
+        compare_methods(X, y, models=["auc-rls"], n_folds=3, n_repeats=1, path=True)
 
 
 def test_the_path_on_all_rows_is_fitted_once(monkeypatch):

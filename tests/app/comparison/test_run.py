@@ -16,7 +16,7 @@ from everypair.app.comparison import models as catalogue
 from everypair.app.comparison.judge import area_over_folds, verdict_of
 from everypair.app.comparison.models import CANDIDATES, Candidate, candidates_of
 from everypair.app.comparison.result import ModelResult
-from everypair.app.comparison.run import compare_models, n_steps
+from everypair.app.comparison.run import compare_methods, n_steps
 from everypair.app.comparison.search import splits_of, stratified_sample
 from everypair.metrics.held_out import held_out_difference
 
@@ -31,7 +31,7 @@ def data():
 def test_every_method_runs_beside_every_baseline(data):
     X, y = data
     calls = []
-    found = compare_models(X, y, n_folds=3, n_repeats=1, path=True, progress=calls.append)
+    found = compare_methods(X, y, n_folds=3, n_repeats=1, path=True, progress=calls.append)
     assert {model.name for model in found.models} == set(CANDIDATES)
     assert [model.failure for model in found.models] == [None] * len(CANDIDATES)
     areas = [model.auc for model in found.models]
@@ -50,15 +50,15 @@ def test_pure_noise_beats_nothing():
     """Settings and encoder are chosen on training rows alone: chance stays chance."""
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(120, 40)), np.arange(120) % 3 == 0
-    found = compare_models(X, y, models=["auc", "auc-rls", "logistic"], n_folds=4)
+    found = compare_methods(X, y, models=["auc", "auc-rls", "logistic"], n_folds=4)
     assert all(0.3 < model.auc < 0.68 for model in found.models)
     assert found.verdict.startswith("Nothing here beats the best baseline")
 
 
 def test_folds_are_the_same_for_all_and_again_with_the_seed(data):
     X, y = data
-    one = compare_models(X, y, models=["auc", "logistic"], n_folds=3, n_repeats=2, seed=4)
-    two = compare_models(X, y, models=["logistic"], n_folds=3, n_repeats=2, seed=4)
+    one = compare_methods(X, y, models=["auc", "logistic"], n_folds=3, n_repeats=2, seed=4)
+    two = compare_methods(X, y, models=["logistic"], n_folds=3, n_repeats=2, seed=4)
     again = {model.name: model for model in one.models}["logistic"]
     np.testing.assert_allclose(again.fold_auc, two.models[0].fold_auc)
     np.testing.assert_allclose(again.scores, two.models[0].scores)
@@ -84,7 +84,7 @@ def test_the_models_own_counts_are_those_of_each_folds_own_cut(data):
     options = {"models": ["logistic"], "n_folds": 5, "n_repeats": 2, "seed": 3}
     weight = np.arange(y.size) % 3 + 0.5
     for weights in (None, np.ones(y.size)):
-        comparison = compare_models(X, y, sample_weight=weights, **options)
+        comparison = compare_methods(X, y, sample_weight=weights, **options)
         found = comparison.models[0]
         np.testing.assert_array_equal(found.called, called)
         assert np.count_nonzero(found.scores > found.threshold) == np.count_nonzero(called)
@@ -108,7 +108,7 @@ def test_failing_model_is_a_line_and_not_the_end(data, monkeypatch):
 
     candidate = Candidate("broken", "everypair", "linear", "fails", broken)
     monkeypatch.setitem(catalogue.CANDIDATES, "broken", candidate)
-    found = compare_models(X, y, models=["broken", "logistic"], n_folds=3, n_repeats=1)
+    found = compare_methods(X, y, models=["broken", "logistic"], n_folds=3, n_repeats=1)
     assert found.models[-1].name == "broken"
     assert found.models[-1].failure == "out of paper"
     assert found.models[0].failure is None
@@ -116,7 +116,7 @@ def test_failing_model_is_a_line_and_not_the_end(data, monkeypatch):
 
 def test_sparse_rows_are_not_written_out(data):
     X, y = data
-    found = compare_models(
+    found = compare_methods(
         sparse.csr_matrix(X), y, models=["auc", "boosting", "logistic"], n_folds=3, n_repeats=1
     )
     by_name = {model.name: model for model in found.models}
@@ -139,8 +139,8 @@ def test_group_that_gives_the_answer_away_does_not_help():
     y = (np.arange(30) % 2 == 0)[groups]
     X = rng.normal(size=(30, 60))[groups] + 0.01 * rng.normal(size=(180, 60))
     options = {"models": ["auc"], "n_folds": 3, "n_repeats": 1}
-    apart = compare_models(X, y, groups=groups, **options).models[0].auc
-    mixed = compare_models(X, y, **options).models[0].auc
+    apart = compare_methods(X, y, groups=groups, **options).models[0].auc
+    mixed = compare_methods(X, y, **options).models[0].auc
     assert mixed > 0.95
     assert apart < 0.75
 
@@ -152,8 +152,8 @@ def test_weight_zero_is_absence(data):
     weight[::5] = 0
     strange[::5] = ~strange[::5]
     # Labels of rows that weigh nothing decide the strata, so folds differ; areas hardly do.
-    one = compare_models(X, y, sample_weight=weight, models=["logistic"], n_folds=3)
-    two = compare_models(X, strange, sample_weight=weight, models=["logistic"], n_folds=3)
+    one = compare_methods(X, y, sample_weight=weight, models=["logistic"], n_folds=3)
+    two = compare_methods(X, strange, sample_weight=weight, models=["logistic"], n_folds=3)
     assert abs(one.models[0].auc - two.models[0].auc) < 0.05
 
 
@@ -164,7 +164,7 @@ def test_table_difference_interval_and_p_are_of_one_quantity(data):
     weight = rng.random(y.size) + 0.2
     for seed, weights in ((0, None), (1, weight), (2, None)):
         noisy = np.where(rng.random(y.size) < 0.5, y, rng.random(y.size) < 0.3)
-        found = compare_models(
+        found = compare_methods(
             X, noisy, models=["auc", "auc-hinge", "auc-rls", "baselines"], n_folds=3, seed=seed,
             n_repeats=1 + seed, sample_weight=weights,
         )  # fmt: skip
@@ -303,7 +303,7 @@ def test_the_table_is_checked_before_the_folds():
         "row": np.arange(150), "x": rng.normal(size=150) + y, "told": y.astype(float),
         "job": rng.choice(["a", "b"], 150),
     }  # fmt: skip
-    found = compare_models(table, y, models=["auc-rls"], n_folds=3, n_repeats=1)
+    found = compare_methods(table, y, models=["auc-rls"], n_folds=3, n_repeats=1)
     assert [f.kind for f in found.findings] == ["leak", "left out"]
     assert not any("row" in name for name in found.models[0].coefficients)
     assert [column.name for column in found.columns] == ["row", "x", "told", "job"]

@@ -55,7 +55,23 @@ LEAK = "if it is only known after the outcome,"
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing about the table, in one sentence that says what to do about it."""
+    """One thing about the table, in one sentence that says what to do about it.
+
+    Attributes
+    ----------
+    kind : str
+        What it is about, in a word.
+    severity : {"warning", "note"}
+        Whether it needs a decision.
+    sentence : str
+        What was found and what to do.
+    columns : tuple of str
+        The columns that it is about.
+
+    See Also
+    --------
+    check_table : Returns them.
+    """
 
     kind: str
     severity: Literal["warning", "note"]
@@ -65,14 +81,39 @@ class Finding:
 
 @dataclass(frozen=True)
 class Check:
-    """What `check_table` found."""
+    """What `check_table` found.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+        Most serious first.
+    left_out : dict
+        Columns that are not learnt from, and why.
+    groups : array of shape (n_rows,)
+        Rows to keep in one fold; None where each is on its own.
+
+    See Also
+    --------
+    check_table : Returns it.
+    """
 
     findings: tuple[Finding, ...]
     left_out: dict[str, str]  # columns that are not learnt from, and why
     groups: NDArray[Any] | None = field(repr=False, default=None)  # to be kept in one fold
 
     def used(self, X: Any) -> Any:
-        """The table without the columns that are left out."""
+        """The table without the columns that are left out.
+
+        Parameters
+        ----------
+        X : table
+            As it was checked.
+
+        Returns
+        -------
+        table
+            Without the columns of ``left_out``.
+        """
         return X.drop_columns(list(self.left_out)) if self.left_out else X
 
 
@@ -90,20 +131,25 @@ def check_table(
     ----------
     X : Arrow table, pandas or polars frame, mapping of columns, array or CSR matrix
         Without the target.
-    y : array of bool, True where the row is positive
-    groups : array, optional
+    y : array of bool of shape (n_rows,)
+        True where the row is positive.
+    groups : array of shape (n_rows,), default=None
         Rows of one group belong together: they are tested together.
-    keep : names of columns, default=()
+    keep : list of str or "all", default=()
         Columns to use even if they look like identifiers or names; ``"all"`` for every column.
-    row_numbers : array, optional
+    row_numbers : array of shape (n_rows,), default=None
         What the sentences call the rows; by default they count from 1.
 
     Returns
     -------
     Check
-        ``findings``, most serious first; ``left_out``, the columns that `compare_models` and the
+        ``findings``, most serious first; ``left_out``, the columns that `compare_methods` and the
         command line leave out, with the reason; ``groups``, the rows to keep in one fold: those
         given, joined where they share a copied row, and without any the sets of equal rows.
+
+    See Also
+    --------
+    compare_methods : Begins with this check.
 
     Examples
     --------

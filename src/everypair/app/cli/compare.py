@@ -157,14 +157,14 @@ def _compare(
     to_fit: Next | None = None,
 ) -> None:
     from everypair.app.cli.handover import is_json
-    from everypair.app.comparison.run import compare_models, n_steps
+    from everypair.app.comparison.run import compare_methods, n_steps
     from everypair.app.files.output import written_whole
 
     as_page = report is not None and not is_json(report)
 
     began = time.perf_counter()
     with progress(n_steps(names, *cv), show.silent) as advance:
-        found = compare_models(
+        found = compare_methods(
             rows.X,
             rows.y,
             models=names,

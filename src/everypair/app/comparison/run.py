@@ -58,7 +58,7 @@ class _Tally:
     failure: str | None = None
 
 
-def compare_models(
+def compare_methods(
     X: Any,
     y: ArrayLike,
     *,
@@ -85,36 +85,55 @@ def compare_models(
     ----------
     X : Arrow table, pandas or polars frame, mapping of columns, array or CSR matrix
         Without the target.
-    y : array of bool, True where the row is positive
-    models : names of `everypair.app.comparison.models.CANDIDATES`, optional
-        All when None; ``"everypair"`` and ``"baselines"`` name the two groups.
-    n_folds, n_repeats : int
-        Stratified folds, drawn anew for each repeat.
-    groups : array, optional
+    y : array of bool of shape (n_rows,)
+        True where the row is positive.
+    models : list of str, default=None
+        Names of `everypair.app.comparison.models.CANDIDATES`; all when None. ``"everypair"`` and
+        ``"baselines"`` name the two groups.
+    n_folds : int, default=5
+        Stratified folds of each repeat.
+    n_repeats : int, default=2
+        Repeats; folds are drawn anew for each.
+    groups : array of shape (n_rows,), default=None
         Rows of one group are held out together.
-    sample_weight : array, optional
-        Heeded in training, where the method can, and in every AUC.
-    seed : int
-    budget : float, optional
+    sample_weight : array of shape (n_rows,), default=None
+        Weights >= 0, used in every AUC, and in training where the method can.
+    seed : int, default=0
+        Of the folds and of what the methods draw.
+    budget : float, default=None
         Seconds. Work that will not fit is not begun: first the later repeats are left out, then
         the slowest models, which ``not_run`` names. The first model is measured in any case.
-    path : bool
+    path : bool, default=False
         Also fit the L1 path on the whole table.
-    labels : mapping, optional
+    labels : mapping, default=None
         ``source``, ``target``, ``positive`` and ``command`` for the record.
-    notes : sentences to keep with the result
-    check : Check, optional
+    notes : list of str, default=()
+        Sentences to keep with the result.
+    check : Check, default=None
         What `everypair.app.check_table` found with these groups; None runs it. Columns that it
         leaves out are not learnt from, and copies of a row stay in one fold.
-    progress : function of the name of each step, called as it begins
+    progress : callable, default=None
+        Called with the name of each step as it begins.
+
+    Returns
+    -------
+    Comparison
+        ``models``, best AUC first, each with its interval and its difference to the best
+        baseline; ``recommended``, the simplest one within one standard error of the best; and
+        what the report needs.
+
+    See Also
+    --------
+    check_table : The data check that it begins with.
+    everypair.metrics.compare_models : Tests between scores that are there already.
 
     Examples
     --------
     >>> from sklearn.datasets import make_classification
-    >>> from everypair.app.comparison.run import compare_models
+    >>> from everypair.app import compare_methods
     >>> X, y = make_classification(200, 5, n_informative=3, n_redundant=0, shuffle=False,
     ...                            random_state=0)
-    >>> found = compare_models(X, y == 1, models=["auc", "logistic"], n_repeats=1)
+    >>> found = compare_methods(X, y == 1, models=["auc", "logistic"], n_repeats=1)
     >>> sorted(model.name for model in found.models), found.best_baseline
     (['auc', 'logistic'], 'logistic')
     """
@@ -206,7 +225,7 @@ def _notify(notify: Callable[[str], None], where: str, name: str) -> None:
 
 
 def n_steps(models: Sequence[str] | None, n_folds: int, n_repeats: int) -> int:
-    """How often `compare_models` will call ``progress``."""
+    """How often `compare_methods` will call ``progress``."""
     return len(candidates_of(models)) * (n_folds * n_repeats + 1)
 
 
