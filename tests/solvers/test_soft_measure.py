@@ -47,7 +47,7 @@ def sample(request):
 
 def smoothed(name, y, weight):
     rows = Rows.of(y, weight)
-    measure = operating_measure(name, rows.positive.size, rows.n_positive, **MEASURES[name])
+    measure = operating_measure(name, rows, **MEASURES[name])
     return measure, SoftMeasure.of(measure, Pairs.of(y, weight), rows.totals), rows
 
 
@@ -83,8 +83,7 @@ def defined(name, y, weight, scores, cut=0.0):  # noqa: PLR0911
             "cost": -(b + 7 * c) / (P + N),
         }[name]
     if name in ("precision_at_k", "recall_at_k"):
-        n, n_positive = (w > 0).sum(), (w > 0)[y].sum()
-        share = (17 if name == "precision_at_k" else max(1, round(0.5 * n_positive))) / n
+        share = 17 / (w > 0).sum() if name == "precision_at_k" else 0.5 * P / (P + N)
         t, f = rates(cut_where(lambda t, f: (P * t + N * f) / (P + N), share))
         return precision(t, f) if name == "precision_at_k" else t
     if name == "tpr_at_fpr":

@@ -87,7 +87,7 @@ class HeldOut:
                 continue  # a draw without one of the classes
             t, f = np.append(0.0, tp / tp[-1]), np.append(0.0, fp / fp[-1])
             out.append(self.measure.of_rates(t, f, float(tp[-1]), float(fp[-1])))
-        return float(np.mean(out))
+        return float(np.mean(out)) if out else 0.0
 
     def on(self, folds: list[Fold]) -> HeldOut:
         """Of these folds alone."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -64,9 +65,8 @@ class _MeasureClimber(KernelRanker):
 
     def _operating_measure(self, rows: Rows) -> OperatingMeasure:
         return operating_measure(
-            self.measure, rows.positive.size, rows.n_positive, beta=self.beta, k=self.k,
-            fpr=self.fpr, tpr=self.tpr, recall=self.recall, precision=self.precision,
-            cost=self.cost,
+            self.measure, rows, beta=self.beta, k=self.k, fpr=self.fpr, tpr=self.tpr,
+            recall=self.recall, precision=self.precision, cost=self.cost,
         )  # fmt: skip
 
     def _fit(
@@ -76,7 +76,8 @@ class _MeasureClimber(KernelRanker):
         sample_weight: ArrayLike | None,
         climb: Callable[[_Problem], tuple[Array, float]],
     ) -> Self:
-        """``climb(problem)`` finds the coefficients and the cut, and sets the attributes."""
+        """``climb(problem)`` finds the coefficients and the cut of centred rows, and sets the
+        attributes."""
         from everypair.linalg.matrix import as_matrix
         from everypair.linalg.threads import own_threads
 
@@ -91,13 +92,13 @@ class _MeasureClimber(KernelRanker):
             matrix = as_matrix(X if basis is None else basis.features)
             problem = _Problem.of(matrix, positive, sample_weight, measure)
             coef, cut = climb(problem)
+            cut += float(problem.centre @ coef)
             scores = matrix.dot(coef)
         kept = rows.scores(scores)
         if self.threshold is not None:
             cut = self._choose_threshold(positive, scores, sample_weight)
         self.train_score_ = measure.sign * measure.value(rows, kept, cut)
         self.measure_ = measure
-        self.n_iter_ = sum(row.n_iter for row in self.path_)
         self.intercept_ = np.array([-cut])
         if kernel is None or basis is None:
             self._keep_linear(coef)
@@ -115,6 +116,7 @@ class _MeasureClimber(KernelRanker):
 
     def _keep_path(self, problem: _Problem, start: LogisticFit, steps: list[Step]) -> None:
         measure = problem.measure
+        self.n_iter_ = start.n_iter + sum(step.climb.n_iter for step in steps)
         self.start_score_ = measure.sign * problem.train_value(start.scores)
         self.path_ = [
             ClimbRow(
@@ -148,6 +150,14 @@ class _Problem(NamedTuple):
     measure: OperatingMeasure
     sphere: Sphere
     pairs: Pairs
+    total: float
+    """What all rows weigh together, as they were given."""
+
+    @property
+    def centre(self) -> Array:
+        """The means of the columns: scores are those of rows less them."""
+        assert self.sphere.centre is not None
+        return self.sphere.centre
 
     @classmethod
     def of(
@@ -158,11 +168,15 @@ class _Problem(NamedTuple):
         from everypair.solvers.sphere import Sphere
 
         weight = np.ones(positive.size) if sample_weight is None else sample_weight
-        weight = weight / weight.max()
+        largest = float(weight.max())
+        weight = weight / largest
+        total = float(weight.sum())
+        weight /= total
         pairs = Pairs.of(positive, weight)
-        share = float(np.average(positive, weights=weight))
+        share = float(weight[positive].sum())
         sphere, _ = Sphere.around(X, pairs, share, class_covariance(X, pairs))
-        return cls(X, positive, weight / weight.sum(), measure, sphere, pairs)
+        sphere = replace(sphere, centre=X.pull_back(weight))
+        return cls(X, positive, weight, measure, sphere, pairs, largest * total)
 
     def without(self, held_out: NDArray[np.intp]) -> _Problem:
         """The same on the other rows: X itself is never cut into folds."""
@@ -191,10 +205,11 @@ class _Problem(NamedTuple):
         kept = rows.scores(scores)
         return self.measure.value(rows, kept, self.measure.best_cut(rows, kept))
 
-    def starts(self, alphas: Array) -> list[LogisticFit]:
+    def starts(self, alphas: Array, max_iter: int, tol: float) -> list[LogisticFit]:
         from everypair.solvers.logistic import logistic_path
 
-        return list(logistic_path(self.sphere, self.positive, self.weight, alphas))
+        path = logistic_path(self.sphere, self.positive, self.weight, alphas, max_iter, tol)
+        return list(path)
 
     def climbs(
         self, start: LogisticFit, saturations: tuple[float, ...], max_iter: int, tol: float
@@ -254,20 +269,10 @@ class MeasureOpt(_MeasureClimber):
     saturation : float or ascending sequence of floats in (0, 1), default=(0.5, 0.9)
         The radii, by the share of pairs that they saturate, as in `RankOpt`. The model is that
         of the last one.
-    kernel : str or callable, default="linear"
-        As in `ROCSVM`: a kernel is climbed on its pivots.
-    gamma : float or str, default="scale"
-        Of the kernels rbf, poly and sigmoid.
-    degree : float, default=3
-        Of the kernel poly.
-    coef0 : float, default=0.0
-        Of the kernels poly and sigmoid.
-    kernel_tol : float, default=1e-10
-        Share of the kernel's trace that the pivots may leave out.
-    max_rank : int, "auto" or None, default="auto"
-        Pivots at most.
-    threshold : rule, float or None, default=None
-        Where `predict` cuts the training scores. None: where the measure asks for it.
+    {kernel}
+    {low_rank}
+    {threshold}
+        Here the default is None: the cut that the measure asks for.
     max_iter : int, default=200
         Steps at most at each radius.
     tol : float, default=1e-2
@@ -295,7 +300,7 @@ class MeasureOpt(_MeasureClimber):
         smoothed measure, the exact one, and what is left of the gradient on the sphere as a
         share of the loss.
     n_iter_ : int
-        Steps of all climbs.
+        Steps of the logistic regression and of all climbs.
     n_features_in_ : int
         Columns of X.
     feature_names_in_ : array of str
@@ -399,7 +404,7 @@ class MeasureOpt(_MeasureClimber):
 
     def _climb(self, problem: _Problem) -> tuple[Array, float]:
         saturations = check_saturations(self.saturation)
-        (start,) = problem.starts(np.array([self.alpha]))
+        (start,) = problem.starts(np.array([self.alpha]), self.max_iter, self.tol)
         steps = problem.climbs(start, saturations, self.max_iter, self.tol)
         self._keep_path(problem, start, steps)
         value = problem.train_value(start.scores)

@@ -55,19 +55,18 @@ class MeasureOptCV(_MeasureClimber):
     cost : (c_fp, c_fn), default=(1.0, 1.0)
         Of ``"cost"``.
     alphas : array of floats, default=None
-        Penalties of the start to choose from. None: six, from 1000 / n down to 0.01 / n, which
-        are scikit-learn's C = 0.001 to 100.
+        Penalties of the start to choose from. None: six, from 1000 / n down to 0.01 / n, n being
+        the sum of the weights, which are scikit-learn's C = 0.001 to 100.
     saturation : ascending sequence of floats in (0, 1), \
 default=(0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
         Radii to choose from, by the share of pairs that they saturate.
     cv : int, splitter or iterable of (train, test), default=None
         Folds; None means 5 stratified ones. Each needs both classes on either side.
-    kernel, gamma, degree, coef0, kernel_tol, max_rank : default="linear", "scale", 3, 0.0, \
-1e-10, "auto"
-        As in `MeasureOpt`. The pivots are those of all rows.
-    threshold : rule, float or None, default=None
-        Where `predict` cuts. None: where held-out scores have the best measure. A rule cuts the
-        training scores.
+    {kernel}
+    {low_rank}
+        The pivots are those of all rows.
+    {threshold}
+        Here the default is None: the cut at which the held-out scores have the best measure.
     max_iter : int, default=200
         Steps at most at each radius.
     tol : float, default=1e-2
@@ -202,15 +201,18 @@ default=(0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
     def _climb(self, problem: _Problem, groups: ArrayLike | None) -> tuple[Array, float]:
         saturations = check_saturations(self.saturation)
         n_rows = problem.positive.size
-        alphas = PENALTIES / n_rows if self.alphas is None else positive_grid(self.alphas, "alphas")
-        alphas = np.sort(alphas)[::-1]
+        given = PENALTIES / problem.total if self.alphas is None else self.alphas
+        alphas = np.sort(positive_grid(given, "alphas"))[::-1]
         folds = folds_of(
             self.cv, np.broadcast_to(0.0, (n_rows, 1)), problem.positive, problem.weight, groups,
             each_has_auc=True,
         )  # fmt: skip
         parts = [problem.without(test) for _, test in folds]
         starts = side_by_side(
-            [partial(part.starts, alphas) for part in parts], self.n_jobs, "starts", self.verbose
+            [partial(part.starts, alphas, self.max_iter, self.tol) for part in parts],
+            self.n_jobs,
+            "starts",
+            self.verbose,
         )
         of_starts = [
             self._held_out(problem, folds, [each[a].scores + each[a].intercept for each in starts])
@@ -234,7 +236,7 @@ default=(0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
                     for s in range(len(saturations))
                 ]
         chosen = self._choose(candidates, values, alphas, best, saturations)
-        start = problem.starts(alphas[: best + 1])[-1]
+        start = problem.starts(alphas[: best + 1], self.max_iter, self.tol)[-1]
         steps = problem.climbs(start, saturations[:chosen], self.max_iter, self.tol)
         self._keep_path(problem, start, steps)
         cut = problem.cut(candidates[chosen].scores)

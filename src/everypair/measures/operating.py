@@ -7,9 +7,9 @@ recall. Partial area and average precision are means over quotas.
 >>> from everypair.measures.operating import operating_measure
 >>> from everypair.rows import Rows
 >>> rows, scores = Rows.of([0, 0, 1, 0, 1, 1]), np.array([1.0, 2, 3, 4, 5, 6])
->>> operating_measure("f1", 6, 3).best_cut(rows, scores)
+>>> operating_measure("f1", rows).best_cut(rows, scores)
 2.5
->>> print(f"{operating_measure('tpr_at_fpr', 6, 3, fpr=0.1).value(rows, scores):.3f}")
+>>> print(f"{operating_measure('tpr_at_fpr', rows, fpr=0.1).value(rows, scores):.3f}")
 0.667
 """
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +42,7 @@ Array = NDArray[np.float64]
 Worth = Callable[[float, float], tuple[float, float, float]]
 """A measure at the true and false positive rates (t, f): its value and both derivatives."""
 
-NODES = 8
+NODES = 6
 """Gauss-Legendre nodes of a mean over quotas."""
 
 STEP = 1e-6
@@ -350,8 +350,7 @@ NAMES = (*TABLES, *QUOTAS, *OTHERS)
 
 def operating_measure(
     measure: Any,
-    n_rows: int,
-    n_positive: int,
+    rows: Rows,
     *,
     beta: float = 1.0,
     k: int | float | str | None = None,
@@ -363,7 +362,7 @@ def operating_measure(
 ) -> OperatingMeasure:
     """The measure of that name, of a `ContingencyMeasure`, or of a function of (a, b, c, d).
 
-    ``k`` becomes a share of the ``n_rows`` rows, ``n_positive`` of them positive.
+    ``k`` becomes a share of the rows, by weight.
     """
     if isinstance(measure, ContingencyMeasure):
         return OfTable(measure)
@@ -375,7 +374,7 @@ def operating_measure(
     if measure in QUOTAS:
         of, name, what = QUOTAS[measure]
         if name == "k":
-            return AtQuota(of, rows_at_k(k, n_rows, n_positive) / n_rows, what)
+            return AtQuota(of, _share_of_rows(k, rows), what)
         return AtQuota(of, _share(measure, name, shares[name]), what)
     if measure not in OTHERS:
         raise ValueError(
@@ -383,6 +382,16 @@ def operating_measure(
             "function of (a, b, c, d) or a ContingencyMeasure."
         )
     return OTHERS[measure](shares)
+
+
+def _share_of_rows(k: Any, rows: Rows) -> float:
+    """A count is of rows as they are; a share and a multiple of the positives are of weight."""
+    n_rows = rows.positive.size
+    count = rows_at_k(k, n_rows, rows.n_positive)
+    if isinstance(k, str):
+        positive, negative = rows.totals
+        return min(1.0, float(k.strip()[:-1] or 1) * positive / (positive + negative))
+    return count / n_rows if isinstance(k, Integral) else float(k)
 
 
 def _share(measure: str, name: str, value: Any) -> float:

@@ -3,7 +3,7 @@
     min_{v, b}  sum_k w_k log(1 + exp(-y_k (x_k . (scale v) + b))) + alpha / 2 |v|^2 ,
 
 the weights summing to one: scikit-learn's ``C = 1 / (n alpha)`` on features of variance one. It
-needs nothing of X but products, so X is neither copied nor centred.
+needs nothing of X but products: X is not copied.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from everypair.solvers.sphere import Sphere
 
 Array = NDArray[np.float64]
 
-MEMORY, MOST_STEPS = 10, 200
-
-GRADIENT = 1e-4
-"""The largest entry of the gradient at which a start is good enough: scikit-learn's default."""
+MEMORY = 10
+GRADIENT_SHARE, LOSS_SHARE = 1e-2, 1e-7
+"""Of ``tol``: the largest entry of the gradient, and the last gain, at which a fit has arrived. At
+the default of the climbs, 0.01, the gradient is scikit-learn's, 1e-4."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,16 @@ class LogisticFit:
     intercept: float
     scores: Array
     """Without the intercept."""
+    n_iter: int
 
 
 def logistic_path(
-    sphere: Sphere, positive: NDArray[np.bool_], weight: Array, alphas: Array
+    sphere: Sphere,
+    positive: NDArray[np.bool_],
+    weight: Array,
+    alphas: Array,
+    max_iter: int,
+    tol: float,
 ) -> Iterator[LogisticFit]:
     """A fit at each alpha, descending, each from where the last one ended."""
     signs = np.where(positive, 1.0, -1.0)
@@ -64,8 +70,11 @@ def logistic_path(
     for alpha in alphas:
         found = minimize(
             loss_and_gradient, y, args=(float(alpha),), jac=True, method="L-BFGS-B",
-            options={"maxiter": MOST_STEPS, "maxcor": MEMORY, "gtol": GRADIENT, "ftol": 1e-9},
+            options={
+                "maxiter": max_iter, "maxcor": MEMORY,
+                "gtol": GRADIENT_SHARE * tol, "ftol": LOSS_SHARE * tol,
+            },
         )  # fmt: skip
         y = found.x
         v = coordinates.direction(y[:-1])
-        yield LogisticFit(float(alpha), v, float(y[-1]), sphere.scores(v))
+        yield LogisticFit(float(alpha), v, float(y[-1]), sphere.scores(v), int(found.nit))

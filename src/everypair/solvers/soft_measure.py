@@ -31,13 +31,13 @@ from everypair.solvers.rank_statistic import AllPairsStatistic, Point
 
 Array = NDArray[np.float64]
 
-QUOTA_ROUNDING = 1e-10
+QUOTA_ROUNDING = 1e-9
 """A quota is met to this share of itself."""
 
 MOST_TRIALS = 200
 """Of a cut: bisection alone would need no more."""
 
-TRIED_CUTS = 24
+TRIED_CUTS = 16
 """Where the lowest cut with a precision is looked for."""
 
 OPERATIONS = 20
@@ -177,12 +177,19 @@ class SoftMeasure:
             if first == 0:
                 return _implicit(float(cuts[0]), tried[0], quota, (tried[0].t, 1.0, 0.0))
             below, over = float(cuts[first - 1]), float(cuts[first])
+            cut, rates = over, tried[first]
             for _ in range(MOST_TRIALS):
-                cut = (below + over) / 2
-                rates = self.rates(scores, cut)
-                if over - below <= QUOTA_ROUNDING * max(1.0, abs(over)):
+                held, slope = rates.held(quota), rates.slope(quota)
+                if abs(held) <= QUOTA_ROUNDING * quota.of_positives * rates.t:
                     break
-                below, over = (cut, over) if rates.held(quota) < 0 else (below, cut)
+                below, over = (cut, over) if held < 0 else (below, cut)
+                ahead = cut + held / slope if slope != 0 else np.nan
+                if not below < ahead < over:
+                    ahead = (below + over) / 2
+                    if ahead in (below, over):
+                        break
+                cut = float(ahead)
+                rates = self.rates(scores, cut)
             return _implicit(cut, rates, quota, (rates.t, 1.0, 0.0))
         worth = precision_worth(*self.totals)
         best = int(np.argmax([worth(rates.t, rates.f)[0] for rates in tried]))

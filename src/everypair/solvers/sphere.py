@@ -73,6 +73,9 @@ class Sphere:
     X: Matrix
     scale: Array
     coordinates: Coordinates
+    centre: Array | None = None
+    """A row that is subtracted from all others. No pair sees it, but a free cut does: about the
+    means of the columns it does not move with every coefficient."""
 
     @classmethod
     def around(
@@ -100,10 +103,17 @@ class Sphere:
         return sphere, start / np.linalg.norm(start)
 
     def scores(self, direction: Array) -> Array:
-        return self.X.dot(self.scale * direction)
+        coef = self.scale * direction
+        scores = self.X.dot(coef)
+        if self.centre is not None:
+            scores -= float(self.centre @ coef)
+        return scores
 
     def pull_back(self, score_gradient: Array) -> Array:
-        return self.scale * self.X.pull_back(score_gradient)
+        pulled = self.X.pull_back(score_gradient)
+        if self.centre is not None:
+            pulled -= float(score_gradient.sum()) * self.centre
+        return self.scale * pulled
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,274 @@
+"""MeasureOpt and MeasureOptCV: never below their start, honest on held-out rows, clear refusals."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score, roc_curve
+from sklearn.model_selection import GroupKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import SplineTransformer, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from everypair import MeasureOpt, MeasureOptCV
+from everypair.estimators._held_out import HeldOut
+from everypair.measures import ContingencyMeasure
+from everypair.measures.operating import operating_measure
+from everypair.rows import Rows
+
+OPTIONS = {
+    "f1": {},
+    "fbeta": {"beta": 0.5},
+    "mcc": {},
+    "cost": {"cost": (1, 10)},
+    "precision_at_k": {"k": 40},
+    "recall_at_k": {"k": "2p"},
+    "tpr_at_fpr": {"fpr": 0.05},
+    "fpr_at_tpr": {"tpr": 0.9},
+    "precision_at_recall": {"recall": 0.5},
+    "recall_at_precision": {"precision": 0.4},
+    "partial_roc_area": {"fpr": (0.0, 0.1)},
+    "average_precision": {},
+}
+
+
+# scikit-learn compares weighted with repeated rows to 1e-7: climbs are driven to the last digits.
+LAST_DIGITS = {"tol": 1e-11, "max_iter": 1000}
+
+
+@parametrize_with_checks(
+    [
+        MeasureOpt(**LAST_DIGITS),
+        MeasureOpt("tpr_at_fpr", fpr=0.2, **LAST_DIGITS),
+        MeasureOptCV(saturation=(0.5,), cv=3, **LAST_DIGITS),
+    ]
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def curved():
+    """A boundary that no line follows: the top of the list is elsewhere than the middle."""
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((1500, 5))
+    odds = 1.2 * X[:, 0] + np.where(X[:, 1] > 1, 2.5, -0.3) + 0.5 * X[:, 2] * (X[:, 0] > 1) - 3
+    return X, rng.random(1500) < 1 / (1 + np.exp(-odds))
+
+
+@pytest.mark.parametrize("measure", OPTIONS)
+def test_no_climb_ends_below_its_start_on_the_training_rows(measure, curved):
+    model = MeasureOpt(measure, **OPTIONS[measure]).fit(*curved)
+    sign = model.measure_.sign
+    assert sign * model.train_score_ >= sign * model.start_score_ - 1e-12
+    assert [row.saturation for row in model.path_] == [0.5, 0.9]
+    assert all(np.isfinite(row).all() for row in model.path_)
+    assert model.path_[-1].slope < 0.2
+
+
+def test_the_start_is_a_logistic_regression(curved):
+    X, y = curved
+    X = StandardScaler().fit_transform(X)
+    ours = MeasureOptCV("f1", alphas=[1e-2], saturation=(0.1,)).fit(X, y)
+    theirs = LogisticRegression(C=1 / (1e-2 * y.size), tol=1e-8).fit(X, y)
+    best = operating_measure("f1", Rows.of(y))
+    rows = Rows.of(y)
+    scores = theirs.decision_function(X)
+    assert ours.start_score_ == pytest.approx(
+        best.value(rows, scores, best.best_cut(rows, scores)), abs=5e-3
+    )
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_matrix, "float32", "fortran"])
+def test_every_format_gives_the_same_model(kind, curved):
+    X, y = curved
+    X = X.astype(np.float32).astype(np.float64)
+    plain = MeasureOpt("f1").fit(X, y)
+    given = {"float32": lambda: X.astype(np.float32), "fortran": lambda: np.asfortranarray(X)}
+    other = MeasureOpt("f1").fit(given[kind]() if isinstance(kind, str) else kind(X), y)
+    unit = [model.coef_[0] / np.linalg.norm(model.coef_[0]) for model in (plain, other)]
+    np.testing.assert_allclose(*unit, atol=0.03)  # L-BFGS starts from another covariance
+    assert other.train_score_ == pytest.approx(plain.train_score_, abs=0.01)
+
+
+@pytest.mark.parametrize("measure", ["f1", "tpr_at_fpr", "average_precision"])
+def test_whole_weights_are_repeated_rows(measure, curved):
+    X, y = curved
+    counts = np.random.default_rng(0).integers(0, 3, y.size)
+    settings = {"saturation": (0.3,), "tol": 1e-5, "alpha": 1e-2, **OPTIONS[measure]}
+    weighted = MeasureOpt(measure, **settings).fit(X, y, sample_weight=counts)
+    repeated = MeasureOpt(measure, **settings).fit(np.repeat(X, counts, 0), np.repeat(y, counts))
+    units = [model.coef_[0] / np.linalg.norm(model.coef_[0]) for model in (weighted, repeated)]
+    np.testing.assert_allclose(*units, atol=2e-3)
+    assert weighted.train_score_ == pytest.approx(repeated.train_score_, abs=2e-3)
+
+
+def test_units_of_the_features_change_nothing(curved):
+    X, y = curved
+    plain = MeasureOptCV("f1", saturation=(0.5,)).fit(X, y)
+    scaled = MeasureOptCV("f1", saturation=(0.5,)).fit(X * 1000 + 5000, y)
+    assert np.mean(plain.predict(X) == scaled.predict(X * 1000 + 5000)) > 0.99
+
+
+def test_it_beats_a_tuned_logistic_regression_where_the_top_is_elsewhere():
+    rng = np.random.default_rng(3)
+
+    def draw(n):
+        """Column 0 is good on the whole, but its highest rows are negative; column 1 at the top."""
+        X, y = rng.standard_normal((n, 4)), rng.random(n) < 0.2
+        X[y, 0] += 1.5
+        X[~y & (rng.random(n) < 0.06), 0] += 5
+        X[y & (rng.random(n) < 0.4), 1] += 2.5
+        return X, y
+
+    (X, y), (X_new, y_new) = draw(3000), draw(20_000)
+    model = MeasureOptCV("tpr_at_fpr", fpr=0.02).fit(X, y)
+    assert not model.chose_start_
+
+    def recall(scores):
+        fpr, tpr, _ = roc_curve(y_new, scores)
+        return np.interp(0.02, fpr, tpr)
+
+    logistic = max(
+        recall(LogisticRegression(C=C).fit(X, y).decision_function(X_new)) for C in (0.01, 1, 100)
+    )
+    assert recall(model.decision_function(X_new)) > logistic + 0.02
+    low, high = model.score_interval_
+    assert low <= model.best_score_ <= high
+    assert low <= recall(model.decision_function(X_new)) <= high
+
+
+def test_noise_keeps_the_start():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((400, 6)), rng.random(400) < 0.3
+    models = [MeasureOptCV(m, **o).fit(X, y) for m, o in (("f1", {}), ("mcc", {}))]
+    assert all(np.isfinite(model.best_score_) for model in models)
+    assert models[1].best_score_ < 0.2
+    assert any(model.chose_start_ for model in models)
+
+
+def test_the_cut_comes_from_held_out_scores(curved):
+    X, y = curved
+    model = MeasureOptCV("f1", saturation=(0.5, 0.9)).fit(X[:700], y[:700])
+    held_out = f1_score(y[700:], model.predict(X[700:]))
+    assert held_out == pytest.approx(model.best_score_, abs=0.12)
+    assert set(model.cv_results_) == {"alpha", "saturation", "score", "gain_error"}
+    assert model.cv_results_["score"].shape == (8,)
+
+
+def test_with_too_few_rows_in_the_quota_nothing_is_climbed():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((300, 3)), np.arange(300) % 3 == 0
+    X[:, 0] += y
+    model = MeasureOptCV("tpr_at_fpr", fpr=0.01).fit(X, y)  # two of 200 negatives
+    assert model.chose_start_
+    assert model.path_ == []
+    assert np.isnan(model.saturation_)
+    assert len(model.cv_results_["score"]) == 6
+
+
+def test_groups_and_threads(curved):
+    X, y = curved
+    groups = np.arange(y.size) % 30
+    settings = {"cv": GroupKFold(3), "saturation": (0.5,), "alphas": [1e-3]}
+    one = MeasureOptCV("f1", **settings).fit(X, y, groups=groups)
+    two = MeasureOptCV("f1", n_jobs=2, **settings).fit(X, y, groups=groups)
+    np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-6)
+
+
+def test_a_pipeline_and_a_kernel_see_what_a_line_does_not():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((600, 2))
+    y = (X**2).sum(axis=1) < 0.7
+    line = MeasureOpt("f1").fit(X, y)
+    ring = MeasureOpt("f1", kernel="rbf").fit(X, y)
+    splines = make_pipeline(SplineTransformer(), MeasureOpt("f1")).fit(X, y)
+    assert ring.train_score_ > line.train_score_ + 0.2
+    assert splines[-1].train_score_ > line.train_score_ + 0.2
+    np.testing.assert_allclose(
+        pickle.loads(pickle.dumps(ring)).decision_function(X[:9]), ring.decision_function(X[:9])
+    )
+
+
+def test_a_measure_of_ones_own(curved):
+    class Lift(ContingencyMeasure):
+        def of_table(self, a, b, c, d):
+            return a / np.maximum(a + b, 1e-9) - (a + c) / (a + b + c + d)
+
+    X, y = curved
+    assert MeasureOpt(Lift()).fit(X, y).train_score_ > 0.3
+    accuracy = MeasureOpt(lambda a, b, c, d: (a + d) / (a + b + c + d)).fit(X, y)
+    assert accuracy.train_score_ >= max(y.mean(), 1 - y.mean())
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"measure": "f2"}, "measure='f2' is not known: use one of 'f1'"),
+        ({"measure": "precision_at_k", "k": 5000}, "k=5000 means 5000 of 1500 rows"),
+        ({"measure": "precision_at_k"}, "k=None is not a number of rows"),
+        ({"measure": "tpr_at_fpr", "fpr": 0.0}, "needs fpr= between 0 and 1, but fpr=0.0"),
+        ({"measure": "tpr_at_fpr"}, "needs fpr= between 0 and 1, but fpr=None"),
+        ({"measure": "recall_at_precision", "precision": 1.5}, "precision=1.5"),
+        ({"measure": "partial_roc_area", "fpr": (0.2, 0.1)}, "0 <= low < high <= 1"),
+        ({"measure": "cost", "cost": (0, 0)}, "two costs >= 0, not both zero"),
+        ({"saturation": (0.9, 0.5)}, "must ascend"),
+    ],
+)
+@pytest.mark.parametrize("kind", [MeasureOpt, MeasureOptCV])
+def test_bad_settings_are_refused_in_one_sentence(kind, settings, said, curved):
+    with pytest.raises(ValueError, match="=") as refusal:
+        kind(**settings).fit(*curved)
+    assert said in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_one_positive_row():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 2)), np.arange(60) == 3
+    model = MeasureOpt("f1").fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
+    with (
+        pytest.raises(ValueError, match="on one class only"),
+        pytest.warns(UserWarning, match="least populated class"),
+    ):
+        MeasureOptCV("f1").fit(X, y)
+
+
+def test_a_precision_that_is_never_reached_leaves_the_start():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((800, 2)), rng.random(800) < 0.05
+    model = MeasureOptCV("recall_at_precision", precision=0.99).fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
+    assert 0 <= model.best_score_ < 0.2
+
+
+def test_the_held_out_value_is_that_of_its_definition():
+    """Cuts of the other folds, one table; a quota fold by fold."""
+    rng = np.random.default_rng(0)
+    y, scores = rng.random(200) < 0.3, rng.standard_normal(200)
+    scores[y] += 1
+    folds = [(np.flatnonzero(np.arange(200) % 4 != k), np.flatnonzero(np.arange(200) % 4 == k))
+             for k in range(4)]  # fmt: skip
+    predicted = np.zeros(200, bool)
+    for train, test in folds:
+        cuts = np.unique(scores[train])
+        best = max(cuts, key=lambda c: f1_score(y[train], scores[train] > c))
+        predicted[test] = scores[test] > best
+    f1 = HeldOut(operating_measure("f1", Rows.of(y)), y, np.ones(200), folds, scores)
+    assert f1.value() == pytest.approx(f1_score(y, predicted), abs=0.03)  # cuts lie halfway
+    recall = HeldOut(
+        operating_measure("tpr_at_fpr", Rows.of(y), fpr=0.1), y, np.ones(200), folds, scores
+    )
+    by_fold = []
+    for _, test in folds:
+        fpr, tpr, _ = roc_curve(y[test], scores[test], drop_intermediate=False)
+        by_fold.append(np.interp(0.1, fpr, tpr))
+    assert recall.value() == pytest.approx(np.mean(by_fold))
+    drawn = recall.draws(recall.prepared)[0]
+    assert drawn.shape == (200,)
+    assert 0.02 < drawn.std() < 0.15
