@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from everypair.metrics._rows import Rows
 from ranking_definitions import pair_values
 from scipy.special import ndtr
 from sklearn import config_context
@@ -27,6 +26,7 @@ from sklearn.svm import SVC
 
 from everypair.metrics import auc_confidence_interval, auc_score, cross_val_auc
 from everypair.metrics.held_out import held_out_area
+from everypair.rows import Rows
 
 
 class MeanDifference(ClassifierMixin, BaseEstimator):
