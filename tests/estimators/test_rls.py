@@ -286,7 +286,7 @@ def test_threshold_rules_agree_between_the_forms():
         (AUCRLS(kernel="rbf"), lambda X, y: (np.where(X > 2, np.nan, X), y), "NaN"),
         (AUCRLS(kernel="rbf", form="primal"), lambda X, y: (X, y), "form='primal'"),
         (AUCRLS(kernel="precomputed"), lambda X, y: (X, y), "square kernel matrix"),
-        (AUCRLS(kernel="poly", degree=400, gamma=1.0), lambda X, y: (100 * X, y), "NaN or infinite"),
+        (AUCRLS(kernel="poly", degree=400, gamma=1), lambda X, y: (100 * X, y), "NaN or infinite"),
         (AUCRLS(alpha=-1.0), lambda X, y: (X, y), "alpha"),
     ],
 )

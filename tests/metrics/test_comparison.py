@@ -207,7 +207,11 @@ def test_grouped_difference_is_wider_where_rows_repeat():
     ("arguments", "options", "says"),
     [
         (([0, 1, 0, 1], [1, 2, 3, 4], [2, 2, 2, 2]), {}, "y_score2 has the single value 2"),
-        (([0, 1, 0, 1], [1, 2, 3, 4], [1, 2, 3, np.nan]), {}, "y_score2 has the value nan in row 3"),
+        (
+            ([0, 1, 0, 1], [1, 2, 3, 4], [1, 2, 3, np.nan]),
+            {},
+            "y_score2 has the value nan in row 3",
+        ),
         (([0, 1, 0, 1], [1, 2, 3, 4], [4, 1, 2, 3]), {"paired": False}, "give y_true as a pair"),
         (([0, 1, 0, 1], [1, 2, 3, 4], [4, 1, 2, 3]), {"max_fpr": 0.2}, "method='bootstrap'"),
         (([0, 1, 0, 1], [1, 2, 3, 4], [4, 1, 2, 3]), {"method": "venkatraman"}, "not known"),
