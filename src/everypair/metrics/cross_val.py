@@ -68,9 +68,9 @@ def cross_val_auc(
     the others, and kappa, between 0 and about 1, is the share of V that counts twice by that
     (`everypair.metrics.held_out` has the derivation). It is measured by how much a test fold's
     influences change under the model of another fold; each model therefore scores two folds. It
-    has its largest value, 1 + 0.3 / (K - 1)^2 for K folds, while the area is within 4 (1 + 1/K)
-    standard errors sqrt(V) of 1/2. On a logit scale, with Student's t. One hold-out fold has
-    kappa = 0 and the interval of its rows.
+    has its largest value, 1 + 0.3 / (K - 1)^2 + (1 - 1/R) / 2 for K folds drawn R times, while the
+    area is within 4 (1 + 1/K) standard errors sqrt(V) of 1/2. On a logit scale, with Student's t.
+    One hold-out fold has kappa = 0 and the interval of its rows.
 
     By simulation the 95 % interval covers in 94.6 to 98 % of data sets (150 to 1000 rows, noise and
     AUC 0.7), and in up to 99.8 % with 60 rows or AUC 0.9 (docs/benchmarks/intervals.md).
