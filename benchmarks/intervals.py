@@ -31,8 +31,8 @@ points for a level of 5 % over 2000.
 
 "Before" is what the library did until this page: DeLong's variance within the folds, and normal
 quantiles. The rules now in use were chosen on other seeds, sizes, numbers of features and
-distributions than those below, except the term for repeats in the variance of a difference and
-the wider bound of disjoint pairs, which were found on settings of this page.
+distributions than those below, except the term for repeats of the folds and the wider bound of
+disjoint pairs, which were found on settings of this page.
 
 The target of a cross-validated AUC is the expected area of models fitted on as many rows as the
 training folds have. It is 1/2 on noise. V is DeLong's variance within the folds; `variance / V` is

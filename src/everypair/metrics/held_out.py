@@ -201,11 +201,10 @@ def held_out_difference(
         se^2 = (2 + (1 - 1/R) / 2) V + D^2 (1/n+^2 + 1/n-^2)
 
     V is DeLong's variance of the difference D within the folds. Two equally good models differ by
-    what they learnt of these training rows alone, so that kappa = 1 (see above). Averaging over R
-    repeats of the folds lowers V more than what the folds share: with 2 V alone 5.6 to 6.6 % of
-    true nulls were rejected on noise at R = 2. The second term
-    is one row of each class that takes the difference away: it matters only for a handful of rows
-    or where V = 0.
+    what they learnt of these training rows alone, so that kappa = 1 (see above, for repeats as
+    well: with 2 V alone 5.6 to 6.6 % of true nulls were rejected on noise at R = 2). The second
+    term is one row of each class that takes the difference away: it matters only for a handful of
+    rows or where V = 0.
 
     ``other`` may have been chosen as the best of ``n_rivals`` on these folds. That makes it look
     better than it is, never worse: p of a difference below zero, and the upper end, are corrected
