@@ -157,7 +157,7 @@ class CPAUC(LinearRanker):
             float(self.tol),
             progress,
         )
-        self.objective_, self.dual_gap_ = fit.judged
+        self.objective_, self.dual_gap_, _ = fit.judged
         self.n_iter_ = progress.n_iter
         scores = linear_scores(X, fit.b)
         self.train_auc_ = auc(Pairs.of(positive), scores)

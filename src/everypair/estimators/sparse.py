@@ -130,14 +130,16 @@ def auc_path(
             as_matrix(X), Pairs.of(positive, sample_weight), loss, l1_ratio, weights
         )
         grid = _grid(alphas, n_alphas, eps, problem)
-        coefs, gaps, steps = np.empty((X.shape[1], grid.size)), np.empty(grid.size), 0
+        coefs, gaps = np.empty((X.shape[1], grid.size)), np.empty(grid.size)
+        roundings, steps = np.empty(grid.size), 0
         fits = minimise_path(problem, grid, tol=tol, max_iter=max_iter)
         for k, fit in enumerate(with_progress(fits, grid.size, "path", verbose)):
-            coefs[:, k], gaps[k], steps = fit.coef, fit.distance, max(steps, fit.n_iter)
+            coefs[:, k], gaps[k], roundings[k] = fit.coef, fit.distance, fit.rounding
+            steps = max(steps, fit.n_iter)
     if not gaps.max() <= tol:
         warn_not_converged(
             "largest relative duality gap on the path", gaps.max(), tol, steps,
-            max_iter=max_iter,
+            max_iter=max_iter, rounding=roundings[gaps.argmax()],
         )  # fmt: skip
     return AUCPath(grid, coefs, gaps, np.count_nonzero(coefs, axis=0))
 
@@ -356,12 +358,12 @@ class AUCClassifierCV(LinearRanker):
             parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
             done = with_progress(parallel(tasks), len(tasks), "cross-validation", self.verbose)
             results = list(done)
-        worst = max(gap for _, gap, _ in results)
+        worst, rounding = max(gap for _, gap, _ in results)
         if not worst <= self.tol:
             steps = max(n_iter for _, _, n_iter in results)
             warn_not_converged(
                 "largest relative gap in the folds", worst, self.tol, steps,
-                max_iter=self.max_iter,
+                max_iter=self.max_iter, rounding=rounding,
             )  # fmt: skip
         aucs = np.array([scores for scores, _, _ in results])
         return aucs.reshape(ratios.size, len(folds), -1).transpose(0, 2, 1)
@@ -389,8 +391,8 @@ def _fold(
     tol: float,
     max_iter: int,
     n_threads: int,
-) -> tuple[list[float], float, int]:
-    """AUC of the test rows at each alpha, the worst gap and the most steps."""
+) -> tuple[list[float], tuple[float, float], int]:
+    """AUC of the test rows at each alpha, the worst gap with its rounding, and the most steps."""
     from everypair.pairs import Pairs, auc
     from everypair.solvers.path import SparseProblem, minimise_path
     from everypair.threads import thread_limit
@@ -399,10 +401,10 @@ def _fold(
     training = np.zeros(positive.size)
     training[train] = row_weight[train]
     held_out = Pairs.of(positive[test], row_weight[test])
-    aucs, gap, steps = [], 0.0, 0
+    aucs, gap, steps = [], (0.0, 0.0), 0
     with thread_limit(n_threads):
         problem = SparseProblem(matrix, Pairs.of(positive, training), loss, l1_ratio, weights)
         for fit in minimise_path(problem, alphas, tol=tol, max_iter=max_iter):
             aucs.append(auc(held_out, fit.scores[test]))
-            gap, steps = max(gap, fit.distance), max(steps, fit.n_iter)
+            gap, steps = max(gap, (fit.distance, fit.rounding)), max(steps, fit.n_iter)
     return aucs, gap, steps
