@@ -31,8 +31,8 @@ points for a level of 5 % over 2000.
 
 "Before" is what the library did until this page: DeLong's variance within the folds, and normal
 quantiles. The rules now in use were chosen on other seeds, sizes, numbers of features and
-distributions than those below, except the term for repeats in the variance of a difference and
-the wider bound of disjoint pairs, which were found on settings of this page.
+distributions than those below, except the term for repeats of the folds and the wider bound of
+disjoint pairs, which were found on settings of this page.
 
 The target of a cross-validated AUC is the expected area of models fitted on as many rows as the
 training folds have. It is 1/2 on noise. V is DeLong's variance within the folds; `variance / V` is
@@ -348,14 +348,14 @@ def add_metrics(page, n):
     ]  # fmt: skip
     header = ["n+ / n-", "AUC", "covers before", "now", "rejects before", "now"]
     small = [
-        [f"{m} / {k}", f"{auc:g}", *percent(small_level(n, m, k, auc))]
+        [f"{m} / {k}", f"{auc:g}", *percent(small_level(4 * n, m, k, auc))]
         for m, k, auc in (
             (5, 100, 0.75), (5, 500, 0.75), (10, 200, 0.75), (10, 10, 0.75), (20, 200, 0.9),
             (20, 20, 0.6), (50, 500, 0.75), (100, 100, 0.75),
         )
     ]  # fmt: skip
     page.add(
-        f"Few rows, 95 % interval and `compare_auc` at 5 %: {n} data sets",
+        f"Few rows, 95 % interval and `compare_auc` at 5 %: {4 * n} data sets",
         markdown_table(header, small),
     )
     header = [

@@ -66,7 +66,7 @@ class ElasticNet:
         # Not a product: BLAS would wake its threads for every trial step.
         return float(np.sum(np.abs(w) * (self.l1 + self.l2 / 2 * np.abs(w))))
 
-    def young(self, w: Array, u: Array, error: Array) -> float:
+    def young(self, w: Array, u: Array, error: Array | float) -> float:
         """``Omega(w) + Omega*(u) + w.u``, at most, where u is known up to ``error``.
 
         No term is negative, and all vanish where -u is a slope of Omega at w.

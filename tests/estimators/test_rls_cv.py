@@ -15,7 +15,8 @@ from sklearn.model_selection import (
     cross_val_score,
 )
 
-from everypair import AUCRLS, AUCRLSCV
+from everypair import AUCRLS, AUCRLSCV, threads
+from everypair.estimators import rls_cv
 
 ALPHAS = [2e-4, 2e-2, 2.0]
 
@@ -178,3 +179,23 @@ def test_folds_of_one_class_are_named():
 def test_a_cross_validated_model_does_not_stream():
     assert not hasattr(AUCRLSCV(), "partial_fit")
     assert not hasattr(AUCRLSCV(), "merge")
+
+
+@pytest.mark.parametrize(
+    ("shape", "form", "one_thread"),
+    [
+        ((60, 5), "dual", True),
+        ((60, 20_000), "dual", False),  # few rows, much work
+        ((2000, 5), "primal", True),  # many rows, little work
+        ((400, 5), "dual", False),
+    ],
+)
+def test_blas_has_one_thread_where_the_work_is_little(monkeypatch, shape, form, one_thread):
+    monkeypatch.setattr(rls_cv, "LITTLE_WORK", 1e7)
+    entered = []
+    own_threads = threads.own_threads
+    monkeypatch.setattr(threads, "own_threads", lambda: entered.append(True) or own_threads())
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal(shape)
+    AUCRLSCV(cv=3, form=form, lams=[1.0]).fit(X, X[:, 0] > 0)
+    assert entered == [True] * one_thread

@@ -286,8 +286,7 @@ def test_integer_weights_equal_repeated_rows(imbalanced, kernel, pairs):
         weighted.decision_function(X), repeated.decision_function(X), atol=1e-5
     )
     gap = weighted.kernel_gap(X, y, sample_weight=counts)
-    # The fit's own gap includes a bound on what rounding hides of it, here some 1e-10.
-    assert gap == pytest.approx(weighted.dual_gap_, abs=3e-10)
+    assert gap == pytest.approx(weighted.dual_gap_, abs=1e-10)
 
 
 def test_only_the_ratio_of_c_and_margin_ranks(imbalanced):

@@ -74,7 +74,9 @@ def test_repeating_the_same_folds_does_not_narrow_the_interval():
     folds = list(StratifiedKFold(4).split(X, y))
     once = cross_val_auc(LogisticRegression(), X, y, cv=folds)
     thrice = cross_val_auc(LogisticRegression(), X, y, cv=folds * 3)
-    assert thrice.se == pytest.approx(once.se)
+    within = [result.se / np.sqrt(1 + result.kappa) for result in (once, thrice)]
+    assert within[1] == pytest.approx(within[0])
+    assert thrice.kappa == pytest.approx(once.kappa * (1 + 0.3 / 9 + 1 / 3) / (1 + 0.3 / 9))
     assert thrice.pooled.se == pytest.approx(once.pooled.se)
     repeated = cross_val_auc(
         LogisticRegression(), X, y, cv=RepeatedStratifiedKFold(n_splits=4, n_repeats=5)

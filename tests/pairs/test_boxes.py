@@ -8,7 +8,7 @@ from numpy.polynomial.chebyshev import chebvander
 
 from everypair._compiled import COEFFICIENTS
 from everypair.pairs.boxes import PER_UNIT, REACH, REACH_BOXES, WIDTH
-from everypair.pairs.smooth import LOGISTIC_KERNELS, SIGMOID_KERNELS
+from everypair.pairs.smooth import LOGISTIC_KERNELS, SIGMOID_KERNELS, SLOPE_ACCURACY
 
 KERNELS = {
     f"{name} {part}": getattr(kernels, part)
@@ -27,6 +27,19 @@ def test_the_worst_pair_of_any_two_boxes_is_met_to_1e_11(kernel):
         table = kernel.near[distance + REACH_BOXES]
         error = np.max(np.abs(basis @ table.T @ basis.T - exact))
         assert error <= 1e-11 * np.max(np.abs(exact))
+
+
+@pytest.mark.parametrize("kernel", ["slope", "slope_from_negatives"])
+def test_each_pair_pulls_as_strongly_as_it_should(kernel):
+    """Relative to the pair's own slope, as the bounds on rounding take it."""
+    kernel = getattr(LOGISTIC_KERNELS, kernel)
+    t = np.linspace(-1, 1, 65)
+    basis = chebvander(t, COEFFICIENTS - 1)
+    for distance in range(-REACH_BOXES, REACH_BOXES + 1):
+        u = np.longdouble(WIDTH) * (distance + (t[:, None] - t[None, :]) / 2)
+        exact = kernel.function(u)
+        table = kernel.near[distance + REACH_BOXES]
+        assert np.max(np.abs((basis @ table.T @ basis.T) / exact - 1)) <= SLOPE_ACCURACY
 
 
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())

@@ -89,8 +89,9 @@ def test_hinge_minimiser_is_what_a_quadratic_program_gives(problem, alpha, solve
     ).solve()
     fit = minimise(as_matrix(X), pairs, "hinge", alpha, solver=solver, tol=1e-10, max_iter=500)
     assert fit.objective == pytest.approx(program.obj_val, rel=1e-8)
-    # Margins are rounded beside a width of 1e-7, and the gap includes that.
-    assert 0 <= fit.distance <= 1e-9
+    # Margins are rounded beside a width of 1e-7, and the gap includes a bound on that.
+    assert 0 <= fit.distance - fit.rounding <= 1e-10
+    assert fit.rounding <= 1e-9
     # P is alpha-strongly convex: so near does a gap pin its minimiser.
     pinned = np.sqrt(2 * fit.distance * fit.objective / alpha) + 1e-8
     assert np.linalg.norm(fit.coef - program.x[:4]) <= pinned
@@ -127,7 +128,7 @@ def test_hinge_gap_bounds_the_distance_to_the_minimum_anywhere(problem):
             0.05,
         )
         for scale in (0.1, 1.0, 5.0):
-            value, distance = judge_as_hinge(objective.at(scale * rng.standard_normal(4)))
+            value, distance, _ = judge_as_hinge(objective.at(scale * rng.standard_normal(4)))
             assert value * (1 - distance) <= best * (1 + 1e-10)
 
 

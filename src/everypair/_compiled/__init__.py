@@ -38,6 +38,7 @@ from everypair._compiled.rows import (
     csr_add_gram,
     csr_add_moments,
     csr_add_rows,
+    csr_add_rows_in_blocks,
     csr_dot,
     csr_dot_moments,
     csr_has_duplicates,
@@ -57,6 +58,7 @@ from everypair._compiled.stumps import (
 )
 from everypair._compiled.walks import (
     auc_pairs,
+    compensated_sum,
     count_short,
     growing_sum,
     window_rows,
@@ -76,10 +78,12 @@ __all__ = [
     "box_near_rows",
     "box_row_moments",
     "box_slots",
+    "compensated_sum",
     "count_short",
     "csr_add_gram",
     "csr_add_moments",
     "csr_add_rows",
+    "csr_add_rows_in_blocks",
     "csr_box_row_moments",
     "csr_dot",
     "csr_dot_moments",

@@ -72,6 +72,16 @@ def csr_add_rows(data, indices, indptr, weights, start, stop, out):
 
 
 @compiled
+def csr_add_rows_in_blocks(data, indices, indptr, weights, start, stop, block, out):
+    """As `csr_add_rows`; ``block`` rows are added up before the blocks are, for less rounding."""
+    part = np.zeros_like(out)
+    for begin in range(start, stop, block):
+        csr_add_rows(data, indices, indptr, weights, begin, min(begin + block, stop), part)
+        out += part
+        part[:] = 0.0
+
+
+@compiled
 def csr_add_moments(data, indices, indptr, weights, start, stop, out):
     """``out[:, k - 1] += sum_i weights[i] x_i^k``, k = 1, 2, over the rows ``start:stop``."""
     for i in range(start, stop):

@@ -22,6 +22,33 @@ def count_short(targets, sources, least, counts):
 
 
 @compiled
+def two_sum(a, b):
+    """``a + b`` rounded, and what rounding took off (Knuth 1969).
+
+    Sums of many terms of one size round the same way each time, so what was taken off is summed
+    as well. It costs no time: the additions do not wait for it.
+    """
+    total = a + b
+    of_b = total - a
+    return total, (a - (total - of_b)) + (b - of_b)
+
+
+@compiled
+def compensated_sum(values):
+    """Their sum as if in twice the precision."""
+    even, odd, left = 0.0, 0.0, 0.0
+    for i in range(0, values.size - 1, 2):  # two sums do not wait for each other
+        even, of_even = two_sum(even, values[i])
+        odd, of_odd = two_sum(odd, values[i + 1])
+        left += of_even + of_odd
+    if values.size % 2:
+        even, of_even = two_sum(even, values[-1])
+        left += of_even
+    total, of_total = two_sum(even, odd)
+    return total + (left + of_total)
+
+
+@compiled
 def growing_sum(targets, sources, weights, high, moment, sums):
     """For each target x: ``sum w_j u_j^moment``, moment 0, 1 or 2, over ``sources[:high]``.
 
@@ -30,20 +57,28 @@ def growing_sum(targets, sources, weights, high, moment, sums):
     large scores are ever subtracted.
     """
     mass, first, second = 0.0, 0.0, 0.0
+    mass_left, first_left = 0.0, 0.0
     j = 0
     for i in range(targets.size):
         x = targets[i]
         if i > 0:
             step = targets[i - 1] - x
-            second += step * (2.0 * first + step * mass)
-            first += step * mass
+            moved = step * (mass + mass_left)
+            second += step * (2.0 * first + moved)
+            first, left = two_sum(first, moved)
+            first_left += left
         while j < high[i]:
             u = 1.0 - (x - sources[j])
-            mass += weights[j]
-            first += weights[j] * u
+            mass, left = two_sum(mass, weights[j])
+            mass_left += left
+            first, left = two_sum(first, weights[j] * u)
+            first_left += left
             second += weights[j] * (u * u)
             j += 1
-        sums[i] = mass if moment == 0 else (first if moment == 1 else second)
+        if moment == 2:
+            sums[i] = second
+        else:
+            sums[i] = mass + mass_left if moment == 0 else first + first_left
 
 
 @compiled
@@ -60,6 +95,7 @@ def window_sum(targets, sources, weights, low, high, moment, sums):
     head = np.zeros((sources.size + 1, moment + 1))
     anchor, at = 0, 0.0
     tail0, tail1, tail2 = 0.0, 0.0, 0.0
+    left0, left1 = 0.0, 0.0
     seen = 0
     for i in range(targets.size):
         lo, hi = low[i], high[i]
@@ -70,26 +106,35 @@ def window_sum(targets, sources, weights, low, high, moment, sums):
             anchor = hi
             at = sources[hi - 1]
             head[hi] = 0.0
+            tail0, tail1, tail2 = 0.0, 0.0, 0.0
+            left0, left1 = 0.0, 0.0
             for j in range(hi - 1, lo - 1, -1):
                 u = sources[j] - at
-                head[j, 0] = head[j + 1, 0] + weights[j]
+                tail0, left = two_sum(tail0, weights[j])
+                left0 += left
+                head[j, 0] = tail0 + left0
                 if moment > 0:
-                    head[j, 1] = head[j + 1, 1] + weights[j] * u
+                    tail1, left = two_sum(tail1, weights[j] * u)
+                    left1 += left
+                    head[j, 1] = tail1 + left1
                 if moment > 1:
                     head[j, 2] = head[j + 1, 2] + weights[j] * (u * u)
             tail0, tail1, tail2 = 0.0, 0.0, 0.0
+            left0, left1 = 0.0, 0.0
             seen = hi
         while seen < hi:
             u = sources[seen] - at
-            tail0 += weights[seen]
-            tail1 += weights[seen] * u
+            tail0, left = two_sum(tail0, weights[seen])
+            left0 += left
+            tail1, left = two_sum(tail1, weights[seen] * u)
+            left1 += left
             tail2 += weights[seen] * (u * u)
             seen += 1
-        m0 = head[lo, 0] + tail0
+        m0 = head[lo, 0] + (tail0 + left0)
         if moment == 0:
             sums[i] = m0
             continue
-        m1 = head[lo, 1] + tail1
+        m1 = head[lo, 1] + (tail1 + left1)
         shift = 1.0 - (targets[i] - at)
         if moment == 1:
             sums[i] = m1 + shift * m0

@@ -166,12 +166,15 @@ class LinearRanker(BinaryRanker):
     def _keep_certificate(self, what: str, fit: Any) -> None:
         """``kkt_residual_`` where the fit has one; a warning where it or the gap is above tol."""
         residual, distance = getattr(fit, "kkt_residual", None), fit.distance
+        rounding = fit.rounding
         if residual is not None:
             self.kkt_residual_ = residual
             if distance <= self.tol:
-                what, distance = "KKT residual", residual
+                what, distance, rounding = "KKT residual", residual, fit.kkt_rounding
         if not distance <= self.tol:
-            warn_not_converged(what, distance, self.tol, fit.n_iter, max_iter=self.max_iter)
+            warn_not_converged(
+                what, distance, self.tol, fit.n_iter, max_iter=self.max_iter, rounding=rounding
+            )
 
     def _scores(self, X: Any) -> Array:
         return linear_scores(X, self.coef_[0]) + self.intercept_[0]
@@ -235,12 +238,25 @@ def warn_not_converged(
     n_iter: int,
     easier: str = "raise alpha",
     max_iter: int | None = None,
+    rounding: float = 0.0,
 ) -> None:
-    """Say how far the solver got; more steps are advised only where they had run out."""
-    advice = "" if max_iter is not None and n_iter < max_iter else "raise max_iter, "
+    """Say how far the solver got, and why no further.
+
+    More steps are advised only where they had run out. ``rounding``, a part of the distance, is the
+    reason where it makes most of it and is above tol by itself, or where a fair share of it is
+    enough to have ended the steps.
+    """
+    steps_left = max_iter is not None and n_iter < max_iter
+    if rounding > (distance / 10 if steps_left else max(tol, distance / 2)):
+        advice = (
+            "float64 cannot show a smaller one for these features, because rounding makes "
+            f"{rounding:.1e} of it. Centre and scale the features (StandardScaler) or raise tol."
+        )
+    else:
+        more = "" if steps_left else "raise max_iter, "
+        advice = f"{more}scale the features (StandardScaler) or {easier}."
     warn(
-        f"The {what} is {distance:.1e} after {n_iter} iterations, above tol={tol:g}: {advice}"
-        f"scale the features (StandardScaler) or {easier}.",
+        f"The {what} is {distance:.1e} after {n_iter} iterations, above tol={tol:g}: {advice}",
         ConvergenceWarning,
     )
 

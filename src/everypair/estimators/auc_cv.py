@@ -240,12 +240,12 @@ class AUCClassifierCV(LinearRanker):
     def _cross_validate(self, tasks: list[Any], shape: tuple[int, ...], n_folds: int) -> Array:
         """AUC of the held-out rows: ``[l1_ratio, alpha, fold]``."""
         results = side_by_side(tasks, self.n_jobs, "cross-validation", int(self.verbose))
-        worst = max(gap for _, gap, _ in results)
+        worst, rounding = max(gap for _, gap, _ in results)
         if not worst <= self.tol:
             steps = max(n_iter for _, _, n_iter in results)
             warn_not_converged(
                 "largest relative gap in the folds", worst, self.tol, steps,
-                max_iter=self.max_iter,
+                max_iter=self.max_iter, rounding=rounding,
             )  # fmt: skip
         areas = np.array([scores for scores, _, _ in results])
         return areas.reshape(shape[0], n_folds, -1).transpose(0, 2, 1)
@@ -259,8 +259,8 @@ class AUCClassifierCV(LinearRanker):
         sample_weight: Array | None,
         train: Index,
         test: Index,
-    ) -> tuple[list[float], float, int]:
-        """AUC of the test rows at each alpha, the worst gap and the most steps."""
+    ) -> tuple[list[float], tuple[float, float], int]:
+        """AUC of the test rows at each alpha, the worst gap with its rounding, the most steps."""
         from everypair.pairs import Pairs, auc
 
         row_weight = np.ones(positive.size) if sample_weight is None else sample_weight
@@ -268,10 +268,10 @@ class AUCClassifierCV(LinearRanker):
         training[train] = row_weight[train]
         held_out = Pairs.of(positive[test], row_weight[test])
         of_fold = problem(pairs=Pairs.of(positive, training), l1_ratio=l1_ratio)
-        areas, gap, steps = [], 0.0, 0
+        areas, gap, steps = [], (0.0, 0.0), 0
         for fit in fits_along(of_fold, alphas, **self._settings()):
             areas.append(auc(held_out, fit.scores[test]))
-            gap, steps = max(gap, fit.distance), max(steps, fit.n_iter)
+            gap, steps = max(gap, (fit.distance, fit.rounding)), max(steps, fit.n_iter)
         return areas, gap, steps
 
     def _select(self, areas: Array) -> tuple[int, int]:

@@ -146,13 +146,15 @@ def auc_path(
             as_matrix(X), Pairs.of(positive, sample_weight), loss, float(ratio), weights
         )
         grid = grid_of(alphas, n_alphas, eps, penalty, problem.alpha_max)
-        coefs, gaps, steps = np.empty((X.shape[1], grid.size)), np.empty(grid.size), 0
+        coefs, gaps = np.empty((X.shape[1], grid.size)), np.empty(grid.size)
+        roundings, steps = np.empty(grid.size), 0
         fits = fits_along(problem, grid, tol=tol, max_iter=max_iter)
         for k, fit in enumerate(with_progress(fits, grid.size, "path", verbose)):
-            coefs[:, k], gaps[k], steps = fit.coef, fit.distance, max(steps, fit.n_iter)
+            coefs[:, k], gaps[k], roundings[k] = fit.coef, fit.distance, fit.rounding
+            steps = max(steps, fit.n_iter)
     if not gaps.max() <= tol:
         warn_not_converged(
             "largest relative duality gap on the path", gaps.max(), tol, steps,
-            max_iter=max_iter,
+            max_iter=max_iter, rounding=roundings[gaps.argmax()],
         )  # fmt: skip
     return AUCPath(grid, coefs, gaps, np.count_nonzero(coefs, axis=0))

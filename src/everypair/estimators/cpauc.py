@@ -179,7 +179,7 @@ class CPAUC(LinearRanker):
             float(self.tol),
             progress,
         )
-        self.objective_, self.dual_gap_ = fit.judged
+        self.objective_, self.dual_gap_, _ = fit.judged
         self.n_iter_ = progress.n_iter
         scores = linear_scores(X, fit.b)
         self.train_score_ = auc(Pairs.of(positive), scores)

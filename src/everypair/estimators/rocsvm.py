@@ -186,7 +186,10 @@ class ROCSVM(KernelRanker):
         if not fit.distance <= self.tol:
             matching = positive.size / (np.count_nonzero(positive) * np.count_nonzero(~positive))
             easier = f"lower C (C = n / (n+ n-) = {matching:.2g} weighs the loss as SVC's C = 1)"
-            warn_not_converged("relative duality gap", fit.distance, self.tol, fit.n_iter, easier)
+            warn_not_converged(
+                "relative duality gap", fit.distance, self.tol, fit.n_iter, easier,
+                max_iter=self.max_iter, rounding=fit.rounding,
+            )  # fmt: skip
         return self
 
     def _pairs(self, X: Any, positive: Any, sample_weight: Any, every_pair: Any) -> Any:

@@ -427,13 +427,13 @@ class SparseMatrix:
             return self._gather(weights)
         from everypair import _compiled
 
-        def add(start: int, stop: int, out: Array) -> None:
-            for rows in _slices(start, stop, self._summed_rows):
-                part = np.zeros_like(out)
-                _compiled.csr_add_rows(*self.arrays, weights, rows.start, rows.stop, part)
-                out += part
-
-        return self.add_rows((self.shape[1],), self.X.nnz, add)
+        return self.add_rows(
+            (self.shape[1],),
+            self.X.nnz,
+            lambda start, stop, out: _compiled.csr_add_rows_in_blocks(
+                *self.arrays, weights, start, stop, self._summed_rows, out
+            ),
+        )
 
     def pull_back_moments(self, weights: Array) -> Array:
         if self.by_rows:

@@ -24,9 +24,10 @@ that areas of models vary; it was chosen by simulation, as was what follows.
 A weak signal that all models happen to agree on looks like a strong one: with one feature they
 can only agree or disagree. kappa is therefore at least 1 where A is within 4 (1 + 1/K) standard
 errors sqrt(V) of 1/2, falling to what is measured at 5/3 of that distance. Few folds leave few
-rows to train on, and then the models' own areas vary, too, which V does not hold at all: kappa is
-multiplied by 1 + 0.3 / (K - 1)^2, which is 1.3 for two folds and 1.02 for five.
-lab/benchmarks/intervals.py has the coverage.
+rows to train on, and then the models' own areas vary, too, which V does not hold at all. And
+averaging over R repeats of the folds lowers V more than what the folds share. kappa is therefore
+multiplied by 1 + 0.3 / (K - 1)^2 + (1 - 1/R) / 2: 1.3 for two folds, 1.02 for five, and 1.27 for
+five drawn twice. lab/benchmarks/intervals.py has the coverage.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ CHANCE, CLEAR = 4.0, 5 / 3
 """Standard errors from 1/2, times 1 + 1/K, up to which an area may be chance; how many times as far
 it is certainly not."""
 
-FEW_FOLDS = 0.3
-"""What two folds add to kappa, relative to it."""
+FEW_FOLDS, REPEATED = 0.3, 0.5
+"""What two folds, and very many repeats of the folds, add to kappa, relative to it."""
 
 
 @dataclass(frozen=True)
@@ -84,15 +85,20 @@ class HeldOutArea:
 
     @property
     def kappa(self) -> float:
-        """The share of V that is there twice; with few folds a little more."""
+        """The share of V that is there twice; more with few folds and with repeats."""
         conditional = standard_error(float(np.sum(self.sums.sum(axis=1) ** 2)))
         if self.fold_auc.size < 2 or conditional == 0:
             return 0.0
         # Distances from 1/2 as multiples of what may be chance.
         away = abs(self.auc - 0.5) / conditional / (CHANCE * (1 + 1 / self.n_folds))
         unclear = min(1.0, max(0.0, (CLEAR - away) / (CLEAR - 1)))
-        few = 1 + FEW_FOLDS / max(1.0, self.n_folds - 1) ** 2
-        return few * max(self.dependence, unclear)
+        more = FEW_FOLDS / max(1.0, self.n_folds - 1) ** 2 + self.repeated
+        return (1 + more) * max(self.dependence, unclear)
+
+    @property
+    def repeated(self) -> float:
+        """What averaging over R repeats takes from V but not from the area: (1 - 1/R) / 2."""
+        return REPEATED * (1 - 1 / max(1.0, self.fold_auc.size / self.n_folds))
 
     @property
     def se(self) -> float:
@@ -195,11 +201,10 @@ def held_out_difference(
         se^2 = (2 + (1 - 1/R) / 2) V + D^2 (1/n+^2 + 1/n-^2)
 
     V is DeLong's variance of the difference D within the folds. Two equally good models differ by
-    what they learnt of these training rows alone, so that kappa = 1 (see above). Averaging over R
-    repeats of the folds lowers V more than what the folds share: with 2 V alone 5.6 to 6.6 % of
-    true nulls were rejected on noise at R = 2. The second term
-    is one row of each class that takes the difference away: it matters only for a handful of rows
-    or where V = 0.
+    what they learnt of these training rows alone, so that kappa = 1 (see above, for repeats as
+    well: with 2 V alone 5.6 to 6.6 % of true nulls were rejected on noise at R = 2). The second
+    term is one row of each class that takes the difference away: it matters only for a handful of
+    rows or where V = 0.
 
     ``other`` may have been chosen as the best of ``n_rivals`` on these folds. That makes it look
     better than it is, never worse: p of a difference below zero, and the upper end, are corrected
@@ -211,8 +216,7 @@ def held_out_difference(
     sums = one.sums - other.sums
     variance = float(np.sum(sums.sum(axis=1) ** 2))
     unseen = difference**2 * (one.sizes[0] ** -2 + one.sizes[1] ** -2)
-    n_repeats = max(1.0, one.fold_auc.size / one.n_folds)
-    se = standard_error((2 + (1 - 1 / n_repeats) / 2) * variance + unseen)
+    se = standard_error((2 + one.repeated) * variance + unseen)
     if se == 0:
         return HeldOutDifference(difference, difference, difference, 0.0, 1.0)
     df = _degrees_of_freedom(one, sums)

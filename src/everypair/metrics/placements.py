@@ -119,16 +119,18 @@ def degrees_of_freedom(
     `effective_groups` less one. Several columns of influences need the ``inverse`` of their
     covariance, and the degrees are those of Hotelling's test.
     """
+    if groups is not None and np.unique(groups).size < groups.size:
+        return max(1.0, effective_groups(class_shares(rows), groups) - 1)
     columns = influences.reshape(rows.positive.size, -1)
     scale = np.eye(1) if inverse is None else inverse
-    shares = class_shares(rows)
-    if groups is not None and np.unique(groups).size < groups.size:
-        return max(1.0, effective_groups(shares, groups) - 1)
     degrees = []
-    for column, members in enumerate((rows.positive, ~rows.positive)):
+    for members in (rows.positive, ~rows.positive):
+        if rows.weight is None:
+            degrees.append(max(1.0, np.count_nonzero(members) - 1.0))
+            continue
         own = columns[members]
         squares = np.einsum("ij,jk,ik->i", own, scale, own)
-        degrees.append(degrees_of_class(squares, shares[members, column]))
+        degrees.append(degrees_of_class(squares, rows.shares(members)))
     parts = [part @ scale for part in class_covariances(columns, rows)]
     return satterthwaite(parts, degrees)
 

@@ -13,7 +13,7 @@ from everypair.linalg.threads import over_rows, used_threads
 Array = NDArray[np.float64]
 
 EXACT = 1e-11
-"""Accuracy of the sums when nothing rougher is asked for, relative to their largest entry."""
+"""Accuracy of a Hessian when nothing rougher is asked for, relative to its largest entry."""
 
 UNIT_ROUNDOFF = 2.0**-53
 CONFIDENCE = 4.0

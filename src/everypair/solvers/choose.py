@@ -53,6 +53,8 @@ class Fit:
     """Relative duality gap; for the non-convex sigmoid the relative gradient norm."""
     n_iter: int
     history: list[tuple[float, float, float]]
+    rounding: float = 0.0
+    """The part of the distance that bounds rounding: no step takes it off."""
     width: float | None = None
     stretch: float = 1.0
     """Of the hinge: its corner was rounded last between the margins ``stretch (1 - width)`` and
@@ -64,9 +66,10 @@ class Fit:
         width, stretch = getattr(now.loss, "width", None), 1.0
         if width is not None:
             stretch, _ = best_stretch(now)
+        objective, distance, rounding = now.judged
         return cls(
-            stretch * now.w, stretch * now.scores, *now.judged, progress.n_iter,
-            progress.history, width, stretch,
+            stretch * now.w, stretch * now.scores, objective, distance, progress.n_iter,
+            progress.history, rounding, width, stretch,
         )  # fmt: skip
 
 
@@ -161,10 +164,10 @@ def _descend(
     progress: Progress,
     run: Solver,
 ) -> Iterate:
-    run = partial(settled, run)
+    run = partial(settled, run, hinge=loss == "hinge")
     if loss == "hinge":
         return hinge_by_continuation(X, pairs, alpha, start, tol, progress, run)
-    problem = Objective(X, partial(pair_point, loss, pairs), alpha)
+    problem = Objective(X, partial(pair_point, loss, pairs), alpha, tol=tol)
     return run(better_start(problem, start), CloseEnough(tol), progress)
 
 
@@ -188,7 +191,9 @@ def _descend_sigmoid(
     return settled(newton_cg, best, CloseEnough(tol, by_gap=False), progress)
 
 
-def settled(run: Solver, now: Iterate, stop: Stop, progress: Progress) -> Iterate:
+def settled(
+    run: Solver, now: Iterate, stop: Stop, progress: Progress, hinge: bool = False
+) -> Iterate:
     """Run a solver until it stops at scores that are still those of its coefficients.
 
     Where they have drifted (`rounding.refreshed`) they are computed again, and the certificate
@@ -197,7 +202,7 @@ def settled(run: Solver, now: Iterate, stop: Stop, progress: Progress) -> Iterat
     while True:
         now = run(now, stop, progress)
         X = now.objective.X
-        scores = refreshed(X, now.w, now.scores, X.dot(now.w))
+        scores = refreshed(X, now.w, now.scores, X.dot(now.w), hinge)
         if scores is None:
             return now
         now = now.objective.at(now.w, scores)

@@ -65,6 +65,8 @@ CONSTANT = 8 * float(np.finfo(np.float64).eps)
 class SparseFit(Fit):
     kkt_residual: float | None = None
     """Relative to the largest gradient at w = 0; None for the hinge, which has no gradient."""
+    kkt_rounding: float = 0.0
+    """What rounding may make of it."""
 
 
 @dataclass
@@ -143,25 +145,30 @@ def judge_as_hinge(now: CompositeIterate) -> Judgement:
     their sum.
     """
     assert isinstance(now.point.loss, HuberHingePoint)
-    value, error = hinge_objective(now, HingePoint(now.point.loss.order).value())
-    # Rounding may push either above the other: then they differ by no less than they seem to.
-    gap = abs(value - dual_of_hinge(now)) + error
-    return Judgement(value, now.objective.relative(gap, value))
+    return judge_against(duals_of_hinge(now), now, HingePoint(now.point.loss.order).value())
 
 
-def hinge_objective(now: CompositeIterate, hinge: float) -> tuple[float, float]:
-    """With the hinge at these scores; and what rounding may have taken off it."""
-    value = hinge + now.objective.penalty.value(now.w)
+def judge_against(duals: tuple[float, float], now: CompositeIterate, hinge: float) -> Judgement:
+    """Of the hinge at these scores, beside a dual value: at least, and as computed."""
+    value, (least, dual) = hinge + now.objective.penalty.value(now.w), duals
     loss = now.point.loss
     assert isinstance(loss, HingePoint | HuberHingePoint)
-    return value, hinge_error(now.objective.X, now.w, value, loss.mass_short)
+    error = hinge_error(now.objective.X, now.w, value, loss.mass_short, now.objective.tol)
+    # Rounding may push either above the other: then they differ by no less than they seem to.
+    return now.objective.judgement(value, abs(value - least) + error, max(0.0, value - dual))
 
 
-def dual_of_hinge(now: CompositeIterate) -> float:
-    """Of the rounded hinge's multipliers, at least; they lie in [0, 1]."""
-    penalty, u = now.objective.penalty, np.abs(now.pulled) + now.pulled_error
-    mass = now.point.multipliers * (1 - growth(now.point.scores.size))
-    return max(theta * mass - penalty.conjugate(theta * u, now.w) for theta in now.scales)
+def duals_of_hinge(now: CompositeIterate) -> tuple[float, float]:
+    """Of the rounded hinge's multipliers, which lie in [0, 1]: at least, and as computed."""
+    penalty, mass, size = now.objective.penalty, now.point.multipliers, np.abs(now.pulled)
+
+    def minus_dual(error: Array | float) -> float:
+        u, scales = size + error, now.scales(error)
+        return min(penalty.conjugate(theta * u, now.w) - theta * mass for theta in scales)
+
+    computed = minus_dual(0.0)
+    most = now.with_rounding(minus_dual, computed, beside=mass)
+    return -most - growth(now.point.scores.size) * mass, -computed
 
 
 class SparseProblem:
@@ -184,7 +191,7 @@ class SparseProblem:
         self._working: WorkingSet | None = None
         self._now = zero
 
-    def _composite(self, alpha: float) -> Composite:
+    def _composite(self, alpha: float, tol: float = 0.0) -> Composite:
         return Composite(
             self.X,
             self.pairs,
@@ -192,6 +199,7 @@ class SparseProblem:
             LOST_BY_SCALING[self.loss],
             ElasticNet.of(alpha, self.l1_ratio, self.weights, self._unit),
             self._slope,
+            tol=tol,
         )
 
     @cached_property
@@ -226,12 +234,12 @@ class SparseProblem:
     def fit(self, alpha: float, *, tol: float, max_iter: int, verbose: int = 0) -> SparseFit:
         """The solution at this alpha, to a relative gap and a KKT residual of ``tol``."""
         progress = Progress(max_iter, verbose)
-        objective = self._composite(alpha)
+        objective = self._composite(alpha, tol)
         # Overflow is looked for and named where it matters (`CompositeIterate`, `hessian_at`).
         with np.errstate(over="ignore", invalid="ignore"):
             if self.loss == "hinge":
                 self._now, best, judged = self._narrow(objective, tol, progress)
-                residual = None
+                certified: tuple[float | None, float] = None, 0.0
             else:
                 now, stop = self._now.under(objective), _converged(tol)
                 while True:
@@ -241,15 +249,12 @@ class SparseProblem:
                         break
                     progress.n_iter += 1  # a new start counts, so that there is an end to them
                 best = self._now = now
-                judged, residual = best.judged, best.residual
+                judged, certified = best.judged, (best.residual, best.residual_rounding)
+        objective_, distance, rounding = judged
         return SparseFit(
-            best.w,
-            best.point.scores,
-            *judged,
-            progress.n_iter,
-            progress.history,
-            kkt_residual=residual,
-        )
+            best.w, best.point.scores, objective_, distance, progress.n_iter, progress.history,
+            rounding, kkt_residual=certified[0], kkt_rounding=certified[1],
+        )  # fmt: skip
 
     def _descend(self, now: CompositeIterate, stop: Stop, progress: Progress) -> CompositeIterate:
         now, self._working = on_working_sets(now, stop, progress, self._working)
@@ -262,7 +267,7 @@ class SparseProblem:
             product = working.X.dot(w[working.columns])
         else:
             product = self.X.dot(w)
-        scores = refreshed(self.X, w, now.point.scores, product)
+        scores = refreshed(self.X, w, now.point.scores, product, self.loss == "hinge")
         return now if scores is None else now.objective.at(w, scores)
 
     def _narrow(
@@ -275,13 +280,14 @@ class SparseProblem:
         """
 
         def stop(now: CompositeIterate, share: float) -> bool:
-            value, distance = now.judged
+            value, distance, hidden = now.judged
             scale = now.objective.scale(value)
-            rounding = max(distance * scale - now.gap, tol * scale)
-            return distance <= share * tol or now.gap <= share * ROUNDING_SHARE * rounding
+            rounding = max((distance - hidden) * scale - now.gap, tol * scale)
+            enough = now.gap <= share * ROUNDING_SHARE * rounding
+            return now.judged.done(tol, share) or enough
 
         best = objective.at(self._now.w, self._now.point.scores)
-        certificate, bound = self._now, -np.inf
+        certificate, duals = self._now, (-np.inf, -np.inf)
         width, solved = FIRST_WIDTH, [(np.inf, best)]
         while True:
             rounded = replace(
@@ -290,28 +296,28 @@ class SparseProblem:
             starts = [rounded.at(now.w, now.point.scores) for now in _guesses(solved, width)]
             now = self._descend(min(starts, key=lambda at: at.gap), stop, progress)
             solved = [solved[-1], (width, now)]
-            below = dual_of_hinge(now)
-            if below > bound:
-                certificate, bound = now, below
+            below = duals_of_hinge(now)
+            if below > duals:
+                certificate, duals = now, below
             limits = [objective.at(at.w, at.point.scores) for at in _guesses(solved, 0.0)]
             best = min([best, *limits], key=lambda at: at.value)
             last = progress.exhausted or width <= LAST_WIDTH
-            judged = self._judge_against(bound, best)
-            if last or judged.distance <= tol:
+            judged = judge_against(duals, best, best.point.value)
+            if last or judged.done(tol):
                 best = self._settled(best)
-                judged = self._judge_against(bound, best)
-            if last or judged.distance <= tol:
+                judged = judge_against(duals, best, best.point.value)
+            if last or judged.done(tol):
                 return certificate, best, judged
             width /= NARROWER
 
-    def _judge_against(self, bound: float, now: CompositeIterate) -> Judgement:
-        """Of the hinge itself, beside a lower bound."""
-        value, error = hinge_objective(now, now.point.value)
-        return Judgement(value, now.objective.relative(abs(value - bound) + error, value))
-
 
 def _converged(tol: float) -> Stop:
-    return lambda now, share: now.judged.distance <= share * tol and now.residual <= share * tol
+    def stop(now: CompositeIterate, share: float) -> bool:
+        if not now.judged.done(tol, share):
+            return False
+        return now.residual <= share * tol or now.residual <= now.residual_rounding
+
+    return stop
 
 
 def _guesses(

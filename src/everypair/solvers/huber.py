@@ -63,16 +63,23 @@ def judge_as_hinge(now: Iterate) -> Judgement:
         value,
         # A shortfall of the stretched margins: 1 - t z >= u where 1 - z >= 1 - (1 - u) / t.
         lambda least: loss.mass_short(1 - (1 - least) / stretch),
+        now.objective.tol,
     )
+    least = mass_of_multipliers(now) * (1 - growth(now.scores.size))
+    least -= now.half_square(now.loss_gradient, beside=least)
     # Rounding may push either above the other: then they differ by no less than they seem to.
-    return Judgement.of_gap(value, abs(value - dual_of_hinge(now)) + error)
+    gap = abs(value - least) + error
+    return Judgement.of_gap(value, gap, gap - max(0.0, value - dual_of_hinge(now)))
 
 
 def dual_of_hinge(now: Iterate) -> float:
-    """Of the rounded loss' multipliers, at least; they lie in [0, 1]."""
-    mass = -float(now.score_gradient[_rounded(now).pairs.positives].sum())
-    mass *= 1 - growth(now.scores.size)
-    return mass - now.half_square(now.loss_gradient, beside=mass)
+    """Of the rounded loss' multipliers, which lie in [0, 1]."""
+    slope = now.loss_gradient
+    return mass_of_multipliers(now) - float(slope @ slope) / (2 * now.objective.alpha)
+
+
+def mass_of_multipliers(now: Iterate) -> float:
+    return -float(now.score_gradient[_rounded(now).pairs.positives].sum())
 
 
 def best_stretch(now: Iterate) -> tuple[float, float]:
@@ -111,7 +118,7 @@ def hinge_by_continuation(
 
     def rounded(width: float) -> Objective:
         point: Callable[[Array], PairPoint] = partial(rounded_hinge, pairs, width)
-        return Objective(X, point, alpha, judge_as_hinge)
+        return Objective(X, point, alpha, judge_as_hinge, tol)
 
     width = FIRST_WIDTH
     best = better_start(rounded(width), start)
@@ -127,7 +134,7 @@ def hinge_by_continuation(
         now = inner(now, _CloseForItsRounding(tol), progress)
         if now.judged.distance < best.judged.distance:
             best = now
-        if best.judged.distance <= tol or progress.exhausted or width <= LAST_WIDTH:
+        if best.judged.done(tol) or progress.exhausted or width <= LAST_WIDTH:
             return best
         width /= NARROWER
         now, before = _continued(rounded(width), now, before), now
@@ -140,12 +147,12 @@ class _CloseForItsRounding:
     tol: float
 
     def __call__(self, now: Iterate) -> bool:
-        close = now.judged.distance <= self.tol or now.gap <= self.gap_wanted(now)
+        close = now.judged.done(self.tol) or now.gap <= self.gap_wanted(now)
         return close and not at_rest(now)
 
     def gap_wanted(self, now: Iterate) -> float:
-        value, distance = now.judged
-        return INNER_SHARE * max(distance * value - now.gap, self.tol * value)
+        value, distance, rounding = now.judged
+        return INNER_SHARE * max((distance - rounding) * value - now.gap, self.tol * value)
 
 
 def _continued(narrower: Objective, now: Iterate, before: Iterate | None) -> Iterate:

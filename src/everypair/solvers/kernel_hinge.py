@@ -113,7 +113,7 @@ def minimise_in_kernel(
                 start,
                 tol if last else ROUGH_TOL,
                 progress,
-                partial(settled, newton_cg if products else Newton()),
+                partial(settled, newton_cg if products else Newton(), hinge=True),
             )
             if last:
                 return Fit.at(now, progress), factor.low_rank
@@ -129,7 +129,7 @@ def minimise_over_list(
     progress = Progress(max_iter, verbose)
     # The whole Hessian of a list comes column by column: of sparse X that never pays.
     solver = choose_solver(X, "hinge", "auto" if isinstance(X, DenseMatrix) else "newton-cg")
-    inner = partial(settled, solver)
+    inner = partial(settled, solver, hinge=True)
     with np.errstate(over="ignore", invalid="ignore"):
         start = np.zeros(X.shape[1])
         now = hinge_by_continuation(X, pairs, alpha, start, tol, progress, inner)

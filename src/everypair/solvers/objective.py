@@ -24,7 +24,7 @@ from everypair.linalg.matrix import Matrix
 from everypair.pairs import PairPoint
 from everypair.pairs.point import usable
 from everypair.solvers.rounding import (
-    SMALL_SHARE,
+    LITTLE,
     bent,
     pulled,
     pulled_error,
@@ -38,12 +38,23 @@ class Judgement(NamedTuple):
     objective: float
     distance: float
     """Relative duality gap; for a non-convex loss the relative gradient norm."""
+    rounding: float = 0.0
+    """The part of the distance that no step can take off: the bound on rounding."""
 
     @classmethod
-    def of_gap(cls, objective: float, gap: float) -> Judgement:
+    def of_gap(cls, objective: float, gap: float, rounding: float) -> Judgement:
         if objective == 0:  # underflow: nothing is left to be relative to
             return cls(objective, 0.0 if gap == 0 else np.inf)
-        return cls(objective, gap / objective)
+        return cls(objective, gap / objective, rounding / objective)
+
+    def done(self, tol: float, share: float = 1.0) -> bool:
+        """Within ``tol``; or rounding alone is above it, and little is left beside rounding.
+
+        A ``share`` below one asks for as much less of what steps can take off.
+        """
+        if self.rounding > tol:
+            return self.distance - self.rounding <= share * max(tol, LITTLE * self.rounding)
+        return self.distance <= share * tol + (1 - share) * self.rounding
 
 
 @dataclass(frozen=True)
@@ -52,13 +63,15 @@ class Objective:
 
     ``loss_at`` maps scores to a `PairPoint`. ``judge`` says what a point is worth: the
     objective that counts (the hinge's, where a rounded hinge is being solved) and the
-    relative distance to its minimum; a solver is judged by it and never judges itself.
+    relative distance to its minimum; a solver is judged by it and never judges itself. Bounds on
+    rounding are as fine as ``tol`` needs.
     """
 
     X: Matrix
     loss_at: Callable[[Array], PairPoint]
     alpha: float
-    judge: Callable[[Iterate], Judgement] = lambda now: Judgement.of_gap(now.value, now.gap_bound)
+    judge: Callable[[Iterate], Judgement] = lambda now: Judgement.of_gap(now.value, *now.gap_bound)
+    tol: float = 0.0
 
     def at(self, w: Array, scores: Array | None = None, loss: PairPoint | None = None) -> Iterate:
         """The iterate at w; ``scores``, and the loss there, where they are known already."""
@@ -110,16 +123,18 @@ class Iterate:
         return pulled_error(self.objective.X, self.loss, self.score_gradient)
 
     @cached_property
-    def gap_bound(self) -> float:
-        """The gap and what rounding may have hidden of it."""
+    def gap_bound(self) -> tuple[float, float]:
+        """The gap and what rounding may have hidden of it; the part that a gradient of zero has."""
         gap = self.half_square(self.gradient, beside=self.value)
-        return gap + bent(self.objective.X, self.loss, self.w)
+        of_scores = bent(self.objective.X, self.loss, self.w)
+        of_zero = float(self.pulled_error @ self.pulled_error) / (2 * self.objective.alpha)
+        return gap + of_scores, of_zero + of_scores
 
     def half_square(self, vector: Array, beside: float) -> float:
         """``|v|^2 / (2 alpha)`` at most, v with the error of the loss' gradient.
 
-        Where the error makes most of a gap, and no small share of ``beside``, it is bounded anew
-        by rows.
+        Where the error makes most of a gap, and no small share of the tolerance for one ``beside``
+        which it is small, it is bounded anew by rows.
         """
         alpha, size = self.objective.alpha, np.abs(vector)
 
@@ -129,7 +144,8 @@ class Iterate:
 
         found = at_most()
         hidden = found - float(size @ size) / (2 * alpha)
-        if not self._read_by_rows and not hidden <= max(SMALL_SHARE * beside, self.gap):
+        little = LITTLE * self.objective.tol * beside
+        if not self._read_by_rows and not hidden <= max(little, self.gap):
             self._read_by_rows = True
             by_rows = pulled_error_by_rows(self.objective.X, self.loss, self.score_gradient)
             self.pulled_error = np.fmin(self.pulled_error, by_rows)
@@ -194,9 +210,9 @@ class Progress:
 
     def step(self, now: Judged) -> None:
         self.n_iter += 1
-        self.history.append((perf_counter() - self._began, *now.judged))
+        objective, distance, _ = now.judged
+        self.history.append((perf_counter() - self._began, objective, distance))
         if self.verbose:
-            objective, distance = now.judged
             print(
                 f"[everypair] step {self.n_iter}: objective {objective:.9g}, "
                 f"relative distance {distance:.1e}"
@@ -221,7 +237,7 @@ class CloseEnough:
     by_gap: bool = True
 
     def __call__(self, now: Iterate) -> bool:
-        return now.judged.distance <= self.tol and not at_rest(now)
+        return now.judged.done(self.tol) and not at_rest(now)
 
     def gap_wanted(self, now: Iterate) -> float:
         return self.tol * now.value if self.by_gap else 0.0

@@ -18,13 +18,16 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from everypair._compiled import compensated_sum
 from everypair.linalg.matrix import Matrix
 from everypair.pairs import PairPoint
 from everypair.pairs.point import growth, length
 
 Array = NDArray[np.float64]
 
-SMALL_SHARE = 1e-9
+LITTLE = 0.1
+"""A bound on rounding is good enough at this share of the tolerance. Of a gap that rounding makes,
+no more than this share is worth another step."""
 
 
 def score_error(X: Matrix, w: Array) -> float:
@@ -32,22 +35,33 @@ def score_error(X: Matrix, w: Array) -> float:
     return 2 * growth(X.shape[1]) * float(np.sum(X.sizes.lengths * np.abs(w)))
 
 
-def refreshed(X: Matrix, w: Array, scores: Array, product: Array) -> Array | None:
+def largest_score_error(X: Matrix, w: Array) -> float:
+    """As `score_error`, of one row at most."""
+    size = min(X.longest * length(w), float(np.sum(X.sizes.lengths * np.abs(w))))
+    return 2 * growth(X.shape[1]) * size
+
+
+def refreshed(
+    X: Matrix, w: Array, scores: Array, product: Array, hinge: bool = False
+) -> Array | None:
     """``product``, which is Xw computed anew, where the scores have drifted away from it.
 
     Steps add up scores without a product with X, and rounding adds up with them, far where the
-    first coefficients were huge.
+    first coefficients were huge. The hinge takes the drift of any row as it is (`hinge_error`), a
+    smooth loss the norm of all (`bent`).
     """
-    # A NaN has drifted.
-    drift = length(product - scores)
-    return None if drift <= score_error(X, w) / 2 else product
+    if hinge:
+        drift, most = float(np.max(np.abs(product - scores))), largest_score_error(X, w)
+    else:
+        drift, most = length(product - scores), score_error(X, w)
+    return None if drift <= most / 2 else product  # a NaN has drifted
 
 
 def pulled(X: Matrix, gradient: Array) -> Array:
     """``X'c``. The exact c sums to zero; what rounding leaves of the sum is taken off, because it
     would meet the means of columns that lie far from zero."""
     means = X.sizes.means
-    left = float(gradient.sum(dtype=np.longdouble))
+    left = compensated_sum(gradient)
     return X.pull_back(gradient) - np.where(np.isfinite(means), means, 0.0) * left
 
 
@@ -70,15 +84,16 @@ def pulled_error_by_rows(X: Matrix, loss: PairPoint, gradient: Array) -> Array:
     return X.pull_back_distances(of_rows) + of_means
 
 
-def hinge_error(X: Matrix, w: Array, value: float, mass_short: Callable[[float], float]) -> float:
+def hinge_error(
+    X: Matrix, w: Array, value: float, mass_short: Callable[[float], float], tol: float
+) -> float:
     """Of the objective of the hinge, which takes errors of the scores as they are.
 
-    Of every pair at most; where that is no small share of the value, of the pairs alone that may
-    be short, whose weight ``mass_short`` says: of those with a shortfall of at least so much.
+    Of every pair at most; where that is no small share of the tolerance, of the pairs alone that
+    may be short, whose weight ``mass_short`` says: of those with a shortfall of at least so much.
     """
-    size = min(X.longest * length(w), float(np.sum(X.sizes.lengths * np.abs(w))))
-    of_margin = 4 * growth(X.shape[1]) * size
-    if of_margin > SMALL_SHARE * value:
+    of_margin = 2 * largest_score_error(X, w)
+    if of_margin > LITTLE * tol * value:
         of_margin *= mass_short(-of_margin)
     return of_margin + growth(X.shape[0]) * value
 
