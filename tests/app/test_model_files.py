@@ -87,7 +87,9 @@ def test_every_method_scores_the_same_after_loading(name, table, tmp_path):
 def test_every_public_estimator_can_be_saved(name, table, tmp_path):
     """With each kernel that it has, and each measure."""
     cls = getattr(everypair, name)
-    settings = [{"n_alphas": 5, "cv": 2} if name == "AUCClassifierCV" else {}]
+    settings = [{}]
+    if name == "AUCClassifierCV":
+        settings = [{"penalty": penalty, "n_alphas": 5, "cv": 2} for penalty in ("l2", "l1")]
     if "kernel" in cls._get_param_names():
         settings = [{"kernel": kernel} for kernel in ("linear", "rbf", "polynomial")]
     if "measure" in cls._get_param_names():

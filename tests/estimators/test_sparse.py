@@ -21,6 +21,7 @@ from lab.data.simulate import simulate
         AUCClassifier(penalty="elasticnet", loss="squared_hinge"),
         AUCClassifier(penalty="l1", loss="hinge"),
         AUCClassifierCV(penalty="l1", n_alphas=8, eps=0.05, cv=3),
+        AUCClassifierCV(n_alphas=4, cv=3),
         CPAUC(),
     ]
 )
