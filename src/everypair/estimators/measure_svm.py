@@ -212,7 +212,7 @@ class MeasureSVM(KernelRanker):
         self.n_iter_, self.n_cuts_, self.history_ = fit.n_iter, fit.n_cuts, fit.history
         self._positive_share = float(positive.mean())
         if self.threshold is not None:
-            intercept = -self._choose_threshold(positive, fit.scores, None)
+            intercept = -self._choose_threshold(positive, fit.scores - fit.constant, None)
         else:
             cut = measure.threshold(positive, fit.scores) if self.fit_intercept else 0.0
             intercept = fit.constant - cut
