@@ -10,36 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from everypair.measures import Violation
-from everypair.measures.contingency import RecallAtK
-from everypair.measures.ranked import Ranked
+from everypair.measures import RecallAtMostK
 from lab.papers import svm_multi as main
 from lab.papers.kept import Found, Params, grouped
 from lab.papers.page import Page, table
-
-
-class RecallAtMost(RecallAtK):
-    """Recall of the k highest scores, trained against labellings of at most k positives.
-
-    With a true positives fixed, further negatives pay as long as their score is above zero and
-    there is room: b = min(k - a, number of those).
-    """
-
-    ranks = False
-
-    def search(self, ranked: Ranked) -> tuple[int, int]:
-        n_positive, n_negative = ranked.n_positive, ranked.n_negative
-        k = self.count(n_positive + n_negative, n_positive)
-        a = np.arange(min(n_positive, k) + 1)
-        b = np.minimum(k - a, int(np.argmax(ranked.negative_gain)))
-        loss = self.loss_of_table(a, b, n_positive - a, n_negative - b)
-        best = int(np.argmax(loss + ranked.positive_gain[a] + ranked.negative_gain[b]))
-        return int(a[best]), int(b[best])
-
-    def most_violated(self, positive: ArrayLike, scores: ArrayLike) -> Violation:
-        return self._violation(Ranked(positive, scores), self.search)
 
 
 def at_most(params: Params) -> Found:
@@ -52,7 +28,7 @@ def at_most(params: Params) -> Found:
     fit, held = main.hold_out(y, draw)
 
     def fitted(C: float, X: Any, y: NDArray[np.bool_]) -> Any:
-        return main.trained(RecallAtMost(min(2 * int(y.sum()), y.size - 1)), C, X, y)
+        return main.trained(RecallAtMostK(min(2 * int(y.sum()), y.size - 1)), C, X, y)
 
     def value(model: Any, X: Any, y: NDArray[np.bool_]) -> float:
         return 100 * float(main.measure_for("Rec@2p", y).value(y, model.decision_function(X)))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from everypair.estimators.measure_opt import MeasureOpt as MeasureOpt
     from everypair.estimators.measure_opt_cv import MeasureOptCV as MeasureOptCV
     from everypair.estimators.measure_svm import MeasureSVM as MeasureSVM
+    from everypair.estimators.measure_svm_cv import MeasureSVMCV as MeasureSVMCV
     from everypair.estimators.rankboost import RankBoost as RankBoost
     from everypair.estimators.rankopt import RankOpt as RankOpt
     from everypair.estimators.rankopt import RankOptCV as RankOptCV
@@ -36,6 +37,7 @@ _HOME = {
     "MeasureOpt": "everypair.estimators.measure_opt",
     "MeasureOptCV": "everypair.estimators.measure_opt_cv",
     "MeasureSVM": "everypair.estimators.measure_svm",
+    "MeasureSVMCV": "everypair.estimators.measure_svm_cv",
     "ROCSVM": "everypair.estimators.rocsvm",
     "RankBoost": "everypair.estimators.rankboost",
     "RankOpt": "everypair.estimators.rankopt",
@@ -54,6 +56,7 @@ __all__ = [
     "MeasureOpt",
     "MeasureOptCV",
     "MeasureSVM",
+    "MeasureSVMCV",
     "RankBoost",
     "RankOpt",
     "RankOptCV",

@@ -23,9 +23,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from everypair import ROCSVM, AUCClassifier, MeasureSVM
+from everypair import ROCSVM, AUCClassifier, MeasureSVM, MeasureSVMCV
 from everypair.linalg import low_rank
-from everypair.measures import ContingencyMeasure, measure_of
+from everypair.linalg.matrix import as_matrix
+from everypair.measures import ContingencyMeasure, FBeta, RecallAtMostK, measure_of
+from everypair.solvers.cutting_plane import cutting_plane, cutting_plane_path
 
 CHECKED = [
     MeasureSVM(),
@@ -33,6 +35,7 @@ CHECKED = [
     MeasureSVM("recall_at_k", k="1p"),
     MeasureSVM("partial_roc_area"),
     MeasureSVM(kernel="rbf"),
+    MeasureSVMCV(Cs=(0.1, 1.0), cv=3),
 ]
 """Not "precomputed": scikit-learn's checks hand over matrices that are no kernels."""
 
@@ -206,9 +209,60 @@ def test_too_few_cuts_warn(cancer):
 def test_hopeless_overlap_warns_that_w_is_zero():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((500, 3)), rng.random(500) < 0.1
-    with pytest.warns(ConvergenceWarning, match="is that of w = 0"):
-        model = MeasureSVM("f1").fit(X, y)
-    assert model.slack_ == pytest.approx(100)
+    for C in (1e-9, 1.0):  # whatever C is
+        with pytest.warns(ConvergenceWarning, match="says nothing on these rows.*MeasureOpt"):
+            model = MeasureSVM("f1", C=C).fit(X, y)
+        assert model.slack_ == pytest.approx(100)
+
+
+def test_a_path_over_c_is_that_of_single_fits(cancer):
+    X, y = cancer
+    positive = np.asarray(y == 1)
+    Cs = [1e-4, 1e-3, 1e-2]
+    path = list(cutting_plane_path(as_matrix(X), positive, FBeta(1.0), Cs, constant=True, tol=1e-4))
+    alone = [
+        cutting_plane(as_matrix(X), positive, FBeta(1.0), C, constant=True, tol=1e-4) for C in Cs
+    ]
+    for one, other in zip(path, alone, strict=True):
+        assert one.gap <= 1e-4
+        assert one.objective == pytest.approx(other.objective, rel=2e-4)
+    assert sum(fit.n_iter for fit in path) < sum(fit.n_iter for fit in alone)
+
+
+def test_c_is_chosen_by_the_measure_on_held_out_rows(cancer):
+    X, y = cancer
+    settings = {"Cs": (1e-5, 1e-3, 1e-1), "cv": 3}
+    model = MeasureSVMCV("f1", **settings).fit(X, y)
+    assert model.cv_scores_.shape == (3, 3)
+    assert model.best_score_ == pytest.approx(model.cv_scores_.mean(axis=1).max())
+    assert model.C_ in settings["Cs"]
+    same = MeasureSVM("f1", C=model.C_).fit(X, y)
+    np.testing.assert_allclose(same.coef_, model.coef_)
+    in_threads = MeasureSVMCV("f1", n_jobs=2, **settings).fit(X, y)
+    np.testing.assert_allclose(in_threads.cv_scores_, model.cv_scores_)
+    with pytest.raises(ValueError, match="Cs="):
+        MeasureSVMCV(Cs=[-1.0]).fit(X, y)
+    assert (
+        MeasureSVMCV("roc_area", Cs=[1e-3], kernel="rbf", max_rank=50).fit(X, y).best_score_ > 0.9
+    )
+
+
+def test_recall_at_most_k_finds_the_worst_of_all_labellings_with_at_most_k():
+    rng = np.random.default_rng(2)
+    measure = RecallAtMostK(4)
+    for _ in range(20):
+        y, scores = np.array([1, 0, 0, 1, 0, 0, 1, 0], bool), rng.standard_normal(8).round(1)
+        signs = np.where(y, 1.0, -1.0)
+        worst = -np.inf
+        for labels in product([False, True], repeat=8):
+            above = np.array(labels)
+            if above.sum() > 4:
+                continue
+            a = (above & y).sum()
+            loss = 100 * (1 - a / y.sum())
+            worst = max(worst, loss + (np.where(above, 1.0, -1.0) - signs) @ scores)
+        found = measure.most_violated(y, scores)
+        assert found.slack(scores) == pytest.approx(worst)
 
 
 FORMATS = {

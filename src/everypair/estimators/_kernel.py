@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from everypair.estimators._base import BinaryRanker, linear_scores, warn
 from everypair.linalg.kernels import BLOCK_ENTRIES, KERNEL_NAMES, Expansion, Kernel, TrainingKernel
-from everypair.linalg.low_rank import rank_that_fits
+from everypair.linalg.low_rank import GrowingFactor, LowRank, rank_that_fits
 from everypair.linalg.matrix import CENTRE_ROWS
 
 Array = NDArray[np.float64]
@@ -81,6 +81,13 @@ class KernelRanker(BinaryRanker):
                 UserWarning,
             )
         return min(wanted, fits)
+
+    def _balanced_factor(self, kernel: TrainingKernel, positive: NDArray[np.bool_]) -> LowRank:
+        """Each class has the same share of the pivots' chances, however rare it is."""
+        share = np.where(positive, 1 / positive.sum(), 1 / (~positive).sum())
+        factor = GrowingFactor(kernel)
+        factor.grow(share, self._rank(positive.size, self.max_rank), float(self.kernel_tol))
+        return factor.low_rank
 
     def _keep_linear(self, coef: Array) -> None:
         self.coef_ = coef.reshape(1, -1)

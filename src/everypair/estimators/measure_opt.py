@@ -19,7 +19,6 @@ from everypair.measures.operating import OperatingMeasure, operating_measure
 from everypair.rows import Rows
 
 if TYPE_CHECKING:
-    from everypair.linalg.low_rank import LowRank
     from everypair.linalg.matrix import Matrix
     from everypair.pairs import Pairs
     from everypair.solvers.logistic import LogisticFit
@@ -88,7 +87,7 @@ class _MeasureClimber(KernelRanker):
         self._forget_fit()
         kernel = None if self.kernel == "linear" else self._training_kernel(X, sample_weight)
         with own_threads(), np.errstate(over="ignore", invalid="ignore"):
-            basis = None if kernel is None else self._factor(kernel, positive)
+            basis = None if kernel is None else self._balanced_factor(kernel, positive)
             matrix = as_matrix(X if basis is None else basis.features)
             problem = _Problem.of(matrix, positive, sample_weight, measure)
             coef, cut = climb(problem)
@@ -105,14 +104,6 @@ class _MeasureClimber(KernelRanker):
         else:
             self._keep_expansion(kernel, basis.pivots, basis.coefficients(coef), basis.left_out)
         return self
-
-    def _factor(self, kernel: Any, positive: Bools) -> LowRank:
-        from everypair.linalg.low_rank import GrowingFactor
-
-        share = np.where(positive, 1 / positive.sum(), 1 / (~positive).sum())
-        factor = GrowingFactor(kernel)
-        factor.grow(share, self._rank(positive.size, self.max_rank), float(self.kernel_tol))
-        return factor.low_rank
 
     def _keep_path(self, problem: _Problem, start: LogisticFit, steps: list[Step]) -> None:
         measure = problem.measure

@@ -13,12 +13,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from everypair.estimators._base import THRESHOLDS, warn, warn_not_converged
 from everypair.estimators._kernel import KernelRanker
-from everypair.linalg.kernels import TrainingKernel
-from everypair.linalg.low_rank import GrowingFactor, LowRank
 from everypair.measures import MEASURES, FixedCount, Measure, measure_of
 from everypair.metrics.at_k import rows_at_k
 
 Array = NDArray[np.float64]
+
+MUCH_LARGER, FEW_CUTS, LARGEST_C = 1e6, 100, 1e100
+"""So many times the C at which the features begin to matter, a bound that is of any use leaves
+w = 0; cuts that are spent on seeing it."""
 
 
 class MeasureSVM(KernelRanker):
@@ -37,8 +39,10 @@ class MeasureSVM(KernelRanker):
     Parameters
     ----------
     measure : str, callable or Measure, default="f1"
-        ``"error"``, ``"f1"``, ``"fbeta"``, ``"precision_at_k"``, ``"recall_at_k"``, ``"prbep"``
-        (precision where it equals recall), ``"roc_area"``, ``"partial_roc_area"``; or a
+        ``"error"``, ``"f1"``, ``"fbeta"``, ``"precision_at_k"``, ``"recall_at_k"``,
+        ``"recall_at_most_k"`` (trained on labellings of at most k positives instead of exactly k:
+        better where k is more than the positives), ``"prbep"`` (precision where it equals
+        recall), ``"roc_area"``, ``"partial_roc_area"``; or a
         function of the counts (a, b, c, d) of true positives, false positives, false negatives
         and true negatives, higher being better, that works on arrays of counts; or an object
         of `everypair.measures`.
@@ -92,6 +96,8 @@ class MeasureSVM(KernelRanker):
     See Also
     --------
     everypair.measures : The measures as objects.
+    MeasureSVMCV : Chooses C on held-out rows.
+    MeasureOpt : Climbs the measure itself, where the bound says nothing.
     AUCClassifier : ROC area with other losses, and a threshold for any measure.
 
     Notes
@@ -108,8 +114,8 @@ class MeasureSVM(KernelRanker):
     positive rate at the upper end of the range.
 
     Where the classes overlap much and the positives are rare, the slack of F-beta and its kin
-    may have its minimum at w = 0: no linear rule then has a better bound than none. The fit
-    says so with a warning.
+    may have its minimum at w = 0: no linear rule then has a better bound than none, whatever C
+    is. The fit says so with a warning that names `MeasureOpt`.
 
     Examples
     --------
@@ -185,6 +191,12 @@ class MeasureSVM(KernelRanker):
 
         {returns_self}
         """
+        return self._fit(X, y, lambda matrix, positive, measure: float(self.C))
+
+    def _fit(
+        self, X: Any, y: ArrayLike, choose: Callable[[Any, NDArray[np.bool_], Measure], float]
+    ) -> Self:
+        """``choose(matrix, positive, measure)`` says which C."""
         from everypair.linalg.matrix import as_matrix
         from everypair.linalg.threads import own_threads
         from everypair.solvers.cutting_plane import cutting_plane
@@ -195,16 +207,11 @@ class MeasureSVM(KernelRanker):
         self._forget_fit()
         kernel = None if self.kernel == "linear" else self._training_kernel(X)
         with own_threads(), np.errstate(over="ignore", invalid="ignore"):
-            basis = None if kernel is None else self._factor(kernel, positive)
+            basis = None if kernel is None else self._balanced_factor(kernel, positive)
+            matrix = as_matrix(X if basis is None else basis.features)
+            C = choose(matrix, positive, measure)
             fit = cutting_plane(
-                as_matrix(X if basis is None else basis.features),
-                positive,
-                measure,
-                float(self.C),
-                constant=bool(self.fit_intercept) and not measure.ranks,
-                tol=float(self.tol),
-                max_iter=int(self.max_iter),
-                verbose=int(self.verbose),
+                matrix, positive, measure, C, **self._settings(measure), verbose=int(self.verbose)
             )
             self.train_score_ = measure.value(positive, fit.scores)
         self.measure_ = measure
@@ -225,21 +232,44 @@ class MeasureSVM(KernelRanker):
         if not fit.gap <= self.tol:
             warn_not_converged("relative duality gap", fit.gap, self.tol, fit.n_iter, "lower C")
         elif not np.any(fit.coef):
-            warn(
-                f"The best slack, {fit.slack:g}, is that of w = 0. Either C={self.C:g} is too "
-                "small for features of this size (raise C or scale X), or the classes overlap "
-                f"too much for a bound on measure={self.measure!r}: AUCClassifier with a threshold "
-                "for the measure has no such limit.",
-                ConvergenceWarning,
-            )
+            self._warn_of_zero(matrix, positive, measure, C)
         return self
 
-    def _factor(self, kernel: TrainingKernel, positive: NDArray[np.bool_]) -> LowRank:
-        # Each class has the same share of the pivots' chances, however rare it is.
-        share = np.where(positive, 1 / positive.sum(), 1 / (~positive).sum())
-        factor = GrowingFactor(kernel)
-        factor.grow(share, self._rank(positive.size, self.max_rank), float(self.kernel_tol))
-        return factor.low_rank
+    def _settings(self, measure: Measure) -> dict[str, Any]:
+        return {
+            "constant": bool(self.fit_intercept) and not measure.ranks,
+            "tol": float(self.tol),
+            "max_iter": int(self.max_iter),
+        }
+
+    def _warn_of_zero(
+        self, X: Any, positive: NDArray[np.bool_], measure: Measure, C: float
+    ) -> None:
+        """w = 0 is the best: is C too small, or is the bound of no use whatever C is?"""
+        from everypair.solvers.cutting_plane import cutting_plane
+
+        worst = measure.most_violated(positive, np.zeros(positive.size))
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            slope = X.pull_back(worst.change)
+            at_work = worst.loss / max(float(slope @ slope), 1e-290)
+            much = MUCH_LARGER * max(C, at_work)
+            large = None
+            if much <= LARGEST_C:
+                settings = self._settings(measure) | {"max_iter": FEW_CUTS}
+                large = cutting_plane(X, positive, measure, much, **settings)
+        if large is None or np.any(large.coef):
+            warn(
+                f"The best slack is that of w = 0 because C={C:g} is too small for features of "
+                "this size: raise C or scale X.",
+                ConvergenceWarning,
+            )
+        else:
+            warn(
+                f"The bound on measure={self.measure!r} says nothing on these rows: its least "
+                f"value, {large.slack:g}, is that of w = 0, even for C={much:g}. "
+                "Use MeasureOpt, which climbs the measure itself.",
+                ConvergenceWarning,
+            )
 
     def predict_top_k(self, X: Any, k: int | float | str | None = None) -> NDArray[Any]:
         """``classes_[1]`` for exactly the k highest scores of this batch of rows.

@@ -24,6 +24,7 @@ from everypair.measures.contingency import (
     FixedCount,
     PrecisionAtK,
     RecallAtK,
+    RecallAtMostK,
     TableMeasure,
 )
 from everypair.measures.ranked import Ranked
@@ -42,6 +43,7 @@ __all__ = [
     "ROCArea",
     "Ranked",
     "RecallAtK",
+    "RecallAtMostK",
     "Sample",
     "TableMeasure",
     "Violation",
@@ -54,6 +56,7 @@ MEASURES: dict[str, Callable[[float, Any, Any], Measure]] = {
     "fbeta": lambda beta, k, fpr: FBeta(beta),
     "precision_at_k": lambda beta, k, fpr: PrecisionAtK(k),
     "recall_at_k": lambda beta, k, fpr: RecallAtK(k),
+    "recall_at_most_k": lambda beta, k, fpr: RecallAtMostK(k),
     "prbep": lambda beta, k, fpr: BreakEven(),
     "roc_area": lambda beta, k, fpr: ROCArea(),
     "partial_roc_area": lambda beta, k, fpr: PartialROCArea(fpr),
@@ -69,7 +72,7 @@ def measure_of(
 ) -> Measure:
     """The measure of that name, a `Measure` as it is, or a function of (a, b, c, d).
 
-    ``beta`` belongs to ``"fbeta"``, ``k`` to ``"precision_at_k"`` and ``"recall_at_k"``,
+    ``beta`` belongs to ``"fbeta"``, ``k`` to the measures at k,
     ``fpr`` to ``"partial_roc_area"``.
     """
     if isinstance(measure, Measure):

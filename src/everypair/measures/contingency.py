@@ -246,6 +246,29 @@ class RecallAtK(FixedCount):
         return a / (a + c)
 
 
+class RecallAtMostK(RecallAtK):
+    """Recall of the k highest scores, trained against labellings of at most k positives.
+
+    The paper's labellings have exactly k, which leaves out the true one where k is more than the
+    positives. With a true positives fixed, further negatives pay as long as their score is above
+    zero and there is room: b = min(k - a, number of those).
+    """
+
+    ranks = False
+
+    def search(self, ranked: Ranked) -> tuple[int, int]:
+        n_positive, n_negative = ranked.n_positive, ranked.n_negative
+        k = self.count(n_positive + n_negative, n_positive)
+        a = np.arange(min(n_positive, k) + 1)
+        b = np.minimum(k - a, int(np.argmax(ranked.negative_gain)))
+        loss = self.loss_of_table(a, b, n_positive - a, n_negative - b)
+        best = int(np.argmax(loss + ranked.positive_gain[a] + ranked.negative_gain[b]))
+        return int(a[best]), int(b[best])
+
+    def most_violated(self, positive: ArrayLike, scores: ArrayLike) -> Violation:
+        return self._violation(Ranked(positive, scores), self.search)
+
+
 class BreakEven(PrecisionAtK):
     """Precision where it equals recall: ``a / (a + b)`` with ``a + b = a + c`` (PRBEP)."""
 

@@ -14,6 +14,7 @@ The bound and the gap are the same, the cuts are fewer.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -60,17 +61,48 @@ def cutting_plane(
     verbose: int = 0,
 ) -> MeasureFit:
     """Minimise ``1/2 |w|^2 + C slack(Xw)``; ``constant`` adds a feature that is 1 in each row."""
-    return _cutting_plane(Problem(X, positive, measure, C, constant), tol, max_iter, verbose)
+    path = cutting_plane_path(
+        X, positive, measure, [C], constant=constant, tol=tol, max_iter=max_iter, verbose=verbose
+    )
+    return next(path)
 
 
-def _cutting_plane(problem: Problem, tol: float, max_iter: int, verbose: int) -> MeasureFit:
+def cutting_plane_path(
+    X: Matrix,
+    positive: NDArray[np.bool_],
+    measure: Measure,
+    Cs: Iterable[float],
+    *,
+    constant: bool,
+    tol: float = 1e-3,
+    max_iter: int = 1000,
+    verbose: int = 0,
+) -> Iterator[MeasureFit]:
+    """A fit at each C, each from where the last one ended.
+
+    A plane below the slack stays below it whatever C is: all planes found so far are kept.
+    """
+    problem = Problem(X, positive, measure, 0.0, constant)
+    planes, w = Planes(problem), np.zeros(X.shape[1] + 1)
+    for C in Cs:
+        problem.C = planes.C = float(C)
+        fit = _cutting_plane(problem, planes, w, tol, max_iter, verbose)
+        w = np.append(fit.coef, fit.constant)
+        yield fit
+
+
+def _cutting_plane(
+    problem: Problem, planes: Planes, w: Array, tol: float, max_iter: int, verbose: int
+) -> MeasureFit:
     began = perf_counter()
-    planes = Planes(problem)
-    now = best = problem.at(np.zeros(problem.X.shape[1] + 1))
-    at_zero = best.objective
+    zero = problem.at(np.zeros_like(w))
+    at_zero = zero.objective
+    now = problem.at(w) if np.any(w) else zero
+    planes.move_to(now.w)
+    best = min(zero, now, key=lambda point: point.objective)
     pull = problem.C * float(np.linalg.norm(now.cut.slope))
     # At first, the step that would halve a quadratic of this slope.
-    log_multiplier = np.log(max(pull**2 / (2 * best.objective), 1e-12)) if best.objective else 0.0
+    log_multiplier = np.log(max(pull**2 / (2 * at_zero), 1e-12)) if at_zero else 0.0
     history: list[tuple[float, float, float]] = []
     bound, gap = 0.0, 1.0
     last = False

@@ -161,6 +161,10 @@ class Planes:
         self.offsets = np.append(self.offsets, cut.offset)
         self._idle = np.append(self._idle, 0)
 
+    def move_to(self, centre: Array) -> None:
+        """The next projection starts at this point."""
+        self._at_centre = self.slopes.products(centre)
+
     def drop_stale(self) -> None:
         used = (self._bound.x > 0) | (self._level.x > 0)
         self._idle = np.where(used, 0, self._idle + 1)
