@@ -85,11 +85,3 @@ def test_commands_named_in_a_sentence_exist(page):
 
     named = re.findall(r"(?:`|^    )everypair ([a-z]+)", page.read_text(encoding="utf-8"), re.M)
     assert set(named) <= set(get_command(app).commands)
-
-
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_links_between_pages_lead_somewhere(page):
-    text = FENCE.sub("", page.read_text(encoding="utf-8"))
-    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
-        if "://" not in target:
-            assert (page.parent / target).exists(), target

@@ -46,7 +46,7 @@ def gaussians(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """One row in ten positive; a linear rule with little noise.
 
     With noise of scale 1 instead of 0.15 the F1 slack has its minimum at w = 0 and there is
-    nothing to train (docs/measures.md).
+    nothing to train (lab/notes/measures.md).
     """
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n_rows, COLUMNS), dtype=np.float32)

@@ -226,7 +226,7 @@ def test_slack_bounds_the_loss_at_any_scores(measure):
             if k == "2p" and 2 * positive.sum() > positive.size:
                 continue
             if measure.count(positive.size, positive.sum()) != positive.sum():
-                # The true labelling has another number of positives: see docs/measures.md.
+                # The true labelling has another number of positives: see lab/notes/measures.md.
                 continue
         slack = max(0.0, measure.most_violated(positive, scores).slack(scores))
         assert slack >= measure.loss(positive, scores) - 1e-9

@@ -26,7 +26,7 @@ w = 0; cuts that are spent on seeing it."""
 class MeasureSVM(KernelRanker):
     """Support vector machine trained on F-beta, precision or recall at k, PRBEP or ROC area.
 
-    Minimises (Joachims 2005, Optimization Problem 2; `docs/measures.md` has every choice)
+    Minimises (Joachims 2005, Optimization Problem 2; `lab/notes/measures.md` has every choice)
 
         P(w) = 1/2 |w|^2 + C slack(w) ,
         slack(w) = max(0, max_y' Delta(y', y) + w . (Psi(y') - Psi(y))) ,

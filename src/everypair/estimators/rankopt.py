@@ -201,7 +201,7 @@ class RankOpt(_SphereClimber):
     the steps' factors (here 1.2 and 0.5), the rescaling against plateaus (here the features'
     variance, in place of separation over class variance; the start is the same) and how
     sub-folds of different radii are averaged (here their directions). Measured on five tasks
-    (``docs/rankopt.md``), other factors changed no AUC beyond chance, separation units were
+    (``lab/notes/rankopt.md``), other factors changed no AUC beyond chance, separation units were
     within chance at the best radius of each, and an L1 pull gained on one task and, ten times
     as strong, lost on another; there is none.
 

@@ -28,7 +28,7 @@ class ROCSVM(KernelRanker):
 
     over the functions f of a kernel's space, i running over the positive and j over the negative
     rows. The paper's quadratic program has n+ x n- variables; here there are none: the sum
-    and its derivatives come from sorting the scores. `docs/rocsvm.md` has every choice.
+    and its derivatives come from sorting the scores. `lab/notes/rocsvm.md` has every choice.
 
     Parameters
     ----------

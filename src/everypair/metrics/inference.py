@@ -225,7 +225,7 @@ def area_interval(
 
     Near 1 the variance rests on the few rows that are placed badly, and a sample without them
     says that it is sure. An eighth of such a row in each class, placed at 1/2, is what brings the
-    coverage to its level there (docs/metrics.md has the table); it vanishes like 1/n^2 and is
+    coverage to its level there (lab/notes/metrics.md has the table); it vanishes like 1/n^2 and is
     nothing at AUC 1/2. Within a few pairs of 1 the logit stretches it over all of (0, 1): there
     the pairs that share no row say more.
     """
