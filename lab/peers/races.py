@@ -60,7 +60,7 @@ RLS_ENTRIES = ("primal", "dual")
 
 def rls_race(entry: str) -> dict[str, float]:
     """Ratios to what BLAS cannot avoid: the table of `rls`, read back."""
-    import rls
+    from lab.benchmarks import rls
 
     with contextlib.redirect_stdout(io.StringIO()) as table:
         for part in rls.PARTS[entry]:

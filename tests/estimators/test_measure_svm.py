@@ -233,8 +233,8 @@ def test_c_is_chosen_by_the_measure_on_held_out_rows(cancer):
     X, y = cancer
     settings = {"Cs": (1e-5, 1e-3, 1e-1), "cv": 3}
     model = MeasureSVMCV("f1", **settings).fit(X, y)
-    assert model.cv_scores_.shape == (3, 3)
-    assert model.best_score_ == pytest.approx(model.cv_scores_.mean(axis=1).max())
+    assert model.cv_fold_scores_.shape == (3, 3)
+    assert model.best_score_ == pytest.approx(model.cv_fold_scores_.mean(axis=1).max())
     assert model.C_ in settings["Cs"]
     same = MeasureSVM("f1", C=model.C_).fit(X, y)
     np.testing.assert_allclose(same.coef_, model.coef_)

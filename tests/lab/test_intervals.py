@@ -23,12 +23,14 @@ def test_the_cross_validated_area_is_covered(case):
 
 @pytest.mark.parametrize("folds", [(2, 1), (5, 1)])
 def test_equal_models_are_rarely_told_apart(folds):
-    _, better, worse = intervals.differences(300, 80, 0.5, "normal", 0.0, folds, seed=4)
+    *_, better, worse = intervals.differences(300, 80, 0.5, "normal", 0.0, folds, seed=4)
     assert better + worse < 8
 
 
 def test_the_best_of_four_baselines_is_not_taken_for_better():
-    _, better, worse = intervals.differences(200, 80, 0.5, "normal", 0.5, (5, 1), 4, seed=5)
+    *_, better, worse = intervals.differences(
+        200, 80, 0.5, "normal", 0.5, (5, 1), n_baselines=4, seed=5
+    )
     assert better + worse < 8
 
 

@@ -229,7 +229,7 @@ def test_one_model_is_no_comparison():
 
 
 def test_paired_tests_are_those_of_proc():
-    """`roc.test` of pROC on its aSAH data (GPL, not shipped; lab/notes/metrics.md: how to get it)."""
+    """`roc.test` of pROC on its aSAH data (GPL; lab/notes/metrics.md: how to get it)."""
     import pandas as pd
 
     file = Path(os.environ.get("EVERYPAIR_DATA", "")) / "aSAH" / "aSAH.csv"

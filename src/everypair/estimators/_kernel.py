@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 RANK_PER_ROOT, AUTO_RANKS = 7.0, (600, 1000)
-"""Measured (`lab/notes/rocsvm.md`): test AUC within 0.002 of the exact solution's, time beside SVC's."""
+"""Measured (`lab/notes/rocsvm.md`): test AUC within 0.002 of the exact one, time beside SVC's."""
 
 OF_SOME_KERNELS = {"coef_", "dual_coef_", "support_", "kernel_left_out_", "_expansion"}
 

@@ -89,6 +89,8 @@ default=(0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
         so is its cut: no row takes part in the choice of what it is scored by.
     score_interval_ : (low, high)
         A 95 % interval of ``best_score_`` by a bootstrap of the rows.
+    cv_scores_ : array of shape (n_candidates,)
+        The measure on held-out rows of every candidate: the starts, then the climbs.
     cv_results_ : dict of arrays
         ``alpha``, ``saturation`` (NaN for a start) and ``score``, the measure on held-out rows, of
         every candidate; ``gain_error``, the standard error of the best climb's gain.
@@ -277,12 +279,13 @@ default=(0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
         self.best_score_ = sign * start.value(honest)
         ends = np.quantile(start.draws(honest)[0], [0.025, 0.975]) * sign
         self.score_interval_ = float(ends.min()), float(ends.max())
+        self.cv_scores_ = sign * np.append(values, scores[1:])
         self.cv_results_ = {
             "alpha": np.append(alphas, np.full(len(candidates) - 1, alphas[best])),
             "saturation": np.append(
                 np.full(alphas.size, np.nan), saturations[: len(candidates) - 1]
             ),
-            "score": sign * np.append(values, scores[1:]),
+            "score": self.cv_scores_,
             "gain_error": error,
         }
         self.chose_start_ = chosen == 0

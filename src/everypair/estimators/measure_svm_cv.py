@@ -59,10 +59,14 @@ class MeasureSVMCV(MeasureSVM):
     ----------
     C_ : float
         The C chosen; of equally good ones the smallest.
-    cv_scores_ : array of shape (n_Cs, n_folds)
-        The measure on the held-out rows.
+    Cs_ : array of shape (n_candidates,)
+        The candidates, ascending.
+    cv_scores_ : array of shape (n_candidates,)
+        The measure on the held-out rows, a mean over the folds.
+    cv_fold_scores_ : array of shape (n_candidates, n_folds)
+        The same fold by fold.
     best_score_ : float
-        Its mean over the folds at ``C_``.
+        ``cv_scores_`` of the chosen candidate.
     {expansion}
     measure_ : Measure
         The measure as an object.
@@ -87,7 +91,7 @@ class MeasureSVMCV(MeasureSVM):
     >>> from everypair import MeasureSVMCV
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = MeasureSVMCV("f1", Cs=(0.001, 0.01), cv=3).fit(StandardScaler().fit_transform(X), y)
-    >>> model.cv_scores_.shape
+    >>> model.cv_fold_scores_.shape
     (2, 3)
     """
 
@@ -159,10 +163,10 @@ class MeasureSVMCV(MeasureSVM):
         folds = folds_of(self.cv, rows, positive, None, groups, each_has_auc=True)
         tasks = [partial(self._values, matrix, positive, measure, Cs, fold) for fold in folds]
         found = side_by_side(tasks, self.n_jobs, "cross-validation", int(self.verbose))
-        self.cv_scores_ = np.array(found).T
-        means = self.cv_scores_.mean(axis=1)
-        best = int(np.argmax(means))
-        self.C_, self.best_score_ = float(Cs[best]), float(means[best])
+        self.Cs_, self.cv_fold_scores_ = Cs, np.array(found).T
+        self.cv_scores_ = self.cv_fold_scores_.mean(axis=1)
+        best = int(np.argmax(self.cv_scores_))
+        self.C_, self.best_score_ = float(Cs[best]), float(self.cv_scores_[best])
         return self.C_
 
     def _values(

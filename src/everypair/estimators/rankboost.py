@@ -63,8 +63,8 @@ class RankBoost(BinaryRanker):
     Notes
     -----
     The score is a sum of one step function a feature: an additive model. X is dense; rescaling a
-    feature by any growing function changes nothing on the training rows. `lab/notes/rankboost.md` has
-    what was decided where the paper leaves a choice.
+    feature by any growing function changes nothing on the training rows.
+    `lab/notes/rankboost.md` has what was decided where the paper leaves a choice.
 
     Examples
     --------

@@ -183,7 +183,7 @@ def test_auc_rls_and_rls_with_a_constant_are_one_rule_but_for_the_weight_of_the_
 
 
 def test_the_worst_labelling_of_at_most_k_is_that_of_every_table():
-    from lab.papers.svm_multi_recall import RecallAtMost
+    from everypair.measures import RecallAtMostK
 
     rng = np.random.default_rng(5)
     for _ in range(50):
@@ -191,7 +191,7 @@ def test_the_worst_labelling_of_at_most_k_is_that_of_every_table():
         positive[: rng.integers(1, 5)] = True
         scores = 30 * rng.normal(size=9)
         k = int(rng.integers(positive.sum(), 9))
-        found = RecallAtMost(k).most_violated(positive, scores)
+        found = RecallAtMostK(k).most_violated(positive, scores)
         best = max(
             100 * (1 - np.mean(top[positive])) + 2 * scores @ (top.astype(float) - positive)
             for top in (np.array(list(np.binary_repr(code, 9))) == "1" for code in range(512))
