@@ -186,8 +186,8 @@ the splits share no row). `time / logistic` is the median of the processor secon
 search, one thread. `kept the start`: no climb was surely better, and the model is the logistic
 regression.
 
-The radii and the guard (one standard error) were chosen on the first four splits of {chosen} tasks,
-which are not in the first table."""
+The radii and the guard (half a standard error) were chosen on the first four splits of {chosen}
+tasks, which are not in the first table."""
 
 
 def show(cache: Path, write: bool) -> None:

@@ -155,7 +155,7 @@ def test_the_cut_comes_from_held_out_scores(curved):
     X, y = curved
     model = MeasureOptCV("f1", saturation=(0.5, 0.9)).fit(X[:700], y[:700])
     held_out = f1_score(y[700:], model.predict(X[700:]))
-    assert held_out == pytest.approx(model.best_score_, abs=0.12)
+    assert held_out == pytest.approx(model.best_score_, abs=0.2)
     assert set(model.cv_results_) == {"alpha", "saturation", "score", "gain_error"}
     assert model.cv_results_["score"].shape == (8,)
 

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-SATURATIONS = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
+SATURATIONS = (0.3, 0.5, 0.7, 0.9, 0.98)
 
 PENALTIES = 10.0 ** np.arange(3, -3, -1)
 """Of the starts, in units of 1 / rows: 1 / C of scikit-learn's LogisticRegression."""
 
-SURE_GAIN = 1.0
+SURE_GAIN = 0.5
 """Standard errors by which a climb must beat its start on held-out rows to be chosen."""
 
 DECIDING_ROWS = 10
@@ -37,7 +37,7 @@ class MeasureOptCV(_MeasureClimber):
 
     Each fold fits a logistic regression at every penalty; the one whose held-out rows have the
     best measure is the start. Each fold then climbs the series of radii from its start. A climb is
-    chosen only if it beats the start on held-out rows by more than one standard error; otherwise
+    chosen only if it beats the start on held-out rows by more than half a standard error; otherwise
     the model is the logistic regression. The cut that `predict` uses comes from held-out scores.
 
     Parameters
@@ -57,9 +57,8 @@ class MeasureOptCV(_MeasureClimber):
     alphas : array of floats, default=None
         Penalties of the start to choose from. None: six, from 1000 / n down to 0.01 / n, n being
         the sum of the weights, which are scikit-learn's C = 0.001 to 100.
-    saturation : ascending sequence of floats in (0, 1), \
-default=(0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
-        Radii to choose from, by the share of pairs that they saturate.
+    saturation : ascending sequence of floats, default=(0.3, 0.5, 0.7, 0.9, 0.98)
+        Radii to choose from, by the share of pairs in (0, 1) that they saturate.
     cv : int, splitter or iterable of (train, test), default=None
         Folds; None means 5 stratified ones. Each needs both classes on either side.
     {kernel}

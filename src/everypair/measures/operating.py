@@ -42,7 +42,7 @@ Array = NDArray[np.float64]
 Worth = Callable[[float, float], tuple[float, float, float]]
 """A measure at the true and false positive rates (t, f): its value and both derivatives."""
 
-NODES = 6
+NODES = 5
 """Gauss-Legendre nodes of a mean over quotas."""
 
 STEP = 1e-6
