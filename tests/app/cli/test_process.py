@@ -84,7 +84,7 @@ def test_interruption_leaves_no_half_written_file(number, model, mixed, tmp_path
     with big.open("w") as file:
         file.write(header + "\n")
         block = "\n".join(rows) + "\n"
-        for _ in range(6000):
+        for _ in range(2000):
             file.write(block)
     process = subprocess.Popen(
         [sys.executable, "-m", "everypair", "score", str(model), str(big), "-o", str(output)],
