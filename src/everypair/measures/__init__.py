@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from everypair.measures._base import Measure, Sample, Violation
+from everypair.measures._base import Measure, Violation
 from everypair.measures.contingency import (
     BreakEven,
     ContingencyMeasure,
@@ -42,7 +42,6 @@ __all__ = [
     "ROCArea",
     "Ranked",
     "RecallAtK",
-    "Sample",
     "TableMeasure",
     "Violation",
     "measure_of",

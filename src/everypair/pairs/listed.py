@@ -58,7 +58,7 @@ class PairList:
         return np.unique(self.first)
 
     @cached_property
-    def weight(self) -> Array:
+    def share(self) -> Array:
         """What the pairs of each row weigh together."""
         return self.per_row(self.pair_weight, self.pair_weight)
 
@@ -145,4 +145,4 @@ class ListedHuberHingePoint:
         return growth(self.pairs.n_pairs) * np.abs(gradient) + of_margins
 
     def steepest(self) -> float:
-        return float(self.pairs.weight.max()) / self.width
+        return float(self.pairs.share.max()) / self.width

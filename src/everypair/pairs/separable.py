@@ -21,7 +21,7 @@ from everypair.pairs.point import (
     margin_rounding,
     weighted_gram,
 )
-from everypair.pairs.structure import Pairs
+from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ class _SeparablePoint:
     _scale: float
     _class_weight: Array
 
-    def __init__(self, pairs: Pairs, scores: Array):
+    def __init__(self, pairs: Rows, scores: Array):
         # Relative to a point among the scores: pairs do not see a common offset, rounding does.
         self.pairs, self.scores = pairs, scores - scores[0]
 
@@ -98,29 +98,29 @@ class _SeparablePoint:
 class SquarePoint(_SeparablePoint):
     """``(1 - z)^2``: the class variances plus the squared shortfall of the means."""
 
-    def __init__(self, pairs: Pairs, scores: Array):
+    def __init__(self, pairs: Rows, scores: Array):
         super().__init__(pairs, scores)
-        self._scale, self._class_weight = 2.0, pairs.weight
-        weighted = pairs.weight * self.scores
+        self._scale, self._class_weight = 2.0, pairs.share
+        weighted = pairs.share * self.scores
         self._positive_mean = weighted[pairs.positive].sum()
         self._negative_mean = weighted[~pairs.positive].sum()
         self._shortfall = 1 - (self._positive_mean - self._negative_mean)
 
     def value(self) -> float:
         own_mean = np.where(self.pairs.positive, self._positive_mean, self._negative_mean)
-        variances = float(self.pairs.weight @ (self.scores - own_mean) ** 2)
+        variances = float(self.pairs.share @ (self.scores - own_mean) ** 2)
         return variances + self._shortfall**2
 
     def gradient(self) -> Array:
         # Pairs of row i: 1 - (s_i - mean of the others), and the mirror for negatives.
         positive, s = self.pairs.positive, self.scores
         residual = np.where(positive, 1 - (s - self._negative_mean), 1 - (self._positive_mean - s))
-        return 2 * self.pairs.weight * np.where(positive, -residual, residual)
+        return 2 * self.pairs.share * np.where(positive, -residual, residual)
 
     def gradient_row_errors(self, gradient: Array) -> Array:
         """The class means are sums over rows, however small a residual is left of them."""
         low, high = extent(self.scores)
-        return growth(self.pairs.n_rows) * (1 + high - low) * self._scale * self.pairs.weight
+        return growth(self.pairs.n_rows) * (1 + high - low) * self._scale * self.pairs.share
 
 
 class ExponentialPoint(_SeparablePoint):
@@ -129,11 +129,11 @@ class ExponentialPoint(_SeparablePoint):
     Overflows to infinity, never to NaN; a line search steps back from there.
     """
 
-    def __init__(self, pairs: Pairs, scores: Array):
+    def __init__(self, pairs: Rows, scores: Array):
         super().__init__(pairs, scores)
         signed = np.where(pairs.positive, -self.scores, self.scores)
         with np.errstate(divide="ignore"):
-            logs = signed + np.log(pairs.weight)
+            logs = signed + np.log(pairs.share)
         log_positive = logsumexp(logs[pairs.positive])
         log_negative = logsumexp(logs[~pairs.positive])
         with np.errstate(over="ignore"):

@@ -36,7 +36,7 @@ from everypair.pairs.point import (
     length,
     weighted_gram,
 )
-from everypair.pairs.structure import Pairs
+from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 
@@ -111,7 +111,7 @@ SIGMOID_KERNELS = SmoothKernels(
 class BoxedScores:
     """Scores laid into boxes: ``ids`` of the boxes, ascending, and each row's slot in them."""
 
-    def __init__(self, pairs: Pairs, scores: Array):
+    def __init__(self, pairs: Rows, scores: Array):
         self.pairs, self.scores = pairs, scores
         first, last = (np.floor(end * PER_UNIT) for end in extent(scores))
         most = max(min(GRID_BOXES, scores.size), scores.size * GRID_BOXES_PER_ROW)
@@ -152,7 +152,7 @@ class BoxedScores:
         """The fields of each row's own class at the row, times its weight."""
         fields = np.stack([on_negatives, on_positives])
         out = np.empty(self.scores.size)
-        weight, positive = self.pairs.weight, self.pairs.positive
+        weight, positive = self.pairs.share, self.pairs.positive
         self._over_rows(
             lambda start, stop: box_evaluate(
                 self.scores, weight, positive, self.slots, PER_UNIT, fields, start, stop, out
@@ -164,10 +164,10 @@ class BoxedScores:
 class SmoothPoint:
     """A smooth pair loss at one vector of scores."""
 
-    def __init__(self, kernels: SmoothKernels, pairs: Pairs, scores: Array):
+    def __init__(self, kernels: SmoothKernels, pairs: Rows, scores: Array):
         self.kernels, self.pairs, self.scores = kernels, pairs, scores
         self.boxes = BoxedScores(pairs, scores)
-        self.moments = self.boxes.moments(pairs.weight)
+        self.moments = self.boxes.moments(pairs.share)
         self.with_negatives, self.with_positives = self.moments[:, :, 0] > 0
 
     def value(self) -> float:
@@ -205,7 +205,7 @@ class SmoothPoint:
 
     def product(self, vector: Array) -> Array:
         vector = vector - vector.mean()
-        others = self._curvature_sums(self.boxes.moments(self.pairs.weight * vector))
+        others = self._curvature_sums(self.boxes.moments(self.pairs.share * vector))
         return self._curvature * vector - others
 
     def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
@@ -238,7 +238,7 @@ class SmoothPoint:
 
         def add(rows: slice, block: Array, gram: Array, moments: Array) -> None:
             box_row_moments(
-                block, rows.start, self.scores, pairs.weight, pairs.positive,
+                block, rows.start, self.scores, pairs.share, pairs.positive,
                 boxes.slots, PER_UNIT, moments,
             )  # fmt: skip
             add_weighted_gram(gram, block, curvature[rows])
@@ -255,7 +255,7 @@ class SmoothPoint:
             shape,
             shape[2] * X.X.nnz,
             lambda start, stop, out: csr_box_row_moments(
-                *rows.arrays, rows.centre, self.scores, pairs.weight, pairs.positive,
+                *rows.arrays, rows.centre, self.scores, pairs.share, pairs.positive,
                 boxes.slots, PER_UNIT, start, stop, out,
             ),
         )  # fmt: skip
@@ -276,4 +276,4 @@ class SmoothPoint:
         return (SLOPE_ACCURACY + sums) * np.abs(gradient)
 
     def steepest(self) -> float:
-        return 0.25 * float(self.pairs.weight.max())
+        return 0.25 * float(self.pairs.share.max())

@@ -41,7 +41,7 @@ from everypair.pairs.point import (
     refuse_unusable,
     weighted_gram,
 )
-from everypair.pairs.structure import Pairs
+from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -107,13 +107,13 @@ OPERATIONS_A_ROW = 20
 class SortedScores:
     """Both classes in descending order of score, seen from either side."""
 
-    def __init__(self, pairs: Pairs, scores: Array):
+    def __init__(self, pairs: Rows, scores: Array):
         self.pairs, self.scores = pairs, scores
         self.positives, self.negatives = self.over_classes(self._rank)
 
     def _rank(self, number: int) -> RankedClass:
         rows, scores = descending(self.scores, self.pairs.classes[number])
-        weight, even = self.pairs.weight, self.pairs.even
+        weight, even = self.pairs.share, self.pairs.even
         weights = np.full(rows.size, weight[rows[0]]) if even else weight[rows]
         return RankedClass(rows, scores, weights, even)
 
@@ -261,7 +261,7 @@ class _SortedPoint:
                 low, high, begin, running, state, sums,
             )  # fmt: skip
             block = np.subtract(X.X[rows], X.centre, dtype=np.float64)
-            block *= self.pairs.weight[rows, None]
+            block *= self.pairs.share[rows, None]
             with one_blas_thread():  # blocks this small are not worth waking another
                 cross += block.T @ sums
         return cross
@@ -282,21 +282,21 @@ class _SortedPoint:
         """Of the sums, and of the margins where the slope changes with them."""
         size = length(gradient)
         of_margin = margin_rounding(self.order.scores, self._corner)
-        curvature = self._height * length(self.pairs.weight)  # at most
+        curvature = self._height * length(self.pairs.share)  # at most
         if of_margin * curvature > EXACT * size:
             curvature = length(self._curvature)
         return growth(self.pairs.n_rows) * size + of_margin * curvature
 
     def gradient_row_errors(self, gradient: Array) -> Array:
         """A sum over pairs may be a difference of sums as large as the largest."""
-        weight = self.pairs.weight
+        weight = self.pairs.share
         held = weight > 0
         largest = float(np.max(np.abs(gradient[held]) / weight[held], initial=0.0))
         of_margin = margin_rounding(self.order.scores, self._corner)
         return growth(self.pairs.n_rows) * largest * weight + of_margin * self._curvature
 
     def steepest(self) -> float:
-        return self._height * float(self.pairs.weight.max())
+        return self._height * float(self.pairs.share.max())
 
     def mass_short(self, least: float) -> float:
         """What the pairs with ``u >= least`` weigh together."""
@@ -374,7 +374,7 @@ class HuberHingePoint(_SortedPoint):
         return HingePoint(self.order.stretched(stretch)).value()
 
 
-def auc(pairs: Pairs, scores: Array) -> float:
+def auc(pairs: Rows, scores: Array) -> float:
     """Exact area under the ROC curve: weighted share of pairs won, ties counted half."""
     refuse_unusable(scores)
     if pairs.even:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from everypair.linalg.matrix import BLOCK_BYTES, DenseMatrix, Matrix, SparseMatrix
-from everypair.pairs import Pairs
 from everypair.pairs.point import add_weighted_gram
+from everypair.rows import Rows
 from everypair.solvers.choose import sample_rows
 
 Array = NDArray[np.float64]
@@ -49,14 +49,12 @@ class ColumnMoments(NamedTuple):
         )
 
 
-def column_moments(X: Matrix, pairs: Pairs) -> ColumnMoments:
+def column_moments(X: Matrix, pairs: Rows) -> ColumnMoments:
     """Weighted class means and (biased) variances of the columns, in one pass.
 
     Around a point amid the values of each column, so that columns far from zero keep theirs.
     """
-    classes = [
-        np.where(members, pairs.weight, 0.0) for members in (pairs.positive, ~pairs.positive)
-    ]
+    classes = [np.where(members, pairs.share, 0.0) for members in (pairs.positive, ~pairs.positive)]
     n_columns = X.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
         if isinstance(X, DenseMatrix):
@@ -118,7 +116,7 @@ def centred_blocks(X: SparseMatrix) -> Iterator[tuple[slice, slice, SparseMatrix
         yield rows, columns, SparseMatrix(block)
 
 
-def class_covariance(X: Matrix, pairs: Pairs) -> Array | None:
+def class_covariance(X: Matrix, pairs: Rows) -> Array | None:
     """Mean of the two class covariances, on a sample of rows; for dense X of few columns."""
     n_columns = X.shape[1]
     if not isinstance(X, DenseMatrix) or n_columns > FEW_COLUMNS:
@@ -126,8 +124,8 @@ def class_covariance(X: Matrix, pairs: Pairs) -> Array | None:
     n_rows = max(SAMPLE_ROWS, SAMPLE_ROWS_PER_COLUMN * n_columns)
     if pairs.n_rows > n_rows:
         rows = sample_rows(pairs, n_rows)
-        X, pairs = X.take(rows), Pairs.of(pairs.positive[rows], pairs.weight[rows])
-    weight = pairs.weight
+        X, pairs = X.take(rows), Rows.uncut(pairs.positive[rows], pairs.share[rows])
+    weight = pairs.share
     of_positives = np.where(pairs.positive, weight, 0.0)
 
     def add(rows: slice, block: Array, gram: Array, means: Array) -> None:

@@ -20,7 +20,7 @@ from everypair.linalg.low_rank import GrowingFactor, LowRank
 from everypair.linalg.matrix import DenseMatrix, Matrix
 from everypair.linalg.threads import one_blas_thread, over_rows
 from everypair.pairs.listed import PairList
-from everypair.pairs.structure import Pairs
+from everypair.rows import Rows
 from everypair.solvers.choose import Fit, choose_solver, settled
 from everypair.solvers.huber import hinge_by_continuation, rounded_hinge
 from everypair.solvers.newton import Newton
@@ -85,7 +85,7 @@ class FactorMatrix(DenseMatrix):
 
 def minimise_in_kernel(
     kernel: TrainingKernel,
-    pairs: Pairs | PairList,
+    pairs: Rows | PairList,
     alpha: float,
     *,
     kernel_tol: float,
@@ -96,8 +96,8 @@ def minimise_in_kernel(
 ) -> tuple[Fit, LowRank]:
     """Minimise ``hinge(s) + alpha / 2 |f|^2`` over the functions f that the pivots span."""
     factor = GrowingFactor(kernel)
-    scale = float(pairs.weight @ factor.left) / float(pairs.weight.sum())
-    importance, start = pairs.weight, np.zeros(0)
+    scale = float(pairs.share @ factor.left) / float(pairs.share.sum())
+    importance, start = pairs.share, np.zeros(0)
     rank = min(FIRST_RANK, max_rank)
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         while True:
@@ -117,7 +117,7 @@ def minimise_in_kernel(
             )
             if last:
                 return Fit.at(now, progress), factor.low_rank
-            importance = now.score_gradient**2 + (FLOOR * pairs.weight) ** 2
+            importance = now.score_gradient**2 + (FLOOR * pairs.share) ** 2
             start = now.w
             rank = min(GROWTH * rank, max_rank)
 
@@ -138,7 +138,7 @@ def minimise_over_list(
 
 def kernel_gap(
     kernel: TrainingKernel,
-    pairs: Pairs | PairList,
+    pairs: Rows | PairList,
     alpha: float,
     scores: Array,
     objective: float,
