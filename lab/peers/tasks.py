@@ -65,20 +65,20 @@ class Task:
 
 
 def _dense(n_rows, n_columns):
-    from core import dense_data
+    from lab.benchmarks.core import dense_data
 
     return dense_data(n_rows, n_columns)
 
 
 def _imbalanced(n_rows, n_columns):
     """One positive in two hundred."""
-    from core import dense_data
+    from lab.benchmarks.core import dense_data
 
     return dense_data(n_rows, n_columns, share=0.005)
 
 
 def _correlated(n_rows, n_columns):
-    from core import dense_data
+    from lab.benchmarks.core import dense_data
 
     return dense_data(n_rows, n_columns, correlated=True)
 
@@ -92,7 +92,7 @@ def _heavy_tailed(n_rows, n_columns):
 
 
 def _text(n_rows, n_columns):
-    from core import text_like_data
+    from lab.benchmarks.core import text_like_data
 
     return text_like_data(n_rows, n_columns)
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from everypair.linalg.matrix import DenseMatrix
+from everypair.linalg.dense import DenseMatrix
 from everypair.pairs.brute import BrutePoint
 from everypair.pairs.listed import ListedHuberHingePoint, PairList
 from everypair.pairs.losses import huber_hinge

@@ -10,7 +10,8 @@ from scipy import sparse
 from strategies import ranked_data
 
 from everypair.linalg import order
-from everypair.linalg.matrix import DenseMatrix, as_matrix
+from everypair.linalg.dense import DenseMatrix
+from everypair.linalg.matrix import as_matrix
 from everypair.linalg.threads import thread_limit
 from everypair.pairs import LOSSES, auc, pair_point
 from everypair.pairs import brute as definition

@@ -11,7 +11,6 @@ from everypair.linalg.matrix import as_matrix
 from everypair.pairs import LOSSES
 from everypair.pairs.brute import BrutePoint
 from everypair.rows import Rows
-from everypair.solvers import columns
 from everypair.solvers import sphere as sphere_module
 from everypair.solvers.columns import class_covariance, column_moments
 from everypair.solvers.rank_statistic import AllPairsStatistic, RandomOrder
@@ -64,7 +63,7 @@ def test_class_moments_are_those_of_numpy(problem, kind):
 def test_sparse_columns_far_from_zero_have_the_moments_of_dense_ones(
     problem, kind, dtype, offset, monkeypatch
 ):
-    monkeypatch.setattr(columns, "BLOCK_BYTES", 8 * 100)  # many blocks
+    monkeypatch.setattr("everypair.linalg.sparse.BLOCK_BYTES", 8 * 100)  # many blocks
     X, pairs = problem
     # A far column, one near zero, one with zeros in it, a constant one and an empty one.
     X = np.column_stack(

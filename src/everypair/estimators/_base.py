@@ -22,7 +22,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 import everypair
 from everypair.estimators._shared_docs import filled_in
-from everypair.linalg.matrix import DenseMatrix, canonical, summed
+from everypair.linalg.dense import DenseMatrix
+from everypair.linalg.matrix import canonical, summed
 from everypair.metrics.thresholds import check_rule, cut_by
 from everypair.rows import Rows, distinct_labels
 

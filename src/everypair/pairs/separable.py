@@ -10,16 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from everypair.linalg.matrix import Matrix, SparseMatrix
+from everypair.linalg.matrix import Matrix
 from everypair.pairs.point import (
     EXACT,
-    add_weighted_gram,
     extent,
     fenchel_dual,
     growth,
     length,
     margin_rounding,
-    weighted_gram,
 )
 from everypair.rows import Rows
 
@@ -58,29 +56,14 @@ class _SeparablePoint:
         return self._scale * (weighted - c * np.where(positive, of_negatives, of_positives))
 
     def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
-        n_columns, c, positive = X.shape[1], self._class_weight, self.pairs.positive
-        if isinstance(X, SparseMatrix):
-            gram, of_these = weighted_gram(X, c), np.where(positive, c, 0.0)
-            of_all = X.pull_back(c) - c.sum() * X.centre
-            of_positives = X.pull_back(of_these) - of_these.sum() * X.centre
-            return self._of_sums(gram, of_positives, of_all)
-
-        def add(rows: slice, block: Array, gram: Array, of_positives: Array, all_: Array) -> None:
-            of_positives += np.where(positive[rows], c[rows], 0.0) @ block
-            all_ += c[rows] @ block
-            add_weighted_gram(gram, block, c[rows])
-
-        gram, of_positives, of_all = X.centred_sums(
-            [(n_columns, n_columns), (n_columns,), (n_columns,)], add
-        )
-        return self._of_sums(gram, of_positives, of_all)
+        c = self._class_weight
+        of_these = np.where(self.pairs.positive, c, 0.0)
+        gram, (of_positives, of_all) = X.gram_and_sums(c, [of_these, c])
+        cross = np.outer(of_positives, of_all - of_positives)
+        return self._scale * (gram - cross - cross.T)
 
     def hessian_bytes(self, n_columns: int) -> int:
         return 16 * n_columns**2
-
-    def _of_sums(self, gram: Array, of_positives: Array, of_all: Array) -> Array:
-        cross = np.outer(of_positives, of_all - of_positives)
-        return self._scale * (gram - cross - cross.T)
 
     def dual_value(self) -> float:
         return fenchel_dual(self.value(), self.scores, self.gradient())

@@ -21,16 +21,15 @@ from numpy.typing import NDArray
 from everypair._compiled import (
     auc_pairs,
     count_short,
-    csr_window_cross,
     doubled_wins,
     growing_sum,
-    window_rows,
     window_sum,
 )
 from everypair.cached import cached_property
-from everypair.linalg.matrix import DenseMatrix, Matrix, SparseMatrix
+from everypair.linalg.matrix import Matrix
 from everypair.linalg.order import descending
-from everypair.linalg.threads import one_blas_thread, over_rows
+from everypair.linalg.row_sums import Windows
+from everypair.linalg.threads import over_rows
 from everypair.pairs.point import (
     EXACT,
     fenchel_dual,
@@ -39,7 +38,6 @@ from everypair.pairs.point import (
     length,
     margin_rounding,
     refuse_unusable,
-    weighted_gram,
 )
 from everypair.rows import Rows
 
@@ -233,12 +231,12 @@ class _SortedPoint:
         The gathering takes rows of X in the order of their scores.
         """
         number = int(self.pairs.negatives.size < self.pairs.positives.size)
-        if isinstance(X, SparseMatrix):
-            X = X.rows_first
-            cross = self._sparse_cross(X, number)
-        else:
-            cross = self._dense_cross(X, number)
-        out = weighted_gram(X, self._curvature)
+        (targets, sources), _ = self.order.side(number)
+        windows = Windows(
+            targets.rows, targets.weights, sources.rows, sources.weights, *self.window(number)
+        )
+        cross = X.window_cross(windows)
+        out = X.gram(self._curvature)
         cross *= self._height
         out -= cross
         out -= cross.T
@@ -246,34 +244,6 @@ class _SortedPoint:
 
     def hessian_bytes(self, n_columns: int) -> int:
         return gram_bytes(n_columns)
-
-    def _dense_cross(self, X: DenseMatrix, number: int) -> Array:
-        (targets, sources), _ = self.order.side(number)
-        low, high = self.window(number)
-        n_columns = X.shape[1]
-        cross = np.zeros((n_columns, n_columns))
-        running, state = np.zeros(n_columns), np.zeros(2, dtype=np.intp)
-        for begin in range(0, targets.rows.size, X.block_rows):
-            rows = targets.rows[begin : begin + X.block_rows]
-            sums = np.empty((rows.size, n_columns))
-            window_rows(
-                X.X, X.centre, sources.rows, sources.weights,
-                low, high, begin, running, state, sums,
-            )  # fmt: skip
-            block = np.subtract(X.X[rows], X.centre, dtype=np.float64)
-            block *= self.pairs.share[rows, None]
-            with one_blas_thread():  # blocks this small are not worth waking another
-                cross += block.T @ sums
-        return cross
-
-    def _sparse_cross(self, X: SparseMatrix, number: int) -> Array:
-        (targets, sources), _ = self.order.side(number)
-        cross = np.zeros((X.shape[1], X.shape[1]))
-        csr_window_cross(
-            *X.arrays, X.centre, targets.rows, targets.weights, sources.rows,
-            sources.weights, *self.window(number), cross,
-        )  # fmt: skip
-        return cross
 
     def dual_value(self) -> float:
         return fenchel_dual(self.value(), self.order.scores, self.gradient())

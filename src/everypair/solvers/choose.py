@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.linalg.matrix import DenseMatrix, Matrix
+from everypair.linalg.matrix import Matrix
 from everypair.pairs import pair_point
 from everypair.pairs.point import usable
 from everypair.rows import Rows
@@ -84,8 +84,7 @@ def choose_solver(X: Matrix, loss: str, solver: str) -> Solver:
             "use 'newton-cg' or 'auto'."
         )
     # A Hessian takes X by rows; products do without a copy of a CSC matrix while they are enough.
-    by_rows = isinstance(X, DenseMatrix) or X.by_rows
-    if solver == "newton" or (by_rows and X.shape[1] <= NARROW):
+    if solver == "newton" or (X.by_rows and X.shape[1] <= NARROW):
         return Newton()
     return ProductsFirst()
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from everypair.cached import cached_property
 from everypair.linalg.matrix import Matrix
@@ -356,8 +354,7 @@ def _spreads(X: Matrix, pairs: Rows) -> Array:
     which, rows = np.flatnonzero(doubtful), np.flatnonzero(weight > 0)
     for begin in range(0, which.size, LEAST_COLUMNS):
         columns = which[begin : begin + LEAST_COLUMNS]
-        few: Any = X.columns(columns).X
-        few = (few.toarray() if sparse.issparse(few) else few)[rows].astype(np.float64)
+        few = X.columns(columns).written_out(rows)
         size = np.abs(few).max(axis=0)
         apart = (few - few[0]) / size
         apart[:, np.ptp(apart, axis=0) <= CONSTANT] = 0.0
