@@ -15,10 +15,10 @@ from functools import wraps
 import numpy as np
 import pytest
 
-from everypair.linalg.matrix import DenseMatrix, SparseMatrix
+from everypair.linalg.dense import DenseMatrix
+from everypair.linalg.sparse import SparseMatrix
 from everypair.measures import FBeta, ROCArea
 from everypair.pairs import separable, smooth, sorted
-from everypair.rls import moments
 
 PRODUCTS = ("dot", "pull_back", "pull_back_moments")
 POINTS = (
@@ -76,7 +76,7 @@ def counted_work(n_rows: int, n_columns: int) -> Iterator[Counter[str]]:
                 count(point, "hessian", "hessians", lambda p, X, *_: of_matrix(X))
         for measure in (FBeta, ROCArea):
             count(measure, "most_violated", "cuts", lambda *_: 1)
-        count(moments, "_dense_moments", "moments", lambda X, rows, *_: rows.size / n_rows)
+        count(DenseMatrix, "class_moments", "moments", lambda X, rows, *_: rows.size / n_rows)
         yield work
 
 

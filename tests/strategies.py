@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from everypair.pairs import Pairs
+from everypair.rows import Rows
 
 SCALES = (1e-8, 1e-3, 1.0, 30.0, 1e3, 1e8)
 
@@ -31,4 +31,4 @@ def ranked_data(draw, max_rows: int = 300, scales: tuple[float, ...] = SCALES):
     }[draw(st.sampled_from(["none", "uniform", "some zero", "many magnitudes"]))]
     if weights is not None:
         weights[np.flatnonzero(positive)[0]] = weights[np.flatnonzero(~positive)[0]] = 1.0
-    return Pairs.of(positive, weights), scores, rng
+    return Rows.uncut(positive, weights), scores, rng

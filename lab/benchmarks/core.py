@@ -28,7 +28,8 @@ from everypair import AUCClassifier
 from everypair.linalg.matrix import as_matrix
 from everypair.linalg.order import descending
 from everypair.linalg.threads import thread_limit
-from everypair.pairs import Pairs, pair_point
+from everypair.pairs import pair_point
+from everypair.rows import Rows
 from lab.harness import Page, best_time, growth_exponent, markdown_table
 
 ACCURACY = 1e-6
@@ -77,7 +78,7 @@ def pointwise_relative_gradient(model, X, y, alpha):
 
 
 def pairwise_relative_gradient(model, X, y):
-    matrix, pairs = as_matrix(X), Pairs.of(y)
+    matrix, pairs = as_matrix(X), Rows.uncut(y)
 
     def gradient(w):
         point = pair_point("logistic", pairs, matrix.dot(w))
@@ -119,7 +120,7 @@ def sums(page, scale):
     n_rows = int(10**6 * scale)
     X, y = dense_data(n_rows)
     w = 0.3 * rng.standard_normal(50)
-    scores, pairs = X @ w, Pairs.of(y)
+    scores, pairs = X @ w, Rows.uncut(y)
     with thread_limit():
         product = best_time(lambda: X @ w, 15)
         rows = []
@@ -143,7 +144,7 @@ def sums(page, scale):
     with thread_limit():
         for n in sizes:
             scores = 3 * rng.standard_normal(n)
-            pairs = Pairs.of(rng.random(n) < 0.05)
+            pairs = Rows.uncut(rng.random(n) < 0.05)
             seconds.append(best_time(partial(value_and_gradient, "logistic", pairs, scores), 7))
     rows = [
         [f"{n:,}", f"{1000 * s:.2f}", f"{1e9 * s / n:.1f}"]

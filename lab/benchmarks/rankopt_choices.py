@@ -44,7 +44,8 @@ def ellipsoid(weight):
     def metric(sphere, start, pairs, covariance):
         C = sphere.scale * covariance * sphere.scale[:, None]
         factor = cholesky(weight * np.eye(start.size) + (1 - weight) * C, lower=True)
-        rows = solve_triangular(factor, (sphere.X.X * sphere.scale).T, lower=True).T
+        scaled = sphere.X.written_out(np.arange(sphere.X.shape[0])) * sphere.scale
+        rows = solve_triangular(factor, scaled.T, lower=True).T
         ones, start = np.ones(start.size), factor.T @ start
         other = Sphere(as_matrix(np.ascontiguousarray(rows)), ones, Coordinates(None, ones))
 

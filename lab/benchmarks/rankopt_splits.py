@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from everypair import RankOpt
 from everypair.linalg.matrix import as_matrix
-from everypair.pairs import Pairs
+from everypair.rows import Rows
 from everypair.solvers.columns import class_covariance
 from everypair.solvers.rank_statistic import AllPairsStatistic
 from everypair.solvers.sphere import Sphere, climb_by_lbfgs, climb_path
@@ -95,7 +95,7 @@ def climbed(X, y, saturations, metric=None, climber=climb_by_lbfgs):
     """Coefficients of climbs over every pair, a column a saturation.
 
     ``metric``: as in `rankopt_choices`."""
-    matrix, pairs = as_matrix(X), Pairs.of(y)
+    matrix, pairs = as_matrix(X), Rows.uncut(y)
     covariance = class_covariance(matrix, pairs)
     sphere, start = Sphere.around(matrix, pairs, y.mean(), covariance)
     back = None

@@ -26,7 +26,7 @@ from everypair.linalg.kernels import Kernel
 from everypair.linalg.low_rank import GrowingFactor, LowRank
 from everypair.linalg.matrix import as_matrix
 from everypair.linalg.threads import one_blas_thread, thread_limit
-from everypair.pairs import Pairs
+from everypair.rows import Rows
 from everypair.solvers.choose import minimise
 from lab.data.fetchers import fetch
 from lab.data.simulate import weston_toy
@@ -163,7 +163,7 @@ def pivots(page, rank=500):
     """The same number of pivots, chosen four ways."""
     for name in DATA:
         X, y, test, truth = split(name, 5000)
-        trained, pairs = Kernel("rbf").on(X), Pairs.of(y == 1)
+        trained, pairs = Kernel("rbf").on(X), Rows.uncut(y == 1)
         model = ROCSVM(C=matching(y), max_rank=rank).fit(X, y)
         alpha = 1 / y.size
 

@@ -41,9 +41,10 @@ SHRUNK = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 def _over_pairs(loss: str, task: Task, answer: Answer) -> Worth:
     from everypair.linalg.matrix import as_matrix
-    from everypair.pairs import Pairs, pair_point
+    from everypair.pairs import pair_point
+    from everypair.rows import Rows
 
-    X, pairs, alpha, w = as_matrix(task.X), Pairs.of(task.y), task.alpha, answer.coef
+    X, pairs, alpha, w = as_matrix(task.X), Rows.uncut(task.y), task.alpha, answer.coef
     scores = X.dot(w)
     point = pair_point(loss, pairs, scores)
     value = point.value() + alpha / 2 * w @ w

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from everypair.cached import cached_property
+
 Array = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 Index = NDArray[np.intp]
@@ -21,15 +23,18 @@ class NoSpread(ValueError):
 
 @dataclass(frozen=True)
 class Rows:
-    """Which rows are positive and what each weighs. Rows of weight zero are gone.
+    """Which rows are positive and what each weighs.
 
-    ``weight`` is None when every row weighs the same; else each class has a unit of its own, the
-    power of two below its largest weight: ``units`` of the positives and of the negatives.
+    Every positive row i pairs with every negative row j, and the pair weighs ``a_i b_j`` for the
+    shares a and b of the rows in their classes. ``weight`` is None when every row weighs the same;
+    else each class has a unit of its own, the power of two below its largest weight: ``units`` of
+    the positives and of the negatives.
     """
 
     positive: Bool
     weight: Array | None
     kept: Bool | None
+    """Which of the given rows these are; None where they are all of them."""
     labels: tuple[Any, Any]
     """The negative label and the positive one."""
     units: tuple[float, float] = (1.0, 1.0)
@@ -38,15 +43,12 @@ class Rows:
     def of(
         cls, y: ArrayLike, sample_weight: ArrayLike | None = None, pos_label: Any = None
     ) -> Rows:
+        """The rows of a metric: those of weight zero are left out."""
         labels = _vector(y, "y")
         if sample_weight is None:
             names = _ordered_labels(labels, pos_label)
             return cls(np.asarray(labels == names[1]), None, None, names)
-        weight = _finite(sample_weight, "sample_weight", labels.size)
-        if weight.min() < 0:
-            raise ValueError(
-                f"sample_weight has the negative value {weight.min():g}: weights must be >= 0."
-            )
+        weight = _weights(sample_weight, labels.size)
         kept: Bool | None = weight > 0
         if np.all(kept):
             kept = None
@@ -56,9 +58,40 @@ class Rows:
             labels, weight = labels[kept], weight[kept]
         names = _ordered_labels(labels, pos_label)
         positive = np.asarray(labels == names[1])
+        return cls._weighing(positive, weight, kept, names)
+
+    @classmethod
+    def uncut(cls, positive: ArrayLike, sample_weight: ArrayLike | None = None) -> Rows:
+        """The rows of a fit: those of weight zero stay, so that X is never cut.
+
+        ``positive`` says which rows are positive, as booleans or as 0 and 1.
+        """
+        positive = np.ascontiguousarray(which_positive(positive))
+        n_positive = np.count_nonzero(positive)
+        for count, name in ((n_positive, "positive"), (positive.size - n_positive, "negative")):
+            if count == 0:
+                raise ValueError(
+                    f"There is no {name} row among the {positive.size}: "
+                    "give at least one row of each class."
+                )
+        if sample_weight is None:
+            return cls(positive, None, None, (False, True))
+        weight = _weights(sample_weight, positive.size)
+        for members, name in ((positive, "positive"), (~positive, "negative")):
+            if not np.any(weight[members]):
+                raise ValueError(
+                    f"The sample_weight of every {name} row is zero: "
+                    "at least one row of each class needs a positive weight."
+                )
+        return cls._weighing(positive, weight, None, (False, True))
+
+    @classmethod
+    def _weighing(
+        cls, positive: Bool, weight: Array, kept: Bool | None, labels: tuple[Any, Any]
+    ) -> Rows:
         # Powers of two, so that whole weights add up exactly.
         high, low = (_power_of_two(np.max(weight[which])) for which in (positive, ~positive))
-        return cls(positive, weight / np.where(positive, high, low), kept, names, (high, low))
+        return cls(positive, weight / np.where(positive, high, low), kept, labels, (high, low))
 
     @property
     def skew(self) -> float:
@@ -78,12 +111,56 @@ class Rows:
         return positive, self.skew * float(self.weight[~self.positive].sum())
 
     @property
+    def n_rows(self) -> int:
+        return self.positive.size
+
+    @property
     def n_positive(self) -> int:
         return int(np.count_nonzero(self.positive))
 
     @property
     def n_negative(self) -> int:
         return self.positive.size - self.n_positive
+
+    @property
+    def n_pairs(self) -> int:
+        return self.n_positive * self.n_negative
+
+    @cached_property
+    def positives(self) -> Index:
+        """Numbers of the positive rows."""
+        return np.flatnonzero(self.positive)
+
+    @cached_property
+    def negatives(self) -> Index:
+        """Numbers of the negative rows."""
+        return np.flatnonzero(~self.positive)
+
+    @property
+    def classes(self) -> tuple[Index, Index]:
+        """Numbers of the positive rows and of the negative ones."""
+        return self.positives, self.negatives
+
+    @cached_property
+    def share(self) -> Array:
+        """The weight of each row in its class: each class sums to one.
+
+        So do the pairs, and a sum over them is a mean.
+        """
+        if self.weight is None:
+            return np.where(self.positive, 1 / self.n_positive, 1 / self.n_negative)
+        share = self.weight.copy()
+        for members in (self.positive, ~self.positive):
+            share[members] /= share[members].max()
+            share[members] /= share[members].sum()
+        return share
+
+    @cached_property
+    def even(self) -> bool:
+        """Whether all rows of a class weigh the same."""
+        return self.weight is None or all(
+            bool(np.all(self.share[rows] == self.share[rows[0]])) for rows in self.classes
+        )
 
     def scores(self, y_score: ArrayLike, name: str = "y_score") -> Array:
         n_given = self.positive.size if self.kept is None else self.kept.size
@@ -110,14 +187,6 @@ class Rows:
             )
         return codes.astype(np.intp, copy=False)
 
-    def shares(self, members: Bool) -> Array:
-        """Weights of one class, summing to one."""
-        if self.weight is None:
-            count = np.count_nonzero(members)
-            return np.full(count, 1 / count)
-        weight = self.weight[members]
-        return weight / weight.sum()
-
 
 def which_positive(positive: ArrayLike) -> Bool:
     """Booleans from booleans, or from 0 and 1."""
@@ -134,6 +203,13 @@ def which_positive(positive: ArrayLike) -> Bool:
 
 def finite_scores(scores: ArrayLike, n_rows: int, name: str = "scores") -> Array:
     return _finite(scores, name, n_rows)
+
+
+def _weights(sample_weight: ArrayLike, n_rows: int) -> Array:
+    weight = _finite(sample_weight, "sample_weight", n_rows)
+    if (least := weight.min()) < 0:
+        raise ValueError(f"sample_weight has the negative value {least:g}: weights must be >= 0.")
+    return weight
 
 
 def check_level(level: float) -> float:
@@ -206,20 +282,15 @@ def _ordered_labels(labels: NDArray[Any], pos_label: Any) -> tuple[Any, Any]:
 
 
 def _two_labels(labels: NDArray[Any]) -> tuple[Any, Any]:
-    """The two labels, sorted. Numbers need no sort of all rows for that."""
-    if labels.dtype.kind in "biuf":
-        low, high = labels.min(), labels.max()
-        if labels.dtype.kind == "f" and not np.isfinite(low + high):
-            raise ValueError("y has NaN or infinite labels: give one of two labels a row.")
-        two = np.all((labels == low) | (labels == high))
-        distinct = sorted({low, high}) if two else list(np.unique(labels))
-    else:
-        try:
-            distinct = list(np.unique(labels))
-        except TypeError as error:
-            raise ValueError(
-                "y mixes labels that cannot be sorted (missing values?): use one type."
-            ) from error
+    """The two labels, sorted."""
+    try:
+        distinct = distinct_labels(labels)
+    except TypeError as error:
+        raise ValueError(
+            "y mixes labels that cannot be sorted (missing values?): use one type."
+        ) from error
+    if distinct.dtype.kind == "f" and not np.all(np.isfinite(distinct)):
+        raise ValueError("y has NaN or infinite labels: give one of two labels a row.")
     if len(distinct) == 1:
         raise ValueError(
             f"y has only one class, {distinct[0]!r}: a ranking needs rows of two classes."
@@ -229,3 +300,12 @@ def _two_labels(labels: NDArray[Any]) -> tuple[Any, Any]:
             f"y has {len(distinct)} classes: compare one class with the rest, e.g. y == label."
         )
     return distinct[0], distinct[1]
+
+
+def distinct_labels(labels: NDArray[Any]) -> NDArray[Any]:
+    """The labels that occur, sorted. Two numbers need no sort of all rows for that."""
+    if labels.dtype.kind in "biuf":
+        ends = np.array([labels.min(), labels.max()], dtype=labels.dtype)
+        if np.all((labels == ends[0]) | (labels == ends[1])):
+            return ends if ends[0] != ends[1] else ends[:1]
+    return np.unique(labels)

@@ -30,7 +30,8 @@ from everypair import AUCClassifier
 from everypair.estimators.auc import LOSS_NAMES
 from everypair.linalg.matrix import as_matrix
 from everypair.linalg.threads import available_threads
-from everypair.pairs import LOSSES, Pairs
+from everypair.pairs import LOSSES
+from everypair.rows import Rows
 from everypair.solvers.choose import minimise
 from everypair.solvers.newton import HESSIAN_BYTES
 
@@ -261,7 +262,7 @@ def test_sparse_columns_far_from_zero_cost_no_steps(loss, offset, scale):
     z = rng.standard_normal(3000)
     y = z + X[:, 1] + rng.standard_normal(3000) > 1
     X[:, 0] = offset + scale * z
-    fit = minimise(as_matrix(sparse.csr_array(X)), Pairs.of(y), loss, AUCClassifier().alpha)
+    fit = minimise(as_matrix(sparse.csr_array(X)), Rows.uncut(y), loss, AUCClassifier().alpha)
     assert fit.distance - fit.rounding <= 1e-6
     assert fit.rounding <= 1e-6  # of sums of 1.6e9
     assert fit.n_iter <= 15

@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 
 from everypair import RankOpt, RankOptCV
 from everypair.linalg.matrix import as_matrix
-from everypair.pairs import Pairs
+from everypair.rows import Rows
 from everypair.solvers.rank_statistic import RandomOrder
 from everypair.solvers.sphere import Sphere, climb_by_gradients, climb_path
 
@@ -168,7 +168,7 @@ def test_path_has_a_row_per_subfold_and_radius(imbalanced):
 
 def climbs_of_subfold(X, y, subfold, n_subfolds, shares, seed):
     """Table 1 of the paper, by hand: the path of one sub-fold and its held-back statistics."""
-    pairs = Pairs.of(y)
+    pairs = Rows.uncut(y)
     sphere, start = Sphere.around(as_matrix(X), pairs, y.mean())
     order = RandomOrder.draw(pairs, np.random.RandomState(seed))
     steps = climb_path(

@@ -15,8 +15,9 @@ from sklearn.model_selection import (
     cross_val_score,
 )
 
-from everypair import AUCRLS, AUCRLSCV, threads
+from everypair import AUCRLS, AUCRLSCV
 from everypair.estimators import rls_cv
+from everypair.linalg import threads
 
 ALPHAS = [2e-4, 2e-2, 2.0]
 

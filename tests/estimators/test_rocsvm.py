@@ -21,8 +21,8 @@ from everypair.linalg.kernels import Kernel
 from everypair.linalg.low_rank import GrowingFactor
 from everypair.linalg.matrix import as_matrix
 from everypair.metrics import pair_multipliers
-from everypair.pairs import Pairs
 from everypair.pairs.neighbors import neighbor_pairs
+from everypair.rows import Rows
 from everypair.solvers.choose import minimise
 from lab.data.simulate import weston_toy
 
@@ -319,10 +319,10 @@ def test_low_rank_bounds_what_it_leaves_open():
 def test_multipliers_choose_better_pivots_than_weights(power):
     X, y = weston_toy(900, positive_share=0.2, random_state=0)
     X /= X.std(axis=0)
-    pairs, rank = Pairs.of(y == 1), 200
+    pairs, rank = Rows.uncut(y == 1), 200
     chosen = ROCSVM(C=900 / pairs.n_pairs, max_rank=rank).fit(X, y)
     factor = GrowingFactor(Kernel("rbf").on(X))
-    factor.grow(pairs.weight**power, rank, 0.0)
+    factor.grow(pairs.share**power, rank, 0.0)
     by_weight = minimise(as_matrix(factor.features), pairs, "hinge", 1 / 900)
     assert chosen.objective_ / 900 < 0.97 * by_weight.objective
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from everypair.pairs import LOSSES as PAIR_LOSSES
-from everypair.pairs import Pairs
 from everypair.pairs.brute import BrutePoint
+from everypair.rows import Rows
 from lab.peers import main, page, plan, tasks
 from lab.peers.objectives import judge
 from lab.peers.peer import Answer
@@ -59,7 +59,7 @@ def test_the_judge_equals_the_definition_and_bounds_the_minimum(loss):
     for scale in (0.0, 0.3, 3.0):
         w = scale * rng.standard_normal(4)
         worth = judge(f"pairs {loss}", task, Answer(w))
-        brute = BrutePoint(PAIR_LOSSES[loss], Pairs.of(task.y), task.X @ w)
+        brute = BrutePoint(PAIR_LOSSES[loss], Rows.uncut(task.y), task.X @ w)
         exact = brute.value() + task.alpha / 2 * w @ w
         np.testing.assert_allclose(worth.objective, exact, rtol=1e-9)
         assert worth.bound <= best * (1 + 1e-8)

@@ -16,9 +16,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from everypair import AUCRLS, AUCClassifier, MeasureSVM, RankOpt, auc_path
-from everypair.linalg import threads
-from everypair.pairs import smooth
-from everypair.rls import moments
+from everypair.linalg import class_moments, dense, threads
 
 TALL, WIDER = (60_000, 20), (60_000, 60)
 
@@ -101,8 +99,8 @@ def test_blas_has_one_thread_where_the_rows_are_split(pool, monkeypatch):
 
         monkeypatch.setattr(home, name, watched)
 
-    watch(smooth, "add_weighted_gram")
-    watch(moments.np, "matmul")
+    watch(dense, "add_weighted_gram")
+    watch(class_moments.np, "matmul")
     with threadpool_limits(3, user_api="blas"):
         FITS["logistic"]()
         FITS["RLS"]()

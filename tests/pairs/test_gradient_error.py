@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from everypair._compiled import compensated_sum
-from everypair.pairs import Pairs, pair_point
+from everypair.pairs import pair_point
 from everypair.pairs.point import length
 from everypair.pairs.sorted import HuberHingePoint, SortedScores
+from everypair.rows import Rows
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 100_001])
@@ -41,7 +42,7 @@ def multipliers(case, u):
 
 def exact_gradient(case, pairs, scores):
     """In extended precision; a sum over the rows of the smaller class at a time."""
-    scores, weight = scores.astype(np.longdouble), pairs.weight.astype(np.longdouble)
+    scores, weight = scores.astype(np.longdouble), pairs.share.astype(np.longdouble)
     sign, (few, many) = 1, pairs.classes
     if few.size > many.size:
         sign, few, many = -1, many, few
@@ -64,7 +65,7 @@ def test_gradient_error_holds_with_few_rows_of_one_class(case, n_few, few_are_po
     rng = np.random.default_rng(n_few)
     few = np.zeros(n_rows, dtype=bool)
     few[rng.choice(n_rows, n_few, replace=False)] = True
-    pairs = Pairs.of(few if few_are_positive else ~few)
+    pairs = Rows.uncut(few if few_are_positive else ~few)
     scores = 0.1 + spread * rng.standard_normal(n_rows)
     point = fast_point(case, pairs, scores)
     gradient = point.gradient()

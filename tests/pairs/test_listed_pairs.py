@@ -7,12 +7,12 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from everypair.linalg.matrix import DenseMatrix
-from everypair.pairs import Pairs
+from everypair.linalg.dense import DenseMatrix
 from everypair.pairs.brute import BrutePoint
 from everypair.pairs.listed import ListedHuberHingePoint, PairList
 from everypair.pairs.losses import huber_hinge
 from everypair.pairs.neighbors import neighbor_pairs
+from everypair.rows import Rows
 
 
 @pytest.mark.parametrize("width", [2.0, 0.1, 1e-4])
@@ -22,7 +22,7 @@ def test_a_list_of_every_pair_equals_the_definition(width):
     scores, vector, X = rng.standard_normal(40), rng.standard_normal(40), rng.random((40, 3))
     i, j = (m.ravel() for m in np.meshgrid(np.flatnonzero(positive), np.flatnonzero(~positive)))
     listed = ListedHuberHingePoint(PairList.of(i, j, weight[i] * weight[j], 40), scores, width)
-    brute = BrutePoint(huber_hinge(width), Pairs.of(positive, weight), scores)
+    brute = BrutePoint(huber_hinge(width), Rows.uncut(positive, weight), scores)
     assert listed.value() == pytest.approx(brute.value(), rel=1e-12)
     assert listed.dual_value() == pytest.approx(brute.dual_value(), rel=1e-10)
     np.testing.assert_allclose(listed.gradient(), brute.gradient(), atol=1e-14)
@@ -38,7 +38,7 @@ def test_pairs_without_weight_leave_the_list():
     assert listed.n_pairs == 1
     assert listed.total == 4.0
     np.testing.assert_array_equal(listed.positives, [1])
-    np.testing.assert_array_equal(listed.weight, [0, 1, 0, 1])
+    np.testing.assert_array_equal(listed.share, [0, 1, 0, 1])
 
 
 def by_the_paper(X, positive, m):

@@ -10,14 +10,16 @@ from scipy import sparse
 from strategies import ranked_data
 
 from everypair.linalg import order
-from everypair.linalg.matrix import DenseMatrix, as_matrix
+from everypair.linalg.dense import DenseMatrix
+from everypair.linalg.matrix import as_matrix
 from everypair.linalg.threads import thread_limit
-from everypair.pairs import LOSSES, Pairs, auc, pair_point
+from everypair.pairs import LOSSES, auc, pair_point
 from everypair.pairs import brute as definition
 from everypair.pairs.brute import BrutePoint
 from everypair.pairs.losses import LOGISTIC, huber_hinge
 from everypair.pairs.smooth import ROUGH_ACCURACY
 from everypair.pairs.sorted import HuberHingePoint, SortedScores
+from everypair.rows import Rows
 
 CASES = [*LOSSES, "huber_hinge 1", "huber_hinge 1e-3"]
 
@@ -110,7 +112,7 @@ def test_fast_sums_equal_the_definition_at_three_thousand_rows(case, scale):
     rng = np.random.default_rng(0)
     positive = rng.random(3000) < 0.1
     scores = scale * (rng.standard_normal(3000) + positive)
-    check(case, Pairs.of(positive, rng.integers(0, 4, 3000).astype(float)), scores, rng)
+    check(case, Rows.uncut(positive, rng.integers(0, 4, 3000).astype(float)), scores, rng)
 
 
 @pytest.mark.slow
@@ -127,7 +129,7 @@ def test_threads_change_nothing(case, monkeypatch):
     rng = np.random.default_rng(5)
     positive = rng.random(1500) < 0.2
     with thread_limit(3):
-        check(case, Pairs.of(positive, rng.random(1500)), 3 * rng.standard_normal(1500), rng)
+        check(case, Rows.uncut(positive, rng.random(1500)), 3 * rng.standard_normal(1500), rng)
 
 
 @pytest.mark.parametrize("offset", [1e6, 1e8])
@@ -135,19 +137,19 @@ def test_threads_change_nothing(case, monkeypatch):
 def test_a_common_offset_costs_no_digits(case, offset):
     rng = np.random.default_rng(6)
     positive = rng.random(80) < 0.3
-    check(case, Pairs.of(positive), rng.standard_normal(80) + offset, rng)
+    check(case, Rows.uncut(positive), rng.standard_normal(80) + offset, rng)
 
 
 def test_rows_that_cancel_in_a_box_still_count_in_the_hessian():
     X = np.array([[10.0], [12.0], [10.0], [12.0]])
-    pairs = Pairs.of(np.array([True, True, False, False]))
+    pairs = Rows.uncut(np.array([True, True, False, False]))
     fast, slow = both("logistic", pairs, X[:, 0] / 10)
     np.testing.assert_allclose(fast.hessian(DenseMatrix(X)), slow.hessian(X), rtol=1e-10)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e305])
 def test_scores_beyond_use_are_refused(bad):
-    pairs, scores = Pairs.of(np.array([True, False, True])), np.array([bad, 0.0, 1.0])
+    pairs, scores = Rows.uncut(np.array([True, False, True])), np.array([bad, 0.0, 1.0])
     for sum_up in (lambda: pair_point("logistic", pairs, scores), lambda: auc(pairs, scores)):
         with pytest.raises(ValueError, match="must be finite"):
             sum_up()
@@ -173,13 +175,13 @@ def test_auc_equals_the_definition(data):
 
 
 def test_exponential_overflows_to_infinity_not_nan():
-    pairs = Pairs.of(np.array([True, False, True]))
+    pairs = Rows.uncut(np.array([True, False, True]))
     assert pair_point("exponential", pairs, np.array([0.0, 2000.0, 1.0])).value() == np.inf
 
 
 def test_scores_past_the_last_whole_number_are_summed():
     scores = np.array([1e17, 1e17, 1e17 + 64, 1e17 - 64])
-    point = pair_point("logistic", Pairs.of(np.array([True, False, True, False])), scores)
+    point = pair_point("logistic", Rows.uncut(np.array([True, False, True, False])), scores)
     assert point.value() == pytest.approx(np.log(2) / 4, rel=1e-9)
     assert np.all(np.isfinite(point.gradient()))
 
@@ -188,7 +190,7 @@ def test_rough_hessian_is_within_its_promise():
     rng = np.random.default_rng(1)
     positive = rng.random(2000) < 0.2
     X = DenseMatrix(rng.standard_normal((2000, 5)))
-    point = pair_point("logistic", Pairs.of(positive), 3 * X.dot(np.ones(5)))
+    point = pair_point("logistic", Rows.uncut(positive), 3 * X.dot(np.ones(5)))
     exact, rough = point.hessian(X), point.hessian(X, accuracy=ROUGH_ACCURACY)
     assert 0 < np.max(np.abs(rough - exact)) <= ROUGH_ACCURACY * np.max(np.abs(exact))
 
@@ -198,7 +200,7 @@ def test_rough_hessian_does_not_see_the_units_of_the_features():
     rng = np.random.default_rng(1)
     units = 10.0 ** np.array([-30, -4, 0, 4, 30])
     plain = rng.standard_normal((2000, 5))
-    pairs, scores = Pairs.of(rng.random(2000) < 0.2), 3 * plain.sum(axis=1)
+    pairs, scores = Rows.uncut(rng.random(2000) < 0.2), 3 * plain.sum(axis=1)
     point = pair_point("logistic", pairs, scores)
     exact = point.hessian(DenseMatrix(plain))
     rough = point.hessian(DenseMatrix(units * (plain + 3)), accuracy=ROUGH_ACCURACY)
@@ -210,7 +212,7 @@ def test_rough_hessian_does_not_see_the_units_of_the_features():
 def test_gradient_is_the_slope_of_the_value(case):
     rng = np.random.default_rng(2)
     positive = rng.random(40) < 0.3
-    pairs, scores, step = Pairs.of(positive), rng.standard_normal(40), 1e-6
+    pairs, scores, step = Rows.uncut(positive), rng.standard_normal(40), 1e-6
     direction = rng.standard_normal(40)
     up, _ = both(case, pairs, scores + step * direction)
     down, _ = both(case, pairs, scores - step * direction)

@@ -10,6 +10,7 @@ from everypair.linalg.matrix import as_matrix
 from everypair.rls import dual, pairs_won
 from everypair.rls.leave_out import PairsLeftOut, fold_scores_dual, fold_scores_primal
 from everypair.rls.spectrum import Spectrum
+from everypair.rows import Rows
 
 RIDGES = np.array([5e-6, 5e-4, 5e-2, 5.0, 5e4])
 
@@ -27,7 +28,7 @@ def data(weighted):
 
 def refitted(K, positive, weight, left_out, ridge):
     rest = np.setdiff1d(np.arange(positive.size), left_out)
-    weights = dual.PairWeights(positive[rest], weight[rest])
+    weights = dual.PairWeights(Rows.uncut(positive[rest], weight[rest]))
     solution = dual.solve(K[np.ix_(rest, rest)], weights, ridge)
     return K[np.ix_(left_out, rest)] @ solution.coef - solution.midpoint
 
@@ -108,7 +109,7 @@ def test_folds_that_leave_more_out_than_they_test_equal_refitting(form):
     else:
         scores = fold_scores_dual(decompose, positive, weight, folds, RIDGES)
     for (train, test), got in zip(folds, scores, strict=True):
-        weights = dual.PairWeights(positive[train])
+        weights = dual.PairWeights(Rows.uncut(positive[train]))
         for k, ridge in enumerate(RIDGES):
             solution = dual.solve(K[np.ix_(train, train)], weights, ridge)
             expected = K[np.ix_(test, train)] @ solution.coef - solution.midpoint

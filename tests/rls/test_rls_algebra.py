@@ -16,6 +16,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from everypair.linalg.matrix import as_matrix
 from everypair.rls import dual, primal
 from everypair.rls.moments import PairMoments
+from everypair.rows import Rows
 
 
 def explicit_L(positive, weight=None):
@@ -85,7 +86,7 @@ def test_dual_equals_equation_8(lam, kernel, weighted):
     L, y = explicit_L(positive, weight), sides(positive)
     expected = np.linalg.solve(L @ K + lam * np.eye(y.size), L @ y)
     total = of_pairs(positive, weight)
-    solution = dual.solve(K, dual.PairWeights(positive, weight), lam / total)
+    solution = dual.solve(K, dual.PairWeights(Rows.uncut(positive, weight)), lam / total)
     size = abs(expected).max()
     np.testing.assert_allclose(2 * solution.coef, expected, rtol=0, atol=1e-8 * size)
     f = K @ expected
@@ -119,7 +120,7 @@ def test_without_a_penalty_the_solution_of_least_norm_is_taken():
     solution = primal.solve(PairMoments.of(as_matrix(X), positive), 0.0)
     np.testing.assert_allclose(solution.coef, expected, atol=1e-9)
     assert solution.gap < 1e-10
-    of_rows = dual.solve(X @ X.T, dual.PairWeights(positive), 0.0)
+    of_rows = dual.solve(X @ X.T, dual.PairWeights(Rows.uncut(positive)), 0.0)
     np.testing.assert_allclose(X.T @ of_rows.coef, expected, atol=1e-8)
     assert of_rows.gap < 1e-10
 
@@ -131,7 +132,7 @@ def test_separable_rows_without_a_penalty_are_interpolated():
     expected = np.linalg.lstsq(rows, np.full(len(rows), 1.0), rcond=1e-10)[0]
     by_moments = primal.solve(PairMoments.of(as_matrix(X), positive), 0.0)
     np.testing.assert_allclose(by_moments.coef, expected, atol=1e-9)
-    by_rows = dual.solve(X @ X.T, dual.PairWeights(positive), 0.0)
+    by_rows = dual.solve(X @ X.T, dual.PairWeights(Rows.uncut(positive)), 0.0)
     np.testing.assert_allclose(X.T @ by_rows.coef, expected, atol=1e-9)
 
 
@@ -142,14 +143,14 @@ def test_a_singular_kernel_and_a_tiny_penalty_keep_the_function(lam):
     positive = np.repeat(positive, 2)
     ridge = lam / of_pairs(positive)
     w = primal.solve(PairMoments.of(as_matrix(X), positive), ridge).coef
-    solution = dual.solve(X @ X.T, dual.PairWeights(positive), ridge)
+    solution = dual.solve(X @ X.T, dual.PairWeights(Rows.uncut(positive)), ridge)
     np.testing.assert_allclose(X.T @ solution.coef, w, rtol=1e-7)
     assert solution.gap < 1e-6
 
 
 def test_an_indefinite_kernel_is_refused():
     K = np.diag([1.0, 1.0, -5.0, 1.0])
-    weights = dual.PairWeights(np.array([True, True, False, False]))
+    weights = dual.PairWeights(Rows.uncut(np.array([True, True, False, False])))
     with pytest.raises(ValueError, match="not positive semi-definite"):
         dual.solve(K, weights, 1e-3)
 
@@ -195,7 +196,7 @@ def test_loss_by_classes_equals_the_sum_over_pairs(seed, size):
     rng = np.random.default_rng(seed)
     _, positive, weight = data(seed % 5)
     f = size * rng.standard_normal(positive.size) + size
-    weights = dual.PairWeights(positive, weight)
+    weights = dual.PairWeights(Rows.uncut(positive, weight))
     margins = f[positive][:, None] - f[~positive]
     pairs = np.outer(weight[positive], weight[~positive])
     scaled = weights.root * f

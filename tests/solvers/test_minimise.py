@@ -9,8 +9,9 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from everypair.linalg.matrix import as_matrix
-from everypair.pairs import LOSSES, Pairs, auc, pair_point
+from everypair.pairs import LOSSES, auc, pair_point
 from everypair.pairs.brute import BrutePoint
+from everypair.rows import Rows
 from everypair.solvers import choose
 from everypair.solvers.choose import minimise, sample_rows
 from everypair.solvers.huber import judge_as_hinge
@@ -25,7 +26,7 @@ def problem():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 4))
     positive = X @ np.array([1.0, -1.0, 0.5, 0.0]) + rng.logistic(size=60) > 1
-    return X, Pairs.of(positive, rng.random(60) + 0.1)
+    return X, Rows.uncut(positive, rng.random(60) + 0.1)
 
 
 def written_out(loss, pairs, X, alpha):
@@ -74,7 +75,7 @@ def test_hinge_minimiser_is_what_a_quadratic_program_gives(problem, alpha, solve
     X, pairs = problem
     p, n = pairs.positives, pairs.negatives
     differences = (X[p][:, None, :] - X[n][None, :, :]).reshape(-1, 4)
-    weights = np.outer(pairs.weight[p], pairs.weight[n]).ravel()
+    weights = np.outer(pairs.share[p], pairs.share[n]).ravel()
     slacks, none = sparse.eye(weights.size), sparse.csc_matrix((weights.size, 4))
     quadratic = sparse.block_diag([alpha * sparse.eye(4), 0 * slacks]).tocsc()
     linear = np.concatenate([np.zeros(4), weights])
@@ -148,7 +149,7 @@ def test_starting_from_a_sample_does_not_change_the_solution(loss, make, monkeyp
     rng = np.random.default_rng(0)
     X = rng.standard_normal((3000, 5)) * (rng.random((3000, 5)) < 0.7)
     positive = X.sum(axis=1) + rng.logistic(size=3000) > 3
-    pairs = Pairs.of(positive, rng.integers(0, 3, 3000).astype(float))
+    pairs = Rows.uncut(positive, rng.integers(0, 3, 3000).astype(float))
     plain = minimise(as_matrix(make(X)), pairs, loss, 1e-2, tol=1e-9)
     sample_of(300, monkeypatch)
     sampled = minimise(as_matrix(make(X)), pairs, loss, 1e-2, tol=1e-9)
@@ -162,7 +163,7 @@ def test_sample_takes_rows_with_weight_from_both_classes():
     positive[:7] = True
     weight = np.ones(1000)
     weight[500:] = 0
-    rows = sample_rows(Pairs.of(positive, weight), 100)
+    rows = sample_rows(Rows.uncut(positive, weight), 100)
     assert positive[rows].sum() == 7
     assert rows.size == 100
     assert np.all(weight[rows] > 0)
@@ -175,9 +176,9 @@ def test_a_row_that_the_sample_missed_does_not_spoil_the_start(monkeypatch):
     X = rng.standard_normal((2000, 3))
     positive = X[:, 0] + rng.standard_normal(2000) > 1
     sample_of(100, monkeypatch)
-    outside = np.setdiff1d(np.flatnonzero(~positive), sample_rows(Pairs.of(positive), 100))[0]
+    outside = np.setdiff1d(np.flatnonzero(~positive), sample_rows(Rows.uncut(positive), 100))[0]
     X[outside, 0] = 3000.0
-    assert minimise(as_matrix(X), Pairs.of(positive), "exponential", 1e-3).distance <= 1e-6
+    assert minimise(as_matrix(X), Rows.uncut(positive), "exponential", 1e-3).distance <= 1e-6
 
 
 def test_history_ends_at_what_was_reached(problem):
@@ -203,7 +204,7 @@ def test_newton_matrix_survives_what_single_precision_does_not():
     positive = rows[:, 0] + rng.standard_normal(4000) > 1
     rows[1, 2] = 1e25
     now = Objective(
-        as_matrix(rows), lambda scores: pair_point("logistic", Pairs.of(positive), scores), 1e-3
+        as_matrix(rows), lambda scores: pair_point("logistic", Rows.uncut(positive), scores), 1e-3
     ).at(np.zeros(3))
     with np.errstate(over="ignore", invalid="ignore"):
         step = NewtonMatrix(now).step(now.gradient)
@@ -219,5 +220,5 @@ def test_hinge_from_a_sample_does_not_begin_with_a_narrow_rounding():
     rows *= np.geomspace(0.3, 3, 50)
     signal = rows @ (0.3 * rng.standard_normal(50)) + rng.logistic(size=50_000)
     positive = signal > np.quantile(signal, 0.95)
-    fit = minimise(as_matrix(rows), Pairs.of(positive), "hinge", 1e-3, tol=1e-3, max_iter=20)
+    fit = minimise(as_matrix(rows), Rows.uncut(positive), "hinge", 1e-3, tol=1e-3, max_iter=20)
     assert fit.distance <= 1e-3

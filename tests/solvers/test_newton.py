@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from everypair.linalg.matrix import as_matrix
-from everypair.pairs import Pairs, pair_point
+from everypair.pairs import pair_point
+from everypair.rows import Rows
 from everypair.solvers.choose import NARROW, minimise
 from everypair.solvers.line_search import LONGEST_STEP, search_line
 from everypair.solvers.newton import CHEAP_COLUMNS, WORN, Newton, NewtonMatrix
@@ -22,7 +23,7 @@ def objective():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 5)) * np.array([1, 10, 0.1, 1, 1])
     positive = X @ np.array([1.0, -0.1, 5.0, 0.0, 2.0]) + rng.logistic(size=200) > 1
-    return Objective(as_matrix(X), partial(pair_point, "logistic", Pairs.of(positive)), ALPHA)
+    return Objective(as_matrix(X), partial(pair_point, "logistic", Rows.uncut(positive)), ALPHA)
 
 
 def steps_of(objective, matrix, n_steps):
@@ -126,7 +127,7 @@ def test_a_step_into_the_flat_finds_back(loss, seed):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((400, 40))
     positive = np.arange(400) == np.argmax(X[:, 0])
-    fit = minimise(as_matrix(X), Pairs.of(positive), loss, 1e-6, tol=1e-6, max_iter=60)
+    fit = minimise(as_matrix(X), Rows.uncut(positive), loss, 1e-6, tol=1e-6, max_iter=60)
     assert fit.distance <= 1e-6
 
 
@@ -134,7 +135,9 @@ def test_a_shortened_step_is_not_shorter_than_it_must_be():
     """A valley with a flat floor, entered from a wall: the parabola stops far too early."""
     X = np.array([[1.0], [0.0]])
     problem = Objective(
-        as_matrix(X), partial(pair_point, "squared_hinge", Pairs.of(np.array([True, False]))), 1e-6
+        as_matrix(X),
+        partial(pair_point, "squared_hinge", Rows.uncut(np.array([True, False]))),
+        1e-6,
     )
     after = search_line(problem.at(np.array([1.5])), np.array([-1e3]))
     np.testing.assert_allclose(after.w, 1, atol=0.01)
@@ -158,9 +161,9 @@ def test_many_products_a_step_give_way_to_a_hessian(made, loss, n_made):
     rng = np.random.default_rng(1)
     X = rng.standard_normal((1000, NARROW + 20))
     positive = X[:, 0] + X[:, 1] > 1
-    fit = minimise(as_matrix(X), Pairs.of(positive), loss, ALPHA)
+    fit = minimise(as_matrix(X), Rows.uncut(positive), loss, ALPHA)
     assert fit.distance <= 1e-6
     assert bool(made) == n_made
-    by_products = minimise(as_matrix(X), Pairs.of(positive), loss, ALPHA, solver="newton-cg")
+    by_products = minimise(as_matrix(X), Rows.uncut(positive), loss, ALPHA, solver="newton-cg")
     assert by_products.n_iter >= fit.n_iter
     assert fit.objective <= by_products.objective * (1 + 1e-6)

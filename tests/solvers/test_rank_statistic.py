@@ -8,8 +8,9 @@ from hypothesis import given
 from scipy.special import expit
 from strategies import ranked_data
 
-from everypair.pairs import LOSSES, Pairs
+from everypair.pairs import LOSSES
 from everypair.pairs.brute import BrutePoint
+from everypair.rows import Rows
 from everypair.solvers.rank_statistic import SATURATED, AllPairsStatistic, RandomOrder
 
 MILD = (1e-3, 1.0, 30.0)
@@ -53,7 +54,7 @@ def test_without_weights_the_linear_statistic_is_equation_2():
     rng = np.random.default_rng(0)
     positive = np.arange(25) % 5 == 0
     scores = rng.standard_normal(25)
-    order = RandomOrder.draw(Pairs.of(positive), np.random.RandomState(0))
+    order = RandomOrder.draw(Rows.uncut(positive), np.random.RandomState(0))
     by_hand = np.mean(
         [expit(scores[order.smaller[k % 5]] - scores[order.larger[k]]) for k in range(20)]
     )
@@ -64,7 +65,7 @@ def test_without_weights_the_linear_statistic_is_equation_2():
 def test_gradient_is_that_of_finite_differences(share):
     rng = np.random.default_rng(0)
     positive = rng.random(40) < share
-    scores, pairs = rng.standard_normal(40), Pairs.of(positive, rng.random(40))
+    scores, pairs = rng.standard_normal(40), Rows.uncut(positive, rng.random(40))
     order = RandomOrder.draw(pairs, np.random.RandomState(0))
     for statistic in (order.statistic(3), AllPairsStatistic(pairs)):
         step = 1e-5
@@ -82,7 +83,7 @@ def test_radius_saturates_the_asked_share_within_one_of_q(share, positives):
     rng = np.random.default_rng(1)
     positive = rng.random(500) < positives
     scores = 1e3 + 7 * rng.standard_normal(500) + positive
-    pairs = Pairs.of(positive)
+    pairs = Rows.uncut(positive)
     order = RandomOrder.draw(pairs, np.random.RandomState(0))
     one_of_q = 1 / order.larger.size
     linear = order.statistic(0)
@@ -99,10 +100,10 @@ def test_radius_saturates_the_asked_weight_with_weights_and_ties(data):
     pairs, scores, _ = data
     linear = RandomOrder.draw(pairs, np.random.RandomState(0)).statistic(0)
     positives, negatives = (
-        rows[pairs.weight[rows] > 0] for rows in (pairs.positives, pairs.negatives)
+        rows[pairs.share[rows] > 0] for rows in (pairs.positives, pairs.negatives)
     )
     every = (scores[positives][:, None] - scores[negatives]).ravel()
-    products = np.outer(pairs.weight[positives], pairs.weight[negatives]).ravel()
+    products = np.outer(pairs.share[positives], pairs.share[negatives]).ravel()
     written_out = [
         (linear, linear.margins(scores), linear.weight / linear.weight.sum()),
         (AllPairsStatistic(pairs), every, products),
@@ -123,8 +124,8 @@ def test_radius_saturates_the_asked_weight_with_weights_and_ties(data):
 def test_radius_of_one_positive_is_the_same_for_linear_and_for_all_pairs(data):
     """One positive row: the pairs of one offset are every pair."""
     pairs, scores, _ = data
-    positive = np.arange(scores.size) == np.argmax(pairs.weight)
-    pairs = Pairs.of(positive, np.where(positive, 1.0, pairs.weight))
+    positive = np.arange(scores.size) == np.argmax(pairs.share)
+    pairs = Rows.uncut(positive, np.where(positive, 1.0, pairs.share))
     linear = RandomOrder.draw(pairs, np.random.RandomState(0)).statistic(0)
     for share in (0.1, 0.5, 0.9, 0.99):
         radius = AllPairsStatistic(pairs).radius(scores, share)
@@ -133,7 +134,7 @@ def test_radius_of_one_positive_is_the_same_for_linear_and_for_all_pairs(data):
 
 def test_where_most_pairs_are_tied_the_smallest_other_margin_sets_the_radius():
     scores = np.array([0.0] * 9 + [0.5, 3.0, 0.0])
-    pairs = Pairs.of(np.arange(12) == 11)
+    pairs = Rows.uncut(np.arange(12) == 11)
     for statistic in (AllPairsStatistic(pairs), RandomOrder.draw(pairs, np.random).statistic(0)):
         assert statistic.radius(scores, 0.9) == pytest.approx(SATURATED / 0.25)
 
@@ -142,14 +143,14 @@ def test_a_row_without_weight_has_no_say_in_the_radius():
     rng = np.random.default_rng(0)
     scores, positive = np.round(rng.standard_normal(60), 1), np.arange(60) % 4 == 0
     weight = np.where(np.arange(60) < 50, 1.0, 0.0)
-    plain = AllPairsStatistic(Pairs.of(positive[:50])).radius(scores[:50], 0.999)
+    plain = AllPairsStatistic(Rows.uncut(positive[:50])).radius(scores[:50], 0.999)
     scores[50:] = [1e3, 1e-5, *rng.standard_normal(8)]
-    heeded = AllPairsStatistic(Pairs.of(positive, weight)).radius(scores, 0.999)
+    heeded = AllPairsStatistic(Rows.uncut(positive, weight)).radius(scores, 0.999)
     assert heeded == pytest.approx(plain, rel=1e-9)
 
 
 def test_radius_of_scores_without_a_difference_is_finite():
-    pairs = Pairs.of(np.arange(6) % 2 == 0)
+    pairs = Rows.uncut(np.arange(6) % 2 == 0)
     for statistic in (AllPairsStatistic(pairs), RandomOrder.draw(pairs, np.random).statistic(0)):
         assert statistic.radius(np.ones(6), 0.5) == 1.0
         assert np.isfinite(statistic.radius(np.array([0.0, 0, 0, 0, 0, 1]), 0.9))
@@ -159,7 +160,7 @@ def efficiency_loss(n_positive, n_negative, radius, repeats=3000):
     """var(R_l) / var(R) over fresh samples of two normal classes (section 2.2)."""
     rng = np.random.default_rng(0)
     positive = np.arange(n_positive + n_negative) < n_positive
-    pairs = Pairs.of(positive)
+    pairs = Rows.uncut(positive)
     values = []
     for _ in range(repeats):
         scores = radius * (rng.standard_normal(positive.size) + positive)
@@ -181,7 +182,7 @@ def test_efficiency_loss_is_between_1_and_2_when_balanced_and_near_1_when_not():
 def test_radius_of_a_few_pairs_is_found_whichever_wins(share, sign):
     """The widest pair alone may weigh more than the share that is asked for."""
     for scores in ([-1.0, 1.0, 0.0], [0.1, 0.7, 0.30000000000000004], [-3.0, 1e-3, 2.9]):
-        pairs = Pairs.of(np.array([True, False, False]))
+        pairs = Rows.uncut(np.array([True, False, False]))
         radius = AllPairsStatistic(pairs).radius(sign * np.array(scores), share)
         assert np.isfinite(radius)
         assert radius > 0

@@ -11,8 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from everypair import AUCClassifier, auc_path
 from everypair.linalg.matrix import as_matrix
-from everypair.pairs import Pairs, pair_point
+from everypair.pairs import pair_point
 from everypair.pairs.sorted import HingePoint, SortedScores
+from everypair.rows import Rows
 from everypair.solvers.choose import minimise
 from everypair.solvers.elastic_net import SparseProblem
 from everypair.solvers.objective import Judgement, Objective
@@ -88,13 +89,13 @@ def test_the_hinge_covers_every_drift_that_is_left_in_the_scores():
     y[0] = True
     matrix, w = as_matrix(X), np.ones(10)
     exact = X @ w
-    value = HingePoint(SortedScores(Pairs.of(y), exact)).value()
+    value = HingePoint(SortedScores(Rows.uncut(y), exact)).value()
     covered = hinge_error(matrix, w, value, lambda least: 1.0, tol=0.0)
     for drift in np.geomspace(1e-15, 1e-9, 50):
         scores = exact.copy()
         scores[0] += drift
         if refreshed(matrix, w, scores, exact, hinge=True) is None:
-            off = value - HingePoint(SortedScores(Pairs.of(y), scores)).value()
+            off = value - HingePoint(SortedScores(Rows.uncut(y), scores)).value()
             assert abs(off) <= covered
 
 
@@ -104,7 +105,7 @@ def outlier_without_weight(size):
     X[0, 0] = size
     weight = np.ones(y.size)
     weight[0] = 0.0
-    return as_matrix(X), Pairs.of(y, weight)
+    return as_matrix(X), Rows.uncut(y, weight)
 
 
 @pytest.mark.parametrize("l1_ratio", [1.0, 0.5])

@@ -9,7 +9,6 @@ from scipy.special import expit
 from sklearn import metrics as sk
 
 from everypair.measures.operating import AveragePrecision, PartialArea, nodes, operating_measure
-from everypair.pairs import Pairs
 from everypair.rows import Rows
 from everypair.solvers.soft_measure import SoftMeasure
 
@@ -48,7 +47,7 @@ def sample(request):
 def smoothed(name, y, weight):
     rows = Rows.of(y, weight)
     measure = operating_measure(name, rows, **MEASURES[name])
-    return measure, SoftMeasure.of(measure, Pairs.of(y, weight), rows.totals), rows
+    return measure, SoftMeasure.of(measure, Rows.uncut(y, weight), rows.totals), rows
 
 
 def defined(name, y, weight, scores, cut=0.0):  # noqa: PLR0911

@@ -6,8 +6,9 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from everypair.linalg.matrix import as_matrix
-from everypair.pairs import LOSSES, Pairs
+from everypair.pairs import LOSSES
 from everypair.pairs.brute import BrutePoint
+from everypair.rows import Rows
 from everypair.solvers.elastic_net import SparseProblem, alpha_grid, minimise_path, minimise_sparse
 from lab.data.simulate import simulate
 
@@ -20,7 +21,7 @@ def data():
     """The size the definition is affordable at: n = 80, p = 30, 24 negatives, weights."""
     X, y = simulate("M4", 80, 30, positive_share=0.7, random_state=1)
     weight = np.random.default_rng(0).uniform(0.2, 2, 80)
-    return X, Pairs.of(y == 1, weight)
+    return X, Rows.uncut(y == 1, weight)
 
 
 def objective(loss, pairs, X, w, l1, l2):
@@ -31,7 +32,7 @@ def objective(loss, pairs, X, w, l1, l2):
 def proximal_gradient(loss, pairs, X, l1, l2, steps=20_000):
     """Accelerated, with restarts, on the sum over all pairs written out."""
     differences = (X[pairs.positives][:, None] - X[pairs.negatives][None]).reshape(-1, X.shape[1])
-    weights = np.outer(pairs.weight[pairs.positives], pairs.weight[pairs.negatives]).ravel()
+    weights = np.outer(pairs.share[pairs.positives], pairs.share[pairs.negatives]).ravel()
     most = {"logistic": 0.25, "squared_hinge": 2.0, "square": 2.0}[loss]
     gram = (differences * weights[:, None]).T @ differences
     step = 1 / (most * np.linalg.eigvalsh(gram)[-1])
@@ -54,7 +55,7 @@ def proximal_gradient(loss, pairs, X, l1, l2, steps=20_000):
 def hinge_by_linear_program(pairs, X, l1):
     """``min sum w u + l1.(p + q)``, ``u >= 1 - x.(p - q)``: the L1 hinge as it is."""
     differences = (X[pairs.positives][:, None] - X[pairs.negatives][None]).reshape(-1, X.shape[1])
-    weights = np.outer(pairs.weight[pairs.positives], pairs.weight[pairs.negatives]).ravel()
+    weights = np.outer(pairs.share[pairs.positives], pairs.share[pairs.negatives]).ravel()
     eye = sparse.eye(weights.size, format="csr")
     rows = sparse.csr_matrix(differences)
     found = linprog(
@@ -199,7 +200,7 @@ def test_every_form_of_X_gives_the_same_fit(loss, form):
     rng = np.random.default_rng(5)
     X = rng.standard_normal((150, 60)) * (rng.random((150, 60)) < 0.2)
     X = X.astype(np.float32).astype(np.float64)
-    pairs = Pairs.of(X[:, :3].sum(axis=1) + rng.logistic(size=150) > 1)
+    pairs = Rows.uncut(X[:, :3].sum(axis=1) + rng.logistic(size=150) > 1)
     other = {
         "csr": sparse.csr_array,
         "csc": sparse.csc_array,
@@ -219,7 +220,7 @@ def test_sparse_X_is_never_written_out_whole(monkeypatch, loss):
     n_rows, n_columns = 3000, 400
     X = sparse.random_array((n_rows, n_columns), density=0.02, rng=np.random.default_rng(0))
     X = X.tocsr()
-    pairs = Pairs.of(np.random.default_rng(1).random(n_rows) < 0.3)
+    pairs = Rows.uncut(np.random.default_rng(1).random(n_rows) < 0.3)
     largest = 0
     write_out = sparse.csr_array.toarray
 
@@ -238,12 +239,12 @@ def test_sparse_X_is_never_written_out_whole(monkeypatch, loss):
 
 def test_many_more_columns_than_rows():
     X, y = simulate("M4", 200, 20_000, random_state=0)
-    problem = SparseProblem(as_matrix(X), Pairs.of(y == 1), "logistic", 1.0, np.ones(20_000))
+    problem = SparseProblem(as_matrix(X), Rows.uncut(y == 1), "logistic", 1.0, np.ones(20_000))
     alphas = alpha_grid(problem.alpha_max, 10, 0.05)
     *_, last = minimise_path(problem, alphas, tol=1e-8, max_iter=100)
     assert last.distance <= 1e-8
     assert 20 <= np.count_nonzero(last.coef) <= 200
-    pairs = Pairs.of(y == 1)
+    pairs = Rows.uncut(y == 1)
     slope = np.abs(X.T @ BrutePoint(LOSSES["logistic"], pairs, X @ last.coef).gradient())
     assert slope.max() <= alphas[-1] * (1 + 1e-7)
 
@@ -252,7 +253,7 @@ def test_copies_of_a_column_share_nothing_but_converge():
     """A singular Hessian: ten copies of every column."""
     X, y = simulate("M1", 100, 6, positive_share=0.5, random_state=2)
     repeated = np.tile(X, (1, 10))
-    pairs = Pairs.of(y == 1)
+    pairs = Rows.uncut(y == 1)
     single = SparseProblem(as_matrix(X), pairs, "logistic", 1.0, np.ones(6))
     alpha = 0.05 * single.alpha_max
     one = single.fit(alpha, tol=1e-8, max_iter=100)

@@ -8,9 +8,9 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from everypair.linalg.matrix import as_matrix
-from everypair.pairs import LOSSES, Pairs
+from everypair.pairs import LOSSES
 from everypair.pairs.brute import BrutePoint
-from everypair.solvers import columns
+from everypair.rows import Rows
 from everypair.solvers import sphere as sphere_module
 from everypair.solvers.columns import class_covariance, column_moments
 from everypair.solvers.rank_statistic import AllPairsStatistic, RandomOrder
@@ -30,7 +30,7 @@ def problem():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 5)) @ rng.standard_normal((5, 5)) + 3
     positive = X @ np.array([1.0, -1.0, 0.5, 0.0, 0.2]) + 2 * rng.logistic(size=300) > 4
-    return X, Pairs.of(positive, rng.random(300) + 0.1)
+    return X, Rows.uncut(positive, rng.random(300) + 0.1)
 
 
 def statistics(pairs):
@@ -42,12 +42,12 @@ def statistics(pairs):
 def test_class_moments_are_those_of_numpy(problem, kind):
     X, pairs = problem
     moments = column_moments(as_matrix(kind(X)), pairs)
-    classes = [(X[rows], pairs.weight[rows]) for rows in (pairs.positives, pairs.negatives)]
+    classes = [(X[rows], pairs.share[rows]) for rows in (pairs.positives, pairs.negatives)]
     means = [np.average(rows, axis=0, weights=weight) for rows, weight in classes]
     np.testing.assert_allclose(moments.separation, means[0] - means[1], rtol=1e-10)
     by_numpy = [np.cov(rows.T, aweights=weight, ddof=0) for rows, weight in classes]
     np.testing.assert_allclose(moments.variance, np.diag(by_numpy[0] + by_numpy[1]), rtol=1e-9)
-    weight = np.where(pairs.positive, 0.3, 0.7) * pairs.weight  # 30 % positives
+    weight = np.where(pairs.positive, 0.3, 0.7) * pairs.share  # 30 % positives
     of_all = np.cov(X.T, aweights=weight, ddof=0)
     np.testing.assert_allclose(moments.variance_of_all(0.3), np.diag(of_all), rtol=1e-9)
     covariance = class_covariance(as_matrix(kind(X)), pairs)
@@ -63,7 +63,7 @@ def test_class_moments_are_those_of_numpy(problem, kind):
 def test_sparse_columns_far_from_zero_have_the_moments_of_dense_ones(
     problem, kind, dtype, offset, monkeypatch
 ):
-    monkeypatch.setattr(columns, "BLOCK_BYTES", 8 * 100)  # many blocks
+    monkeypatch.setattr("everypair.linalg.sparse.BLOCK_BYTES", 8 * 100)  # many blocks
     X, pairs = problem
     # A far column, one near zero, one with zeros in it, a constant one and an empty one.
     X = np.column_stack(
@@ -75,7 +75,7 @@ def test_sparse_columns_far_from_zero_have_the_moments_of_dense_ones(
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
     by_numpy = np.var(X[pairs.positives, 0].astype(float) - offset)
     if dtype == np.float64:
-        plain = column_moments(as_matrix(kind(X)), Pairs.of(pairs.positive))
+        plain = column_moments(as_matrix(kind(X)), Rows.uncut(pairs.positive))
         assert plain.variance_of_positives[0] == pytest.approx(by_numpy, rel=1e-9)
     assert other.variance[3] == other.variance[4] == 0
 

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from everypair.estimators._base import check_penalty_weights
 from everypair.estimators._search import positive_grid
+from everypair.rows import Rows
 
 if TYPE_CHECKING:
     from everypair.linalg.matrix import Matrix
-    from everypair.pairs import Pairs
     from everypair.solvers.choose import Fit
 
 Array = NDArray[np.float64]
@@ -40,7 +40,7 @@ class AlphaProblem(Protocol):
 class RidgeProblem:
     """Minimise ``L(Xw) + alpha / 2 |w|^2``."""
 
-    def __init__(self, X: Matrix, pairs: Pairs, loss: str):
+    def __init__(self, X: Matrix, pairs: Rows, loss: str):
         self.X, self.pairs, self.loss = X, pairs, loss
         self._start: Array | None = None
 
@@ -67,7 +67,7 @@ class RidgeProblem:
         return found
 
 
-def problem_of(X: Matrix, pairs: Pairs, loss: str, l1_ratio: float, weights: Array) -> AlphaProblem:
+def problem_of(X: Matrix, pairs: Rows, loss: str, l1_ratio: float, weights: Array) -> AlphaProblem:
     """An ``l1_ratio`` of 0 is the L2 penalty."""
     from everypair.solvers.elastic_net import SparseProblem
 

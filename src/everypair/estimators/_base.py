@@ -22,9 +22,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 import everypair
 from everypair.estimators._shared_docs import filled_in
-from everypair.linalg.matrix import DenseMatrix, canonical, summed
+from everypair.linalg.dense import DenseMatrix
+from everypair.linalg.matrix import canonical, summed
 from everypair.metrics.thresholds import check_rule, cut_by
-from everypair.rows import Rows
+from everypair.rows import Rows, distinct_labels
 
 Array = NDArray[np.float64]
 
@@ -76,12 +77,11 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return X, positive, sample_weight
 
     def _encode_labels(self, y: NDArray[Any]) -> NDArray[np.bool_]:
-        if (labels := _two_labels(y)) is not None:
-            check_classification_targets(labels)
-            self.classes_ = labels
-            return y == labels[1]
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        if y.dtype.kind not in "biuf":
+            check_classification_targets(y)  # says so where labels cannot be sorted
+        self.classes_ = distinct_labels(y)
+        if y.dtype.kind in "biuf":
+            check_classification_targets(self.classes_ if self.classes_.size == 2 else y)
         name = type(self).__name__
         if self.classes_.size == 1:
             raise ValueError(
@@ -94,7 +94,7 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{self.classes_.size} classes. "
                 f"Wrap {name} in sklearn.multiclass.OneVsRestClassifier."
             )
-        return codes == 1
+        return np.asarray(y == self.classes_[1])
 
     def _validate_params(self) -> None:
         super()._validate_params()
@@ -178,17 +178,6 @@ class LinearRanker(BinaryRanker):
 
     def _scores(self, X: Any) -> Array:
         return linear_scores(X, self.coef_[0]) + self.intercept_[0]
-
-
-def _two_labels(y: NDArray[Any]) -> NDArray[Any] | None:
-    """The labels, sorted, where y has exactly two: by comparison, much faster than by sorting."""
-    if y.ndim != 1 or y.dtype.kind not in "biuf":
-        return None
-    others = y != y[0]
-    second = y[np.argmax(others)]
-    if second == y[0] or not np.all(y[others] == second):
-        return None
-    return np.unique(np.array([y[0], second], dtype=y.dtype))
 
 
 def linear_scores(X: Any, coef: Array) -> Array:

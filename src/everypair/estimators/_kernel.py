@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from everypair.estimators._base import BinaryRanker, linear_scores, warn
 from everypair.linalg.kernels import BLOCK_ENTRIES, KERNEL_NAMES, Expansion, Kernel, TrainingKernel
 from everypair.linalg.low_rank import GrowingFactor, LowRank, rank_that_fits
-from everypair.linalg.matrix import CENTRE_ROWS
+from everypair.linalg.row_sums import CENTRE_ROWS
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

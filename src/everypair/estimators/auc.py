@@ -12,9 +12,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from everypair.estimators._along_alphas import check_weights_of
 from everypair.estimators._base import THRESHOLDS, LinearRanker
+from everypair.rows import Rows
 
 if TYPE_CHECKING:
-    from everypair.pairs import Pairs
     from everypair.solvers.choose import Fit
 
 LOSS_NAMES = ("logistic", "squared_hinge", "hinge", "square", "exponential", "sigmoid")
@@ -181,14 +181,14 @@ class AUCClassifier(LinearRanker):
         {returns_self}
         """
         from everypair.linalg.threads import own_threads
-        from everypair.pairs import Pairs, auc
+        from everypair.pairs import auc
 
         self._validate_params()
         start = self._start() if self.warm_start else None
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
         if start is not None and start.size != X.shape[1]:
             start = None
-        pairs = Pairs.of(positive, sample_weight)
+        pairs = Rows.uncut(positive, sample_weight)
         for stale in {"dual_gap_", "gradient_norm_", "kkt_residual_"} & vars(self).keys():
             delattr(self, stale)
         with own_threads():
@@ -203,7 +203,7 @@ class AUCClassifier(LinearRanker):
         self._keep_certificate(what, fit)
         return self
 
-    def _minimise(self, X: Any, pairs: Pairs, start: np.ndarray | None) -> Fit:
+    def _minimise(self, X: Any, pairs: Rows, start: np.ndarray | None) -> Fit:
         from everypair.linalg.matrix import as_matrix
         from everypair.solvers.choose import minimise
         from everypair.solvers.elastic_net import minimise_sparse

@@ -22,6 +22,7 @@ from everypair.estimators._along_alphas import (
 )
 from everypair.estimators._base import THRESHOLDS, LinearRanker, warn_not_converged
 from everypair.estimators._search import folds_of, side_by_side
+from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -188,13 +189,13 @@ class AUCClassifierCV(LinearRanker):
         """
         from everypair.linalg.matrix import as_matrix
         from everypair.linalg.threads import own_threads
-        from everypair.pairs import Pairs, auc
+        from everypair.pairs import auc
 
         self._validate_params()
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
         ratios = check_ratios(self.penalty, self.l1_ratio)
         weights = check_weights_of(self.penalty, self.penalty_weights, X.shape[1])
-        matrix, pairs = as_matrix(X), Pairs.of(positive, sample_weight)
+        matrix, pairs = as_matrix(X), Rows.uncut(positive, sample_weight)
         folds = folds_of(self.cv, X, positive, sample_weight, groups, each_has_auc=True)
         with own_threads():
             problem = partial(problem_of, matrix, loss=self.loss, weights=weights)
@@ -261,13 +262,13 @@ class AUCClassifierCV(LinearRanker):
         test: Index,
     ) -> tuple[list[float], tuple[float, float], int]:
         """AUC of the test rows at each alpha, the worst gap with its rounding, the most steps."""
-        from everypair.pairs import Pairs, auc
+        from everypair.pairs import auc
 
         row_weight = np.ones(positive.size) if sample_weight is None else sample_weight
         training = np.zeros(positive.size)
         training[train] = row_weight[train]
-        held_out = Pairs.of(positive[test], row_weight[test])
-        of_fold = problem(pairs=Pairs.of(positive, training), l1_ratio=l1_ratio)
+        held_out = Rows.uncut(positive[test], row_weight[test])
+        of_fold = problem(pairs=Rows.uncut(positive, training), l1_ratio=l1_ratio)
         areas, gap, steps = [], (0.0, 0.0), 0
         for fit in fits_along(of_fold, alphas, **self._settings()):
             areas.append(auc(held_out, fit.scores[test]))

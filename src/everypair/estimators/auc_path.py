@@ -20,6 +20,7 @@ from everypair.estimators._along_alphas import (
 from everypair.estimators._base import warn_not_converged
 from everypair.estimators._search import with_progress
 from everypair.estimators.auc import AUCClassifier
+from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 
@@ -136,14 +137,13 @@ def auc_path(
     """
     from everypair.linalg.matrix import as_matrix
     from everypair.linalg.threads import own_threads
-    from everypair.pairs import Pairs
 
     X, positive, sample_weight = AUCClassifier()._validate_fit(X, y, sample_weight)
     weights = check_weights_of(penalty, penalty_weights, X.shape[1])
     (ratio,) = check_ratios(penalty, l1_ratio)
     with own_threads():
         problem = problem_of(
-            as_matrix(X), Pairs.of(positive, sample_weight), loss, float(ratio), weights
+            as_matrix(X), Rows.uncut(positive, sample_weight), loss, float(ratio), weights
         )
         grid = grid_of(alphas, n_alphas, eps, penalty, problem.alpha_max)
         coefs, gaps = np.empty((X.shape[1], grid.size)), np.empty(grid.size)

@@ -22,6 +22,7 @@ from everypair.estimators._base import (
     warn,
     warn_not_converged,
 )
+from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 
@@ -155,7 +156,7 @@ class CPAUC(LinearRanker):
 
         {returns_self}
         """
-        from everypair.pairs import Pairs, auc
+        from everypair.pairs import auc
         from everypair.solvers.objective import Progress
         from everypair.solvers.prox_gradient import proximal_gradient
 
@@ -182,7 +183,7 @@ class CPAUC(LinearRanker):
         self.objective_, self.dual_gap_, _ = fit.judged
         self.n_iter_ = progress.n_iter
         scores = linear_scores(X, fit.b)
-        self.train_score_ = auc(Pairs.of(positive), scores)
+        self.train_score_ = auc(Rows.uncut(positive), scores)
         self._set_linear(fit.b, self._choose_threshold(positive, scores, None))
         if not self.dual_gap_ <= self.tol:
             warn_not_converged(

@@ -20,7 +20,6 @@ from everypair.rows import Rows
 
 if TYPE_CHECKING:
     from everypair.linalg.matrix import Matrix
-    from everypair.pairs import Pairs
     from everypair.solvers.logistic import LogisticFit
     from everypair.solvers.sphere import Sphere, Step
 
@@ -140,7 +139,7 @@ class _Problem(NamedTuple):
     weight: Array
     measure: OperatingMeasure
     sphere: Sphere
-    pairs: Pairs
+    pairs: Rows
     total: float
     """What all rows weigh together, as they were given."""
 
@@ -154,7 +153,6 @@ class _Problem(NamedTuple):
     def of(
         cls, X: Matrix, positive: Bools, sample_weight: Array | None, measure: OperatingMeasure
     ) -> _Problem:
-        from everypair.pairs import Pairs
         from everypair.solvers.columns import class_covariance
         from everypair.solvers.sphere import Sphere
 
@@ -163,7 +161,7 @@ class _Problem(NamedTuple):
         weight = weight / largest
         total = float(weight.sum())
         weight /= total
-        pairs = Pairs.of(positive, weight)
+        pairs = Rows.uncut(positive, weight)
         share = float(weight[positive].sum())
         sphere, _ = Sphere.around(X, pairs, share, class_covariance(X, pairs))
         sphere = replace(sphere, centre=X.pull_back(weight))
@@ -171,12 +169,11 @@ class _Problem(NamedTuple):
 
     def without(self, held_out: NDArray[np.intp]) -> _Problem:
         """The same on the other rows: X itself is never cut into folds."""
-        from everypair.pairs import Pairs
 
         weight = self.weight.copy()
         weight[held_out] = 0.0
         weight /= weight.sum()
-        return self._replace(weight=weight, pairs=Pairs.of(self.positive, weight))
+        return self._replace(weight=weight, pairs=Rows.uncut(self.positive, weight))
 
     @property
     def rows(self) -> Rows:

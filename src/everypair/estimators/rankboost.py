@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from everypair.estimators._base import THRESHOLDS, BinaryRanker
+from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 
@@ -105,18 +106,18 @@ class RankBoost(BinaryRanker):
         {returns_self}
         """
         from everypair.linalg.threads import thread_limit
-        from everypair.pairs import Pairs, auc
+        from everypair.pairs import auc
         from everypair.solvers.rankboost import rank_boost
 
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         positive = self._encode_labels(np.asarray(y))
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        pairs = Pairs.of(positive, weight)  # says so where a class weighs nothing
+        pairs = Rows.uncut(positive, weight)  # says so where a class weighs nothing
         if not weight.all():
             # Rows that count for nothing must not offer cuts either.
             X, positive, weight = X[weight > 0], positive[weight > 0], weight[weight > 0]
-            pairs = Pairs.of(positive, weight)
+            pairs = Rows.uncut(positive, weight)
         with thread_limit():
             stumps, scores = rank_boost(X, positive, weight, int(self.n_estimators))
             self.train_score_ = auc(pairs, scores)

@@ -15,10 +15,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from everypair.estimators._base import THRESHOLDS, LinearRanker, warn
 from everypair.estimators._search import folds_of, side_by_side
+from everypair.rows import Rows
 
 if TYPE_CHECKING:
     from everypair.linalg.matrix import Matrix
-    from everypair.pairs import Pairs
     from everypair.solvers.sphere import Step
 
 Array = NDArray[np.float64]
@@ -58,16 +58,16 @@ class _SphereClimber(LinearRanker):
         X: Any,
         y: ArrayLike,
         sample_weight: ArrayLike | None,
-        climb: Callable[[Matrix, Pairs, float], Array],
+        climb: Callable[[Matrix, Rows, float], Array],
     ) -> Self:
         """``climb(X, pairs, share of positives)`` finds the coefficients and sets ``path_``."""
         from everypair.linalg.matrix import as_matrix
         from everypair.linalg.threads import own_threads
-        from everypair.pairs import Pairs, auc
+        from everypair.pairs import auc
 
         self._validate_params()
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
-        matrix, pairs = as_matrix(X), Pairs.of(positive, sample_weight)
+        matrix, pairs = as_matrix(X), Rows.uncut(positive, sample_weight)
         with own_threads(), np.errstate(over="ignore", invalid="ignore"):
             # Relative to the largest, so that huge weights do not overflow in their sum.
             relative = None if sample_weight is None else sample_weight / sample_weight.max()
@@ -82,7 +82,7 @@ class _SphereClimber(LinearRanker):
     def _climb_every_pair(
         self,
         X: Matrix,
-        pairs: Pairs,
+        pairs: Rows,
         positive_share: float,
         saturations: tuple[float, ...],
         covariance: Array | None,
@@ -101,7 +101,7 @@ class _SphereClimber(LinearRanker):
     def _climb_to_the_last(
         self,
         X: Matrix,
-        pairs: Pairs,
+        pairs: Rows,
         positive_share: float,
         saturations: tuple[float, ...],
         covariance: Array | None,
@@ -263,7 +263,7 @@ class RankOpt(_SphereClimber):
         """
         return self._fit(X, y, sample_weight, self._climb)
 
-    def _climb(self, X: Matrix, pairs: Pairs, positive_share: float) -> Array:
+    def _climb(self, X: Matrix, pairs: Rows, positive_share: float) -> Array:
         if self.pairs == "linear":
             saturations = self._saturations(LINEAR_SATURATIONS)
             return self._climb_linear(X, pairs, positive_share, saturations)
@@ -278,7 +278,7 @@ class RankOpt(_SphereClimber):
         return default if self.saturation is None else check_saturations(self.saturation)
 
     def _climb_linear(
-        self, X: Matrix, pairs: Pairs, positive_share: float, saturations: tuple[float, ...]
+        self, X: Matrix, pairs: Rows, positive_share: float, saturations: tuple[float, ...]
     ) -> Array:
         """Table 1 of the paper: a path per sub-fold, the best radius of each, their mean."""
         from everypair.solvers.rank_statistic import RandomOrder
@@ -410,16 +410,16 @@ class RankOptCV(_SphereClimber):
         return self._fit(X, y, sample_weight, partial(self._climb, groups=groups))
 
     def _climb(
-        self, X: Matrix, pairs: Pairs, positive_share: float, groups: ArrayLike | None
+        self, X: Matrix, pairs: Rows, positive_share: float, groups: ArrayLike | None
     ) -> Array:
-        from everypair.pairs import Pairs, auc
+        from everypair.pairs import auc
         from everypair.solvers.columns import class_covariance
 
         saturations = check_saturations(self.saturation)
         # Splitters see the number of rows alone: scikit-learn would copy a CSC matrix for them.
         rows_alone = np.broadcast_to(0.0, (pairs.n_rows, 1))
         folds = folds_of(
-            self.cv, rows_alone, pairs.positive, pairs.weight, groups, each_has_auc=True
+            self.cv, rows_alone, pairs.positive, pairs.share, groups, each_has_auc=True
         )
         # The covariance of all rows serves every fold: it only says how L-BFGS walks.
         covariance = class_covariance(X, pairs)
@@ -429,8 +429,8 @@ class RankOptCV(_SphereClimber):
             for rows in fold:
                 # A row that is left out has no weight: X itself is never cut into folds.
                 weight = np.zeros(pairs.n_rows)
-                weight[rows] = pairs.weight[rows]
-                parts.append(Pairs.of(pairs.positive, weight))
+                weight[rows] = pairs.share[rows]
+                parts.append(Rows.uncut(pairs.positive, weight))
             training, validation = parts
             steps, _ = self._climb_every_pair(X, training, positive_share, saturations, covariance)
             paths.append(steps)
@@ -460,7 +460,7 @@ class RankOptCV(_SphereClimber):
 
 
 def _rows(
-    steps: list[Step], pairs: Pairs, validation: Any = None, subfold: int = 0
+    steps: list[Step], pairs: Rows, validation: Any = None, subfold: int = 0
 ) -> list[RadiusRow]:
     from everypair.pairs import auc
 

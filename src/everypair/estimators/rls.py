@@ -17,6 +17,7 @@ from everypair.estimators._base import THRESHOLDS, linear_scores, warn
 from everypair.estimators._kernel import KernelRanker
 from everypair.estimators._moment_stream import MomentStream
 from everypair.linalg.kernels import Expansion, KernelFunction, check_symmetric
+from everypair.rows import Rows
 
 if TYPE_CHECKING:
     from everypair.rls.moments import PairMoments
@@ -305,7 +306,9 @@ class AUCRLS(MomentStream, KernelRanker):
 
         rows = gram.rows
         positive, weight = positive[rows], None if weight is None else weight[rows]
-        solution = solve(gram.K, PairWeights(positive, weight), alpha / 2, overwrite=gram.own)
+        solution = solve(
+            gram.K, PairWeights(Rows.uncut(positive, weight)), alpha / 2, overwrite=gram.own
+        )
         self.dual_coef_, self.support_ = solution.coef.reshape(1, -1), rows
         self.kernel_left_out_ = 0.0
         self.objective_, self.dual_gap_ = solution.objective, solution.gap

@@ -15,6 +15,7 @@ from everypair.estimators._search import Fold, folds_of, positive_grid, side_by_
 from everypair.estimators.rls import AUCRLS, TOO_SMALL
 from everypair.linalg.kernels import KernelFunction
 from everypair.linalg.matrix import canonical
+from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -229,7 +230,6 @@ class _Search:
     def scale(self) -> float:
         """Mean squared distance of the rows from the midpoint of the class means."""
         from everypair.linalg.matrix import as_matrix
-        from everypair.rls.dual import PairWeights
         from everypair.rls.moments import PairMoments
 
         if self.K is None:
@@ -237,8 +237,7 @@ class _Search:
             self._model._checked(moments, self._X)
             spread = float(np.trace(moments.within) + moments.apart @ moments.apart / 2) / 2
         else:
-            weights = PairWeights(self._positive, self._weight)
-            share = weights.share / 2
+            share = Rows.uncut(self._positive, self._weight).share / 2
             level = float(share @ self.K.diagonal())
             spread = level - float(share @ self.K @ share)
             spread = spread if spread > share.size * np.finfo(float).eps * level else 0.0
@@ -246,14 +245,14 @@ class _Search:
 
     def train_score(self) -> float:
         """AUC of the training rows by the model that was fitted to all of them."""
-        from everypair.pairs import Pairs, auc
+        from everypair.pairs import auc
 
         rows = canonical(self._X if self.gram is None else self.gram.X)
         if self._model.kernel == "precomputed":
             scores = rows @ self._model.dual_coef_[0]
         else:
             scores = self._model._scores(rows)
-        return auc(Pairs.of(self._positive, self._weight), scores)
+        return auc(Rows.uncut(self._positive, self._weight), scores)
 
     def pairs_left_out(self) -> Any:
         from everypair.rls.leave_out import PairsLeftOut
@@ -270,7 +269,7 @@ class _Search:
     def auc_of_folds(self, folds: list[Fold], ridges: Array) -> tuple[Array, Array]:
         """The AUC that is selected by, one for each ridge, and that of each fold."""
         from everypair.linalg.matrix import as_matrix
-        from everypair.pairs import Pairs, auc
+        from everypair.pairs import auc
         from everypair.rls.leave_out import fold_scores_dual, fold_scores_primal
 
         if not self._all:
@@ -286,7 +285,7 @@ class _Search:
             raise ValueError(TOO_SMALL)
 
         def of(rows: Index, columns: Array) -> Array:
-            pairs = Pairs.of(positive[rows], weight[rows])
+            pairs = Rows.uncut(positive[rows], weight[rows])
             return np.array([auc(pairs, np.ascontiguousarray(column)) for column in columns.T])
 
         by_fold = [

@@ -15,6 +15,7 @@ from everypair.estimators._base import THRESHOLDS, warn_not_converged
 from everypair.estimators._kernel import KernelRanker
 from everypair.linalg.kernels import Kernel
 from everypair.metrics.statuses import count_pair_statuses, pair_status
+from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 
@@ -161,12 +162,12 @@ class ROCSVM(KernelRanker):
         {returns_self}
         """
         from everypair.linalg.threads import own_threads, thread_limit
-        from everypair.pairs import Pairs, auc
+        from everypair.pairs import auc
 
         self._validate_params()
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
         self._forget_fit()
-        every_pair = Pairs.of(positive, sample_weight)
+        every_pair = Rows.uncut(positive, sample_weight)
         with own_threads() if self.kernel == "linear" else thread_limit():
             self._neighbors = int(self.n_neighbors) if self.pairs == "neighbors" else None
             pairs, total = self._pairs(X, positive, sample_weight, every_pair)
@@ -274,7 +275,6 @@ class ROCSVM(KernelRanker):
         float
             The relative gap.
         """
-        from everypair.pairs import Pairs
         from everypair.solvers.kernel_hinge import kernel_gap
 
         scores = self.decision_function(X)
@@ -282,7 +282,7 @@ class ROCSVM(KernelRanker):
         positive = self._known_labels(y, X.shape[0])
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, X)
         kernel = Kernel("linear") if hasattr(self, "coef_") else self._expansion.kernel
-        pairs, _ = self._pairs(X, positive, weight, Pairs.of(positive, weight))
+        pairs, _ = self._pairs(X, positive, weight, Rows.uncut(positive, weight))
         (alpha, worth), (low, high) = self._penalty, self.margin_range_
         return kernel_gap(
             kernel.on(X), pairs, alpha, scores / high, self.objective_ / worth, 1 - low / high

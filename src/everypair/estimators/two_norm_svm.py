@@ -14,6 +14,7 @@ from everypair.estimators._base import THRESHOLDS, warn, warn_not_converged
 from everypair.estimators._kernel import KernelRanker
 from everypair.linalg.kernels import TrainingKernel
 from everypair.linalg.low_rank import MEMORY_SHARE, GrowingFactor, available_memory
+from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 
@@ -139,11 +140,11 @@ class TwoNormSVM(KernelRanker):
         {returns_self}
         """
         from everypair.linalg.threads import thread_limit
-        from everypair.pairs import Pairs, auc
+        from everypair.pairs import auc
 
         self._validate_params()
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
-        pairs = Pairs.of(positive, sample_weight)
+        pairs = Rows.uncut(positive, sample_weight)
         weight = np.ones(positive.size) if sample_weight is None else sample_weight
         self._forget_fit()
         kernel = self._training_kernel(X, sample_weight)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from everypair.measures._base import Measure, Sample, Violation
+from everypair.measures._base import Measure, Violation
 from everypair.measures.contingency import (
     BreakEven,
     ContingencyMeasure,
@@ -44,7 +44,6 @@ __all__ = [
     "Ranked",
     "RecallAtK",
     "RecallAtMostK",
-    "Sample",
     "TableMeasure",
     "Violation",
     "measure_of",

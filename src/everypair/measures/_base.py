@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from everypair.rows import finite_scores, which_positive
+from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -69,29 +69,7 @@ class Measure:
         return 0.0
 
 
-class Sample(NamedTuple):
-    """The rows as a measure gets them, checked."""
-
-    positive: Bools
-    scores: Array
-    n_positive: int
-    n_negative: int
-
-    @classmethod
-    def of(cls, positive: ArrayLike, scores: ArrayLike) -> Sample:
-        rows = which_positive(positive)
-        n_positive, n_negative = class_counts(rows)
-        return cls(rows, finite_scores(scores, rows.size), n_positive, n_negative)
-
-
-def class_counts(positive: Bools) -> tuple[int, int]:
-    """``(n+, n-)``, both at least one."""
-    n_positive = int(np.count_nonzero(positive))
-    counts = n_positive, positive.size - n_positive
-    for count, name in zip(counts, ("positive", "negative"), strict=True):
-        if count == 0:
-            raise ValueError(
-                f"There is no {name} row among the {positive.size}: "
-                "a measure needs one of each class."
-            )
-    return counts
+def checked_rows(positive: ArrayLike, scores: ArrayLike) -> tuple[Rows, Array]:
+    """The rows as a measure gets them, and their scores, which are finite."""
+    rows = Rows.uncut(positive)
+    return rows, rows.scores(scores, "scores")

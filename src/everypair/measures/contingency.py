@@ -22,13 +22,12 @@ from everypair.measures._base import (
     Array,
     Bools,
     Measure,
-    Sample,
     Violation,
-    class_counts,
+    checked_rows,
 )
 from everypair.measures.ranked import LossRows, Ranked, TableFunction, checked
 from everypair.metrics.at_k import rows_at_k
-from everypair.rows import which_positive
+from everypair.rows import Rows
 
 Share = int | float | str
 Search = Callable[[Ranked], tuple[int, int]]
@@ -59,16 +58,16 @@ class ContingencyMeasure(Measure):
         """
         return LossRows(self.loss_of_table, ranked.n_positive, ranked.n_negative).search(ranked)
 
-    def predicted(self, sample: Sample) -> Bools:
+    def predicted(self, rows: Rows, scores: Array) -> Bools:
         """The labelling with the largest ``sum_i y'_i s_i`` (eq. 5)."""
-        return sample.scores > 0
+        return scores > 0
 
     def _table(self, positive: ArrayLike, scores: ArrayLike) -> tuple[int, int, int, int]:
-        sample = Sample.of(positive, scores)
-        above = self.predicted(sample)
-        a = int(np.count_nonzero(above & sample.positive))
+        rows, scores = checked_rows(positive, scores)
+        above = self.predicted(rows, scores)
+        a = int(np.count_nonzero(above & rows.positive))
         b = int(np.count_nonzero(above)) - a
-        return a, b, sample.n_positive - a, sample.n_negative - b
+        return a, b, rows.n_positive - a, rows.n_negative - b
 
     def value(self, positive: ArrayLike, scores: ArrayLike) -> float:
         return float(self.of_table(*self._table(positive, scores)))
@@ -89,9 +88,9 @@ class ContingencyMeasure(Measure):
         if mine.search is not full.search or mine.most_violated is not full.most_violated:
             return super().searcher(positive)
         # Every table is looked at once, not at each search.
-        rows = which_positive(positive)
-        losses = LossRows(self.loss_of_table, *class_counts(rows))
-        return lambda scores: self._violation(Ranked(rows, scores), losses.search)
+        rows = Rows.uncut(positive)
+        losses = LossRows(self.loss_of_table, rows.n_positive, rows.n_negative)
+        return lambda scores: self._violation(Ranked(rows.positive, scores), losses.search)
 
 
 class ErrorRate(ContingencyMeasure):
@@ -105,9 +104,9 @@ class ErrorRate(ContingencyMeasure):
 
     def most_violated(self, positive: ArrayLike, scores: ArrayLike) -> Violation:
         # Each row on its own: a wrong label gains 2 - 2 y_i s_i.
-        sample = Sample.of(positive, scores)
-        sign = np.where(sample.positive, 1.0, -1.0)
-        wrong = sign * sample.scores < 1
+        rows, scores = checked_rows(positive, scores)
+        sign = np.where(rows.positive, 1.0, -1.0)
+        wrong = sign * scores < 1
         return Violation(2.0 * np.count_nonzero(wrong), np.where(wrong, -2 * sign, 0.0))
 
 
@@ -208,23 +207,24 @@ class FixedCount(ContingencyMeasure):
     def loss_of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
         return PERCENT * (1 - self.of_table(a, b, c, d))
 
-    def predicted(self, sample: Sample) -> Bools:
-        return top(sample.scores, self.count(sample.scores.size, sample.n_positive))
+    def predicted(self, rows: Rows, scores: Array) -> Bools:
+        return top(scores, self.count(rows.n_rows, rows.n_positive))
 
     def most_violated(self, positive: ArrayLike, scores: ArrayLike) -> Violation:
-        positive, scores, n_positive, n_negative = Sample.of(positive, scores)
+        rows, scores = checked_rows(positive, scores)
+        n_positive, n_negative = rows.n_positive, rows.n_negative
         k = self.count(scores.size, n_positive)
         one_more = self.loss_of_table(0, k, n_positive, n_negative - k)
         one_more -= self.loss_of_table(1, k - 1, n_positive - 1, n_negative - k + 1)
-        chosen = top(scores - np.where(positive, one_more / 2, 0.0), k)
-        a = int(np.count_nonzero(chosen & positive))
+        chosen = top(scores - np.where(rows.positive, one_more / 2, 0.0), k)
+        a = int(np.count_nonzero(chosen & rows.positive))
         loss = self.loss_of_table(a, k - a, n_positive - a, n_negative - k + a)
-        return Violation(float(loss), 2.0 * (chosen.astype(np.float64) - positive))
+        return Violation(float(loss), 2.0 * (chosen.astype(np.float64) - rows.positive))
 
     def threshold(self, positive: ArrayLike, scores: ArrayLike) -> float:
         """Halfway between the k-th and the next training score."""
-        _, scores, n_positive, _ = Sample.of(positive, scores)
-        k = self.count(scores.size, n_positive)
+        rows, scores = checked_rows(positive, scores)
+        k = self.count(rows.n_rows, rows.n_positive)
         if k == scores.size:
             return float(np.nextafter(scores.min(), -np.inf))
         inside, outside = np.partition(scores, (-k - 1, -k))[[-k, -k - 1]]

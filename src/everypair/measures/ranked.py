@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from everypair.measures._base import Array, Sample
+from everypair.measures._base import Array, checked_rows
 
 ROUNDING = 1e-12
 """Of the largest loss: a right labelling may seem to lose so much and no more."""
@@ -27,9 +27,10 @@ class Ranked:
     def __init__(self, positive: ArrayLike, scores: ArrayLike):
         from everypair.linalg.order import descending
 
-        positive, scores, self.n_positive, self.n_negative = Sample.of(positive, scores)
-        self.positives, positive_scores = descending(scores, np.flatnonzero(positive))
-        self.negatives, self.negative_scores = descending(scores, np.flatnonzero(~positive))
+        rows, scores = checked_rows(positive, scores)
+        self.n_positive, self.n_negative = rows.n_positive, rows.n_negative
+        self.positives, positive_scores = descending(scores, rows.positives)
+        self.negatives, self.negative_scores = descending(scores, rows.negatives)
         # Summed up from the rows that are labelled wrongly, so that a right labelling is 0.
         missed = np.cumsum(positive_scores[::-1])[::-1]
         self.positive_gain = np.append(-2 * missed, 0.0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from everypair.measures._base import Measure, Sample, Violation
+from everypair.measures._base import Measure, Violation, checked_rows
 from everypair.metrics.roc import auc_score
 from everypair.metrics.thresholds import threshold_for
 
@@ -25,22 +25,20 @@ class ROCArea(Measure):
     ranks = True
 
     def value(self, positive: ArrayLike, scores: ArrayLike) -> float:
-        sample = Sample.of(positive, scores)
-        return auc_score(sample.positive, sample.scores)
+        rows, scores = checked_rows(positive, scores)
+        return auc_score(rows.positive, scores)
 
     def loss(self, positive: ArrayLike, scores: ArrayLike) -> float:
-        sample = Sample.of(positive, scores)
-        pairs = sample.n_positive * sample.n_negative
-        return pairs * (1 - self.value(sample.positive, sample.scores))
+        rows, scores = checked_rows(positive, scores)
+        return rows.n_pairs * (1 - self.value(rows.positive, scores))
 
     def most_violated(self, positive: ArrayLike, scores: ArrayLike) -> Violation:
-        from everypair.pairs import Pairs
         from everypair.pairs.sorted import POSITIVE_SHORTFALL, SortedScores
 
-        positive, scores, _, _ = Sample.of(positive, scores)
+        rows, scores = checked_rows(positive, scores)
         change = np.empty(scores.size)
         swapped = 0.0
-        order = SortedScores(Pairs.of(positive), 2 * scores)
+        order = SortedScores(rows, 2 * scores)
         for number in (0, 1):
             side, sign = order.side(number)
             counts = side.count_short(POSITIVE_SHORTFALL)
@@ -80,10 +78,10 @@ class PartialROCArea(Measure):
         self.low, self.high = low, high
 
     def value(self, positive: ArrayLike, scores: ArrayLike) -> float:
-        sample = Sample.of(positive, scores)
+        rows, scores = checked_rows(positive, scores)
         area = auc_score(
-            sample.positive,
-            sample.scores,
+            rows.positive,
+            scores,
             max_fpr=self.high,
             min_fpr=self.low,
             standardize=False,
@@ -91,15 +89,16 @@ class PartialROCArea(Measure):
         return area / (self.high - self.low)
 
     def loss(self, positive: ArrayLike, scores: ArrayLike) -> float:
-        sample = Sample.of(positive, scores)
-        pairs = sample.n_positive * sample.n_negative * (self.high - self.low)
-        return pairs * (1 - self.value(sample.positive, sample.scores))
+        rows, scores = checked_rows(positive, scores)
+        pairs = rows.n_pairs * (self.high - self.low)
+        return pairs * (1 - self.value(rows.positive, scores))
 
     def most_violated(self, positive: ArrayLike, scores: ArrayLike) -> Violation:
-        positive, scores, _, n_negative = Sample.of(positive, scores)
+        rows, scores = checked_rows(positive, scores)
+        positives, negatives = rows.classes
+        n_negative = negatives.size
         end, begin = self.high * n_negative, self.low * n_negative
         first, last = int(np.floor(begin)), min(n_negative, int(np.ceil(end)))
-        positives, negatives = np.flatnonzero(positive), np.flatnonzero(~positive)
         if last < n_negative:
             highest = np.argpartition(scores[negatives], n_negative - last)[n_negative - last :]
             negatives = negatives[highest]

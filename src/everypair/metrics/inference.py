@@ -287,7 +287,7 @@ def effective_sizes(rows: Rows, groups: Index | None = None) -> tuple[float, flo
         return float(rows.n_positive), float(rows.n_negative)
     sizes = []
     for members in (rows.positive, ~rows.positive):
-        shares = rows.shares(members)
+        shares = rows.share[members]
         each = shares if groups is None else np.bincount(groups[members], weights=shares)
         sizes.append(1 / float(np.sum(each**2)))
     return sizes[0], sizes[1]

@@ -38,7 +38,7 @@ def influence(rows: Rows, scores: Array) -> tuple[float, Array]:
 
     members = (rows.positive, ~rows.positive)
     classes = [scores[which] for which in members]
-    shares = [rows.shares(which) for which in members]
+    shares = [rows.share[which] for which in members]
     orders = [np.argsort(values) for values in classes]
     ranked = [values[order] for values, order in zip(classes, orders, strict=True)]
     placed = []
@@ -78,7 +78,7 @@ def covariance(influences: Array, rows: Rows, groups: Index | None = None) -> Ar
         held = np.unique(codes).size
         scales.append(bessel(held, f"group with {name}"))
         if rows.weight is not None:
-            each *= leverage(summed(codes, rows.shares(members), n_groups))[:, None]
+            each *= leverage(summed(codes, rows.share[members], n_groups))[:, None]
             scales[-1] = 1.0
         sums.append(each)
     cross: Array = sums[0].T @ sums[1]
@@ -95,7 +95,7 @@ def class_covariances(influences: Array, rows: Rows) -> list[Array]:
         own = influences[members]
         scale = bessel(own.shape[0], f"{name} row")
         if rows.weight is not None:
-            own, scale = own * leverage(rows.shares(members))[:, None], 1.0
+            own, scale = own * leverage(rows.share[members])[:, None], 1.0
         parts.append(scale * (own.T @ own))
     return parts
 
@@ -130,7 +130,7 @@ def degrees_of_freedom(
             continue
         own = columns[members]
         squares = np.einsum("ij,jk,ik->i", own, scale, own)
-        degrees.append(degrees_of_class(squares, rows.shares(members)))
+        degrees.append(degrees_of_class(squares, rows.share[members]))
     parts = [part @ scale for part in class_covariances(columns, rows)]
     return satterthwaite(parts, degrees)
 
@@ -170,7 +170,7 @@ def class_shares(rows: Rows) -> Array:
     """(rows, 2): each row's share of the positives and of the negatives."""
     shares = np.zeros((rows.positive.size, 2))
     for column, members in enumerate((rows.positive, ~rows.positive)):
-        shares[members, column] = rows.shares(members)
+        shares[members, column] = rows.share[members]
     return shares
 
 

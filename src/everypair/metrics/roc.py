@@ -90,7 +90,7 @@ def whole_area(rows: Rows, scores: Array) -> float:
     from everypair._compiled import auc_pairs
 
     positives, negatives = scores[rows.positive], scores[~rows.positive]
-    a, b = rows.shares(rows.positive), rows.shares(~rows.positive)
+    a, b = rows.share[rows.positive], rows.share[~rows.positive]
     i, j = np.argsort(positives)[::-1], np.argsort(negatives)[::-1]
     # Rounding in the weights must not lift a perfect ranking above one.
     return float(min(1.0, auc_pairs(positives[i], negatives[j], a[i], b[j])))

@@ -112,7 +112,7 @@ def cut_by(
     if isinstance(rule, Real):
         return float(rule)
     if rule == MIDPOINT:
-        of_class = [float(rows.shares(m) @ scores[m]) for m in (rows.positive, ~rows.positive)]
+        of_class = [float(rows.share[m] @ scores[m]) for m in (rows.positive, ~rows.positive)]
         return of_class[1] + (of_class[0] - of_class[1]) / 2
     curve = Curve.of(rows, scores)
     if isinstance(rule, str):

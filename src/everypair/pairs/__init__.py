@@ -1,6 +1,6 @@
 """Sums of a loss over every positive–negative pair, in (near-)linear time.
 
-point = pair_point("logistic", Pairs.of(y == 1), scores)
+point = pair_point("logistic", Rows.uncut(y == 1), scores)
 point.value(), point.gradient(), point.product(v), point.hessian(X), point.dual_value()
 """
 
@@ -21,11 +21,11 @@ from everypair.pairs.sorted import (
     SquaredHingePoint,
     auc,
 )
-from everypair.pairs.structure import Pairs
+from everypair.rows import Rows
 
-__all__ = ["LOSSES", "PairPoint", "Pairs", "auc", "pair_point"]
+__all__ = ["LOSSES", "PairPoint", "auc", "pair_point"]
 
-_POINTS: dict[str, Callable[[Pairs, NDArray[np.float64]], PairPoint]] = {
+_POINTS: dict[str, Callable[[Rows, NDArray[np.float64]], PairPoint]] = {
     "square": SquarePoint,
     "exponential": ExponentialPoint,
     "hinge": lambda pairs, scores: HingePoint(SortedScores(pairs, scores)),
@@ -35,7 +35,7 @@ _POINTS: dict[str, Callable[[Pairs, NDArray[np.float64]], PairPoint]] = {
 }
 
 
-def pair_point(loss: str, pairs: Pairs, scores: NDArray[np.float64]) -> PairPoint:
+def pair_point(loss: str, pairs: Rows, scores: NDArray[np.float64]) -> PairPoint:
     """The loss of that name (see `losses`) at these scores, summed over every pair."""
     refuse_unusable(scores)
     return _POINTS[loss](pairs, scores)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.pairs.losses import PairLoss
-from everypair.pairs.structure import Pairs
+from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 
@@ -19,11 +19,11 @@ Array = NDArray[np.float64]
 class BrutePoint:
     """One loss at one vector of scores, by the definition."""
 
-    def __init__(self, loss: PairLoss, pairs: Pairs, scores: Array):
+    def __init__(self, loss: PairLoss, pairs: Rows, scores: Array):
         self.loss, self.pairs = loss, pairs
         p, n = pairs.positives, pairs.negatives
         self.margins = scores[p][:, None] - scores[n][None, :]
-        self.weights = pairs.weight[p][:, None] * pairs.weight[n][None, :]
+        self.weights = pairs.share[p][:, None] * pairs.share[n][None, :]
 
     def _to_rows(self, per_pair: Array) -> Array:
         """Sum over each row's pairs: plus for the positive of a pair, minus for the negative."""
@@ -51,9 +51,9 @@ class BrutePoint:
         return float(np.sum(self.weights * self.loss.dual_term(-self.loss.slope(self.margins))))
 
 
-def auc(pairs: Pairs, scores: Array) -> float:
+def auc(pairs: Rows, scores: Array) -> float:
     """Weighted share of the pairs with ``s_i > s_j``, ties counted half."""
     margins = scores[pairs.positives][:, None] - scores[pairs.negatives][None, :]
     won = (margins > 0) + 0.5 * (margins == 0)
-    weights = pairs.weight[pairs.positives][:, None] * pairs.weight[pairs.negatives][None, :]
+    weights = pairs.share[pairs.positives][:, None] * pairs.share[pairs.negatives][None, :]
     return float(np.sum(weights * won))

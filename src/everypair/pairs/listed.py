@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.cached import cached_property
-from everypair.linalg.matrix import DenseMatrix, Matrix
+from everypair.linalg.matrix import Matrix
 from everypair.pairs.losses import HINGE, huber_hinge
 from everypair.pairs.point import (
     EXACT,
     fenchel_dual,
     growth,
-    hessian_by_products,
     length,
     margin_rounding,
 )
@@ -58,7 +57,7 @@ class PairList:
         return np.unique(self.first)
 
     @cached_property
-    def weight(self) -> Array:
+    def share(self) -> Array:
         """What the pairs of each row weigh together."""
         return self.per_row(self.pair_weight, self.pair_weight)
 
@@ -113,23 +112,11 @@ class ListedHuberHingePoint:
     def product(self, vector: Array) -> Array:
         return self.pairs.to_rows(self._curvatures * self.pairs.margins(vector))
 
-    def products(self, columns: Array) -> Array:
-        """``H v`` for each of some columns v."""
-        return np.column_stack([self.product(column) for column in columns.T])
-
     def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
         """Gathered from the differences of the curved pairs' rows: nothing cancels."""
-        if not isinstance(X, DenseMatrix):
-            return hessian_by_products(self, X)
         curved = np.flatnonzero(self._curvatures)
-        out = np.zeros((X.shape[1], X.shape[1]))
-        for begin in range(0, curved.size, X.block_rows):
-            some = curved[begin : begin + X.block_rows]
-            rows = X.X[self.pairs.first[some]].astype(np.float64)
-            rows -= X.X[self.pairs.second[some]]
-            rows *= np.sqrt(self._curvatures[some])[:, None]
-            out += rows.T @ rows
-        return out
+        first, second = self.pairs.first[curved], self.pairs.second[curved]
+        return X.gram_of_differences(first, second, self._curvatures[curved])
 
     def hessian_bytes(self, n_columns: int) -> int:
         return 16 * n_columns**2
@@ -145,4 +132,4 @@ class ListedHuberHingePoint:
         return growth(self.pairs.n_pairs) * np.abs(gradient) + of_margins
 
     def steepest(self) -> float:
-        return float(self.pairs.weight.max()) / self.width
+        return float(self.pairs.share.max()) / self.width

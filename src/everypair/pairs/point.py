@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.linalg.matrix import Matrix, SparseMatrix
+from everypair.linalg.matrix import Matrix
 from everypair.linalg.threads import over_rows, used_threads
 
 Array = NDArray[np.float64]
@@ -116,54 +116,6 @@ def fenchel_dual(value: float, scores: Array, gradient: Array) -> float:
     return value - float((scores - scores.mean()) @ gradient)
 
 
-def add_weighted_gram(out: Array, rows: Array, weights: Array) -> None:
-    """``out += rows' diag(weights) rows``; the rows are used up."""
-    if weights.min() >= 0:
-        rows *= np.sqrt(weights).astype(rows.dtype)[:, None]
-        out += rows.T @ rows  # one operand twice: BLAS does half the work
-    else:
-        out += rows.T @ (rows * weights[:, None])
-
-
-SCATTERED_SHARE = 0.25
-"""Rows with so few non-zeros are multiplied entry by entry, fuller ones written out for BLAS."""
-
-
-def weighted_gram(X: Matrix, weights: Array) -> Array:
-    """``(X - centre)' diag(weights) (X - centre)``."""
-    n_columns = X.shape[1]
-    if isinstance(X, SparseMatrix) and X.X.nnz <= SCATTERED_SHARE * X.shape[0] * n_columns:
-        return X.gram(weights)
-    (gram,) = X.centred_sums(
-        [(n_columns, n_columns)],
-        lambda rows, block, gram: add_weighted_gram(gram, block, weights[rows]),
-    )
-    return gram
-
-
 def gram_bytes(n_columns: int) -> int:
     """Of such a matrix, of another beside it, and of each thread's part."""
     return 8 * n_columns**2 * (2 + used_threads())
-
-
-class TakesColumns(Protocol):
-    """A point that multiplies several columns by H at once."""
-
-    def products(self, columns: Array) -> Array: ...
-
-
-COLUMNS_BYTES = 2**24
-"""Of the columns of a sparse matrix that are written out at a time."""
-
-
-def hessian_by_products(point: TakesColumns, X: SparseMatrix) -> Array:
-    """``X' H X``, a few columns of X at a time."""
-    n_rows, n_columns = X.shape
-    by_columns, out = X.X.tocsc(), np.empty((n_columns, n_columns))
-    step = max(1, COLUMNS_BYTES // (8 * n_rows))
-    for begin in range(0, n_columns, step):
-        some = slice(begin, begin + step)
-        columns = by_columns[:, some].toarray(order="C").astype(np.float64, copy=False)
-        columns -= columns.mean(axis=0)  # H does not see constants, but rounding would
-        out[:, some] = X.X.T @ point.products(columns)
-    return (out + out.T) / 2

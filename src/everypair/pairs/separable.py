@@ -10,18 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from everypair.linalg.matrix import Matrix, SparseMatrix
+from everypair.linalg.matrix import Matrix
 from everypair.pairs.point import (
     EXACT,
-    add_weighted_gram,
     extent,
     fenchel_dual,
     growth,
     length,
     margin_rounding,
-    weighted_gram,
 )
-from everypair.pairs.structure import Pairs
+from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 
@@ -36,7 +34,7 @@ class _SeparablePoint:
     _scale: float
     _class_weight: Array
 
-    def __init__(self, pairs: Pairs, scores: Array):
+    def __init__(self, pairs: Rows, scores: Array):
         # Relative to a point among the scores: pairs do not see a common offset, rounding does.
         self.pairs, self.scores = pairs, scores - scores[0]
 
@@ -58,29 +56,14 @@ class _SeparablePoint:
         return self._scale * (weighted - c * np.where(positive, of_negatives, of_positives))
 
     def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
-        n_columns, c, positive = X.shape[1], self._class_weight, self.pairs.positive
-        if isinstance(X, SparseMatrix):
-            gram, of_these = weighted_gram(X, c), np.where(positive, c, 0.0)
-            of_all = X.pull_back(c) - c.sum() * X.centre
-            of_positives = X.pull_back(of_these) - of_these.sum() * X.centre
-            return self._of_sums(gram, of_positives, of_all)
-
-        def add(rows: slice, block: Array, gram: Array, of_positives: Array, all_: Array) -> None:
-            of_positives += np.where(positive[rows], c[rows], 0.0) @ block
-            all_ += c[rows] @ block
-            add_weighted_gram(gram, block, c[rows])
-
-        gram, of_positives, of_all = X.centred_sums(
-            [(n_columns, n_columns), (n_columns,), (n_columns,)], add
-        )
-        return self._of_sums(gram, of_positives, of_all)
+        c = self._class_weight
+        of_these = np.where(self.pairs.positive, c, 0.0)
+        gram, (of_positives, of_all) = X.gram_and_sums(c, [of_these, c])
+        cross = np.outer(of_positives, of_all - of_positives)
+        return self._scale * (gram - cross - cross.T)
 
     def hessian_bytes(self, n_columns: int) -> int:
         return 16 * n_columns**2
-
-    def _of_sums(self, gram: Array, of_positives: Array, of_all: Array) -> Array:
-        cross = np.outer(of_positives, of_all - of_positives)
-        return self._scale * (gram - cross - cross.T)
 
     def dual_value(self) -> float:
         return fenchel_dual(self.value(), self.scores, self.gradient())
@@ -98,29 +81,29 @@ class _SeparablePoint:
 class SquarePoint(_SeparablePoint):
     """``(1 - z)^2``: the class variances plus the squared shortfall of the means."""
 
-    def __init__(self, pairs: Pairs, scores: Array):
+    def __init__(self, pairs: Rows, scores: Array):
         super().__init__(pairs, scores)
-        self._scale, self._class_weight = 2.0, pairs.weight
-        weighted = pairs.weight * self.scores
+        self._scale, self._class_weight = 2.0, pairs.share
+        weighted = pairs.share * self.scores
         self._positive_mean = weighted[pairs.positive].sum()
         self._negative_mean = weighted[~pairs.positive].sum()
         self._shortfall = 1 - (self._positive_mean - self._negative_mean)
 
     def value(self) -> float:
         own_mean = np.where(self.pairs.positive, self._positive_mean, self._negative_mean)
-        variances = float(self.pairs.weight @ (self.scores - own_mean) ** 2)
+        variances = float(self.pairs.share @ (self.scores - own_mean) ** 2)
         return variances + self._shortfall**2
 
     def gradient(self) -> Array:
         # Pairs of row i: 1 - (s_i - mean of the others), and the mirror for negatives.
         positive, s = self.pairs.positive, self.scores
         residual = np.where(positive, 1 - (s - self._negative_mean), 1 - (self._positive_mean - s))
-        return 2 * self.pairs.weight * np.where(positive, -residual, residual)
+        return 2 * self.pairs.share * np.where(positive, -residual, residual)
 
     def gradient_row_errors(self, gradient: Array) -> Array:
         """The class means are sums over rows, however small a residual is left of them."""
         low, high = extent(self.scores)
-        return growth(self.pairs.n_rows) * (1 + high - low) * self._scale * self.pairs.weight
+        return growth(self.pairs.n_rows) * (1 + high - low) * self._scale * self.pairs.share
 
 
 class ExponentialPoint(_SeparablePoint):
@@ -129,11 +112,11 @@ class ExponentialPoint(_SeparablePoint):
     Overflows to infinity, never to NaN; a line search steps back from there.
     """
 
-    def __init__(self, pairs: Pairs, scores: Array):
+    def __init__(self, pairs: Rows, scores: Array):
         super().__init__(pairs, scores)
         signed = np.where(pairs.positive, -self.scores, self.scores)
         with np.errstate(divide="ignore"):
-            logs = signed + np.log(pairs.weight)
+            logs = signed + np.log(pairs.share)
         log_positive = logsumexp(logs[pairs.positive])
         log_negative = logsumexp(logs[~pairs.positive])
         with np.errstate(over="ignore"):

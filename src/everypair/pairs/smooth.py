@@ -17,26 +17,23 @@ from everypair._compiled import (
     COEFFICIENTS,
     box_evaluate,
     box_moments,
-    box_row_moments,
     box_slots,
-    csr_box_row_moments,
 )
 from everypair.cached import cached_property
-from everypair.linalg.matrix import DenseMatrix, Matrix, SparseMatrix
+from everypair.linalg.matrix import Matrix
+from everypair.linalg.row_sums import BoxedRows
 from everypair.linalg.threads import over_rows, used_threads
 from everypair.pairs.boxes import PER_UNIT, TERMS, BoxKernel
 from everypair.pairs.point import (
     EXACT,
     UNIT_ROUNDOFF,
-    add_weighted_gram,
     extent,
     fenchel_dual,
     gram_bytes,
     growth,
     length,
-    weighted_gram,
 )
-from everypair.pairs.structure import Pairs
+from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 
@@ -111,7 +108,7 @@ SIGMOID_KERNELS = SmoothKernels(
 class BoxedScores:
     """Scores laid into boxes: ``ids`` of the boxes, ascending, and each row's slot in them."""
 
-    def __init__(self, pairs: Pairs, scores: Array):
+    def __init__(self, pairs: Rows, scores: Array):
         self.pairs, self.scores = pairs, scores
         first, last = (np.floor(end * PER_UNIT) for end in extent(scores))
         most = max(min(GRID_BOXES, scores.size), scores.size * GRID_BOXES_PER_ROW)
@@ -152,7 +149,7 @@ class BoxedScores:
         """The fields of each row's own class at the row, times its weight."""
         fields = np.stack([on_negatives, on_positives])
         out = np.empty(self.scores.size)
-        weight, positive = self.pairs.weight, self.pairs.positive
+        weight, positive = self.pairs.share, self.pairs.positive
         self._over_rows(
             lambda start, stop: box_evaluate(
                 self.scores, weight, positive, self.slots, PER_UNIT, fields, start, stop, out
@@ -164,10 +161,10 @@ class BoxedScores:
 class SmoothPoint:
     """A smooth pair loss at one vector of scores."""
 
-    def __init__(self, kernels: SmoothKernels, pairs: Pairs, scores: Array):
+    def __init__(self, kernels: SmoothKernels, pairs: Rows, scores: Array):
         self.kernels, self.pairs, self.scores = kernels, pairs, scores
         self.boxes = BoxedScores(pairs, scores)
-        self.moments = self.boxes.moments(pairs.weight)
+        self.moments = self.boxes.moments(pairs.share)
         self.with_negatives, self.with_positives = self.moments[:, :, 0] > 0
 
     def value(self) -> float:
@@ -205,19 +202,19 @@ class SmoothPoint:
 
     def product(self, vector: Array) -> Array:
         vector = vector - vector.mean()
-        others = self._curvature_sums(self.boxes.moments(self.pairs.weight * vector))
+        others = self._curvature_sums(self.boxes.moments(self.pairs.share * vector))
         return self._curvature * vector - others
 
     def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
         """``X' diag(d) X - C - C'`` with ``C = Z_P' (table) Z_N``, Z the moments of rows."""
         n_coef = ROUGH_COEFFICIENTS if accuracy >= ROUGH_ACCURACY else COEFFICIENTS
-        n_columns, boxes = X.shape[1], self.boxes
-        shape = (2, boxes.ids.size, n_coef, n_columns)
-        if isinstance(X, SparseMatrix):
-            gram, moments = self._sparse_moments(X, shape)
-        else:
-            gram, moments = self._dense_moments(X, shape, rough=n_coef < COEFFICIENTS)
-        if n_coef < COEFFICIENTS and not np.all(np.isfinite(gram)):
+        rough = n_coef < COEFFICIENTS
+        n_columns, boxes, pairs = X.shape[1], self.boxes, self.pairs
+        boxed = BoxedRows(
+            self.scores, pairs.share, pairs.positive, boxes.slots, PER_UNIT, boxes.ids.size
+        )
+        gram, moments = X.gram_and_boxes(self._curvature, boxed, n_coef, rough)
+        if rough and not np.all(np.isfinite(gram)):
             return self.hessian(X)  # too large for single precision
         of_negatives, of_positives = moments
         fields = self.kernels.curvature.row_fields(
@@ -231,35 +228,6 @@ class SmoothPoint:
         """With the moments of rows, of each thread, which grow with the range of the scores."""
         moments = 8 * 2 * self.boxes.ids.size * ROUGH_COEFFICIENTS * n_columns * used_threads()
         return moments + gram_bytes(n_columns)
-
-    def _dense_moments(self, X: DenseMatrix, shape: tuple[int, ...], rough: bool) -> list[Array]:
-        """``X' diag(d) X`` and the rows' moments in one pass over X."""
-        boxes, pairs, curvature = self.boxes, self.pairs, self._curvature
-
-        def add(rows: slice, block: Array, gram: Array, moments: Array) -> None:
-            box_row_moments(
-                block, rows.start, self.scores, pairs.weight, pairs.positive,
-                boxes.slots, PER_UNIT, moments,
-            )  # fmt: skip
-            add_weighted_gram(gram, block, curvature[rows])
-
-        gram, moments = X.centred_sums([(X.shape[1], X.shape[1]), shape], add, rough)
-        if rough:
-            gram *= X.unit * X.unit[:, None]
-            moments *= X.unit
-        return [gram, moments]
-
-    def _sparse_moments(self, X: SparseMatrix, shape: tuple[int, ...]) -> list[Array]:
-        rows, boxes, pairs = X.rows_first, self.boxes, self.pairs
-        moments = rows.add_rows(
-            shape,
-            shape[2] * X.X.nnz,
-            lambda start, stop, out: csr_box_row_moments(
-                *rows.arrays, rows.centre, self.scores, pairs.weight, pairs.positive,
-                boxes.slots, PER_UNIT, start, stop, out,
-            ),
-        )  # fmt: skip
-        return [weighted_gram(rows, self._curvature), moments]
 
     def dual_value(self) -> float:
         return fenchel_dual(self.value(), self.scores, self.gradient())
@@ -276,4 +244,4 @@ class SmoothPoint:
         return (SLOPE_ACCURACY + sums) * np.abs(gradient)
 
     def steepest(self) -> float:
-        return 0.25 * float(self.pairs.weight.max())
+        return 0.25 * float(self.pairs.share.max())

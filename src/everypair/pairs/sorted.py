@@ -21,16 +21,15 @@ from numpy.typing import NDArray
 from everypair._compiled import (
     auc_pairs,
     count_short,
-    csr_window_cross,
     doubled_wins,
     growing_sum,
-    window_rows,
     window_sum,
 )
 from everypair.cached import cached_property
-from everypair.linalg.matrix import DenseMatrix, Matrix, SparseMatrix
+from everypair.linalg.matrix import Matrix
 from everypair.linalg.order import descending
-from everypair.linalg.threads import one_blas_thread, over_rows
+from everypair.linalg.row_sums import Windows
+from everypair.linalg.threads import over_rows
 from everypair.pairs.point import (
     EXACT,
     fenchel_dual,
@@ -39,9 +38,8 @@ from everypair.pairs.point import (
     length,
     margin_rounding,
     refuse_unusable,
-    weighted_gram,
 )
-from everypair.pairs.structure import Pairs
+from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -107,13 +105,13 @@ OPERATIONS_A_ROW = 20
 class SortedScores:
     """Both classes in descending order of score, seen from either side."""
 
-    def __init__(self, pairs: Pairs, scores: Array):
+    def __init__(self, pairs: Rows, scores: Array):
         self.pairs, self.scores = pairs, scores
         self.positives, self.negatives = self.over_classes(self._rank)
 
     def _rank(self, number: int) -> RankedClass:
         rows, scores = descending(self.scores, self.pairs.classes[number])
-        weight, even = self.pairs.weight, self.pairs.even
+        weight, even = self.pairs.share, self.pairs.even
         weights = np.full(rows.size, weight[rows[0]]) if even else weight[rows]
         return RankedClass(rows, scores, weights, even)
 
@@ -233,12 +231,12 @@ class _SortedPoint:
         The gathering takes rows of X in the order of their scores.
         """
         number = int(self.pairs.negatives.size < self.pairs.positives.size)
-        if isinstance(X, SparseMatrix):
-            X = X.rows_first
-            cross = self._sparse_cross(X, number)
-        else:
-            cross = self._dense_cross(X, number)
-        out = weighted_gram(X, self._curvature)
+        (targets, sources), _ = self.order.side(number)
+        windows = Windows(
+            targets.rows, targets.weights, sources.rows, sources.weights, *self.window(number)
+        )
+        cross = X.window_cross(windows)
+        out = X.gram(self._curvature)
         cross *= self._height
         out -= cross
         out -= cross.T
@@ -247,34 +245,6 @@ class _SortedPoint:
     def hessian_bytes(self, n_columns: int) -> int:
         return gram_bytes(n_columns)
 
-    def _dense_cross(self, X: DenseMatrix, number: int) -> Array:
-        (targets, sources), _ = self.order.side(number)
-        low, high = self.window(number)
-        n_columns = X.shape[1]
-        cross = np.zeros((n_columns, n_columns))
-        running, state = np.zeros(n_columns), np.zeros(2, dtype=np.intp)
-        for begin in range(0, targets.rows.size, X.block_rows):
-            rows = targets.rows[begin : begin + X.block_rows]
-            sums = np.empty((rows.size, n_columns))
-            window_rows(
-                X.X, X.centre, sources.rows, sources.weights,
-                low, high, begin, running, state, sums,
-            )  # fmt: skip
-            block = np.subtract(X.X[rows], X.centre, dtype=np.float64)
-            block *= self.pairs.weight[rows, None]
-            with one_blas_thread():  # blocks this small are not worth waking another
-                cross += block.T @ sums
-        return cross
-
-    def _sparse_cross(self, X: SparseMatrix, number: int) -> Array:
-        (targets, sources), _ = self.order.side(number)
-        cross = np.zeros((X.shape[1], X.shape[1]))
-        csr_window_cross(
-            *X.arrays, X.centre, targets.rows, targets.weights, sources.rows,
-            sources.weights, *self.window(number), cross,
-        )  # fmt: skip
-        return cross
-
     def dual_value(self) -> float:
         return fenchel_dual(self.value(), self.order.scores, self.gradient())
 
@@ -282,21 +252,21 @@ class _SortedPoint:
         """Of the sums, and of the margins where the slope changes with them."""
         size = length(gradient)
         of_margin = margin_rounding(self.order.scores, self._corner)
-        curvature = self._height * length(self.pairs.weight)  # at most
+        curvature = self._height * length(self.pairs.share)  # at most
         if of_margin * curvature > EXACT * size:
             curvature = length(self._curvature)
         return growth(self.pairs.n_rows) * size + of_margin * curvature
 
     def gradient_row_errors(self, gradient: Array) -> Array:
         """A sum over pairs may be a difference of sums as large as the largest."""
-        weight = self.pairs.weight
+        weight = self.pairs.share
         held = weight > 0
         largest = float(np.max(np.abs(gradient[held]) / weight[held], initial=0.0))
         of_margin = margin_rounding(self.order.scores, self._corner)
         return growth(self.pairs.n_rows) * largest * weight + of_margin * self._curvature
 
     def steepest(self) -> float:
-        return self._height * float(self.pairs.weight.max())
+        return self._height * float(self.pairs.share.max())
 
     def mass_short(self, least: float) -> float:
         """What the pairs with ``u >= least`` weigh together."""
@@ -374,7 +344,7 @@ class HuberHingePoint(_SortedPoint):
         return HingePoint(self.order.stretched(stretch)).value()
 
 
-def auc(pairs: Pairs, scores: Array) -> float:
+def auc(pairs: Rows, scores: Array) -> float:
     """Exact area under the ROC curve: weighted share of pairs won, ties counted half."""
     refuse_unusable(scores)
     if pairs.even:

@@ -26,7 +26,8 @@ from scipy.linalg.blas import dsymv
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from everypair.linalg.low_rank import NOT_PSD
-from everypair.rls.primal import CERTAIN, pair_weight, relative_gap
+from everypair.rls.primal import CERTAIN, relative_gap
+from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 
@@ -45,17 +46,13 @@ class DualSolution(NamedTuple):
 
 
 class PairWeights:
-    """Weights of the rows, all positive, and what they make of the pairs."""
+    """The matrix L of eq. (9) by the shares of the rows, which are all positive."""
 
-    def __init__(self, positive: NDArray[np.bool_], sample_weight: Array | None = None):
-        rows = np.ones(positive.size) if sample_weight is None else sample_weight
-        of_positives, of_negatives = float(rows[positive].sum()), float(rows[~positive].sum())
-        pair_weight(of_positives, of_negatives)
-        self.share = rows / np.where(positive, of_positives, of_negatives)
-        """Of each row in its class."""
+    def __init__(self, rows: Rows):
+        self.share = rows.share
         self.root = np.sqrt(self.share)
         self.u = self.root / np.sqrt(2)
-        self.y = self.root * np.where(positive, 1.0, -1.0)
+        self.y = self.root * np.where(rows.positive, 1.0, -1.0)
         """The labels, and the difference of the class means: ``t = y . (r f)``."""
 
     def apply_L(self, scores: Array) -> Array:

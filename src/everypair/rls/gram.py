@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from everypair.linalg.class_moments import moved, sparse_centre
 from everypair.linalg.kernels import TrainingKernel
 
 Array = NDArray[np.float64]
@@ -67,30 +68,3 @@ def pull_back(X: Any, coef: Array, origin: Array) -> Array:
         columns = slice(begin, begin + COLUMNS)
         out[columns] = coef @ np.subtract(X[:, columns], origin[columns], dtype=np.float64)
     return out
-
-
-def sparse_centre(X: Any, members: NDArray[np.intp] | slice = slice(None)) -> Array:
-    """The mean over ``members`` of each column that has an entry in every row, else zero.
-
-    A column with zeros has at least 1 / n of its mean square as variance, so that sums about
-    zero keep its digits; a full one may lie anywhere.
-    """
-    n_rows, n_columns = X.shape
-    by_rows = X.format == "csr"
-    stored = np.bincount(X.indices, minlength=n_columns) if by_rows else np.diff(X.indptr)
-    full = stored == n_rows
-    if not (full.any() and X.has_canonical_format):
-        return np.zeros(n_columns)
-    share = np.zeros(n_rows)
-    share[members] = 1.0
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.where(full, X.T @ (share / share.sum()), 0.0)
-
-
-def moved(X: Any, centre: Array) -> Any:
-    """CSR or CSC rows in float64, less the centre in the columns where it is not zero."""
-    X = X.astype(np.float64)  # always a copy
-    if centre.any():
-        by_rows = X.format == "csr"
-        X.data -= centre[X.indices] if by_rows else np.repeat(centre, np.diff(X.indptr))
-    return X

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from everypair.linalg.matrix import DenseMatrix, Matrix, as_matrix
+from everypair.linalg.matrix import Matrix
 from everypair.rls.moments import PairMoments
 from everypair.rls.pairs_won import pairs_won
 from everypair.rls.primal import PrimalPath
@@ -188,7 +188,7 @@ def fold_scores_primal(
 
 
 def _scores_by_moments(X: Matrix, moments: PairMoments, test: Index, ridges: Array) -> Array:
-    return _scores(X, test, PrimalPath(moments).coefficients(ridges), moments.midpoint)
+    return X.dot_rows(test, PrimalPath(moments).coefficients(ridges), moments.midpoint)
 
 
 def _training_moments(
@@ -208,13 +208,3 @@ def _training_moments(
     before = list(accumulate(parts, initial=none))
     after = list(accumulate(reversed(parts), initial=none))[::-1]
     yield from (before[k] + after[k + 1] for k in range(len(parts)))
-
-
-def _scores(X: Matrix, rows: Index, coefs: Array, origin: Array) -> Array:
-    if isinstance(X, DenseMatrix):
-        out = np.empty((rows.size, coefs.shape[1]))
-        for begin in range(0, rows.size, X.block_rows):
-            block = np.subtract(X.X[rows[begin : begin + X.block_rows]], origin, dtype=np.float64)
-            out[begin : begin + X.block_rows] = block @ coefs
-        return out
-    return np.asarray(as_matrix(X.X[rows]).X.astype(np.float64) @ coefs - origin @ coefs)

@@ -8,9 +8,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.linalg.matrix import DenseMatrix, Matrix
-from everypair.pairs import Pairs, pair_point
+from everypair.linalg.matrix import Matrix
+from everypair.pairs import pair_point
 from everypair.pairs.point import usable
+from everypair.rows import Rows
 from everypair.solvers.huber import best_stretch, hinge_by_continuation
 from everypair.solvers.newton import Newton, ProductsFirst
 from everypair.solvers.newton_cg import newton_cg
@@ -83,15 +84,14 @@ def choose_solver(X: Matrix, loss: str, solver: str) -> Solver:
             "use 'newton-cg' or 'auto'."
         )
     # A Hessian takes X by rows; products do without a copy of a CSC matrix while they are enough.
-    by_rows = isinstance(X, DenseMatrix) or X.by_rows
-    if solver == "newton" or (by_rows and X.shape[1] <= NARROW):
+    if solver == "newton" or (X.by_rows and X.shape[1] <= NARROW):
         return Newton()
     return ProductsFirst()
 
 
 def minimise(
     X: Matrix,
-    pairs: Pairs,
+    pairs: Rows,
     loss: str,
     alpha: float,
     *,
@@ -109,7 +109,7 @@ def minimise(
 
 def _minimise(
     X: Matrix,
-    pairs: Pairs,
+    pairs: Rows,
     loss: str,
     alpha: float,
     solver: str,
@@ -135,7 +135,7 @@ def _minimise(
 
 
 def _solution_of_sample(
-    X: Matrix, pairs: Pairs, loss: str, alpha: float, max_iter: int, run: Solver
+    X: Matrix, pairs: Rows, loss: str, alpha: float, max_iter: int, run: Solver
 ) -> Array:
     """Where to begin; zero where a sample does not pay.
 
@@ -146,7 +146,7 @@ def _solution_of_sample(
     if size == 0:
         return start
     rows = sample_rows(pairs, size)
-    part = Pairs.of(pairs.positive[rows], pairs.weight[rows])
+    part = Rows.uncut(pairs.positive[rows], pairs.share[rows])
     rough = _descend(X.take(rows), part, loss, alpha, start, SAMPLE_TOL, Progress(max_iter), run)
     # The hinge's matrices wear out with the rounding.
     if isinstance(run, Newton | ProductsFirst) and loss != "hinge":
@@ -156,7 +156,7 @@ def _solution_of_sample(
 
 def _descend(
     X: Matrix,
-    pairs: Pairs,
+    pairs: Rows,
     loss: str,
     alpha: float,
     start: Array,
@@ -172,7 +172,7 @@ def _descend(
 
 
 def _descend_sigmoid(
-    X: Matrix, pairs: Pairs, alpha: float, start: Array, tol: float, progress: Progress
+    X: Matrix, pairs: Rows, alpha: float, start: Array, tol: float, progress: Progress
 ) -> Iterate:
     """A local minimum of the sigmoid objective in the basin of the starting direction.
 
@@ -220,7 +220,7 @@ def sample_size(n_rows: int, loss: str) -> int:
     return size if size >= least else 0
 
 
-def sample_rows(pairs: Pairs, n_rows: int) -> NDArray[np.intp]:
+def sample_rows(pairs: Rows, n_rows: int) -> NDArray[np.intp]:
     """About ``n_rows`` rows with weight, half of them from each class where there are enough.
 
     Each class is sampled on its own and its weights sum to one again, so the sample's pair
@@ -229,7 +229,7 @@ def sample_rows(pairs: Pairs, n_rows: int) -> NDArray[np.intp]:
     """
     rng = np.random.default_rng(0)
     positives, negatives = (
-        rows if pairs.even else rows[pairs.weight[rows] > 0] for rows in pairs.classes
+        rows if pairs.even else rows[pairs.share[rows] > 0] for rows in pairs.classes
     )
     n_positive = min(positives.size, max(n_rows // 2, n_rows - negatives.size))
     n_negative = min(negatives.size, n_rows - n_positive)

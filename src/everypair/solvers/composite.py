@@ -30,9 +30,10 @@ from scipy.special import xlogy
 
 from everypair.cached import cached_property
 from everypair.linalg.matrix import Matrix
-from everypair.pairs import PairPoint, Pairs
+from everypair.pairs import PairPoint
 from everypair.pairs.point import fenchel_dual
 from everypair.penalties import ElasticNet
+from everypair.rows import Rows
 from everypair.solvers.objective import Judgement, too_large
 from everypair.solvers.rounding import LITTLE, bent, pulled, pulled_error, pulled_error_by_rows
 
@@ -52,7 +53,7 @@ of the steps on a path of 30 alphas (a9a; 5000 x 100 dense). 1e-6 saves none, 1e
 class LossPoint:
     """The pair loss at one vector of scores; what is asked for is computed once."""
 
-    def __init__(self, pairs: Pairs, loss: PairPoint, scores: Array):
+    def __init__(self, pairs: Rows, loss: PairPoint, scores: Array):
         self.pairs, self.loss, self.scores = pairs, loss, scores
 
     @cached_property
@@ -75,7 +76,7 @@ class LossPoint:
     @cached_property
     def exponential(self) -> float:
         """The exponential loss at these scores: a product of two class sums."""
-        weight, (of_positives, of_negatives) = self.pairs.weight, self.pairs.classes
+        weight, (of_positives, of_negatives) = self.pairs.share, self.pairs.classes
         low, high = self.scores[of_positives], self.scores[of_negatives]
         least, most = low.min(), high.max()
         sums = (weight[of_positives] @ np.exp(least - low)) * (
@@ -126,7 +127,7 @@ class Composite:
     """
 
     X: Matrix
-    pairs: Pairs
+    pairs: Rows
     loss_at: Callable[[Array], PairPoint]
     lost_by_scaling: Callable[[LossPoint, float], float]
     penalty: ElasticNet

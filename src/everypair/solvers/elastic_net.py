@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from everypair.cached import cached_property
 from everypair.linalg.matrix import Matrix
-from everypair.pairs import PairPoint, Pairs, pair_point
+from everypair.pairs import PairPoint, pair_point
 from everypair.pairs.point import growth
 from everypair.pairs.sorted import HingePoint, HuberHingePoint, SortedScores
 from everypair.penalties import ElasticNet
+from everypair.rows import Rows
 from everypair.solvers.choose import Fit
 from everypair.solvers.composite import (
     LOST_BY_SCALING,
@@ -178,7 +177,7 @@ class SparseProblem:
     keeps a coefficient at zero, and so does a constant column, whose coefficient no pair sees.
     """
 
-    def __init__(self, X: Matrix, pairs: Pairs, loss: str, l1_ratio: float, weights: Array):
+    def __init__(self, X: Matrix, pairs: Rows, loss: str, l1_ratio: float, weights: Array):
         self.X, self.pairs, self.loss = X, pairs, loss
         spreads = _spreads(X, pairs)
         self.l1_ratio, self.weights = l1_ratio, np.where(spreads > 0, weights, np.inf)
@@ -337,13 +336,13 @@ def _guesses(
         yield second.moved(w, scores)
 
 
-def _rounded(pairs: Pairs, width: float, scores: Array) -> PairPoint:
+def _rounded(pairs: Rows, width: float, scores: Array) -> PairPoint:
     return HuberHingePoint(SortedScores(pairs, scores), width)
 
 
-def _spreads(X: Matrix, pairs: Pairs) -> Array:
+def _spreads(X: Matrix, pairs: Rows) -> Array:
     """Standard deviation of each column, both classes weighing the same; 0 for a constant."""
-    weight = pairs.weight / 2
+    weight = pairs.share / 2
     with np.errstate(over="ignore", invalid="ignore"):
         means, squares = X.pull_back_moments(weight)
     if not np.all(np.isfinite(squares)):
@@ -355,8 +354,7 @@ def _spreads(X: Matrix, pairs: Pairs) -> Array:
     which, rows = np.flatnonzero(doubtful), np.flatnonzero(weight > 0)
     for begin in range(0, which.size, LEAST_COLUMNS):
         columns = which[begin : begin + LEAST_COLUMNS]
-        few: Any = X.columns(columns).X
-        few = (few.toarray() if sparse.issparse(few) else few)[rows].astype(np.float64)
+        few = X.columns(columns).written_out(rows)
         size = np.abs(few).max(axis=0)
         apart = (few - few[0]) / size
         apart[:, np.ptp(apart, axis=0) <= CONSTANT] = 0.0
@@ -374,7 +372,7 @@ def alpha_grid(alpha_max: float, n_alphas: int, eps: float) -> Array:
 
 def minimise_sparse(
     X: Matrix,
-    pairs: Pairs,
+    pairs: Rows,
     loss: str,
     alpha: float,
     l1_ratio: float,

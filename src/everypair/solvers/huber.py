@@ -23,7 +23,7 @@ from everypair.pairs import PairPoint
 from everypair.pairs.listed import ListedHuberHingePoint, PairList
 from everypair.pairs.point import growth
 from everypair.pairs.sorted import HuberHingePoint, SortedScores
-from everypair.pairs.structure import Pairs
+from everypair.rows import Rows
 from everypair.solvers.objective import (
     Iterate,
     Judgement,
@@ -103,7 +103,7 @@ def best_stretch(now: Iterate) -> tuple[float, float]:
 
 def hinge_by_continuation(
     X: Matrix,
-    pairs: Pairs | PairList,
+    pairs: Rows | PairList,
     alpha: float,
     start: Array,
     tol: float,
@@ -173,7 +173,7 @@ def _continued(narrower: Objective, now: Iterate, before: Iterate | None) -> Ite
 
 
 def rounded_hinge(
-    pairs: Pairs | PairList, width: float, scores: Array
+    pairs: Rows | PairList, width: float, scores: Array
 ) -> HuberHingePoint | ListedHuberHingePoint:
     if isinstance(pairs, PairList):
         return ListedHuberHingePoint(pairs, scores, width)

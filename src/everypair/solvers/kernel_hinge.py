@@ -14,13 +14,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.cached import cached_property
+from everypair.linalg.dense import FactorMatrix
 from everypair.linalg.kernels import BLOCK_ENTRIES, TrainingKernel
 from everypair.linalg.low_rank import GrowingFactor, LowRank
-from everypair.linalg.matrix import DenseMatrix, Matrix
-from everypair.linalg.threads import one_blas_thread, over_rows
+from everypair.linalg.matrix import Matrix
+from everypair.linalg.threads import one_blas_thread
 from everypair.pairs.listed import PairList
-from everypair.pairs.structure import Pairs
+from everypair.rows import Rows
 from everypair.solvers.choose import Fit, choose_solver, settled
 from everypair.solvers.huber import hinge_by_continuation, rounded_hinge
 from everypair.solvers.newton import Newton
@@ -41,51 +41,14 @@ MANY = 128
 a step, and they are cheaper than the Hessian from so many columns on. With less, products by the
 hundred do not make one, and the Hessian does."""
 
-SINGLE_RANGE = 1e12
-"""Kernels whose root is within this of one leave single precision room for sums and products."""
-
 FLOOR = 1e-2
 """Rows without a multiplier may get one later: they count as if it were this share of the
 largest it can be."""
 
 
-class FactorMatrix(DenseMatrix):
-    """A wide factor: its rows are shared out over our own threads.
-
-    BLAS' threads wait for each other in a loop, which costs up to ten times the work where the
-    cores are shared.
-    """
-
-    @cached_property
-    def rough(self) -> FactorMatrix:
-        """In single precision, where it has the range: reading the factor costs most."""
-        largest = max(self.X.max(initial=0.0), -self.X.min(initial=0.0))
-        in_range = 1 / SINGLE_RANGE < largest < SINGLE_RANGE
-        return FactorMatrix(self.X.astype(np.float32)) if in_range else self
-
-    def dot(self, vector: Array) -> Array:
-        vector = vector.astype(self.X.dtype, copy=False)
-        out = np.empty(self.shape[0], dtype=self.X.dtype)
-
-        def part(start: int, stop: int) -> None:
-            np.dot(self.X[start:stop], vector, out=out[start:stop])
-
-        over_rows(part, self.shape[0], self.X.size)
-        return out.astype(np.float64, copy=False)
-
-    def pull_back(self, weights: Array) -> Array:
-        weights = weights.astype(self.X.dtype, copy=False)
-        parts = over_rows(
-            lambda start, stop: weights[start:stop] @ self.X[start:stop],
-            self.shape[0],
-            self.X.size,
-        )
-        return np.asarray(sum(parts[1:], parts[0]), dtype=np.float64)
-
-
 def minimise_in_kernel(
     kernel: TrainingKernel,
-    pairs: Pairs | PairList,
+    pairs: Rows | PairList,
     alpha: float,
     *,
     kernel_tol: float,
@@ -96,8 +59,8 @@ def minimise_in_kernel(
 ) -> tuple[Fit, LowRank]:
     """Minimise ``hinge(s) + alpha / 2 |f|^2`` over the functions f that the pivots span."""
     factor = GrowingFactor(kernel)
-    scale = float(pairs.weight @ factor.left) / float(pairs.weight.sum())
-    importance, start = pairs.weight, np.zeros(0)
+    scale = float(pairs.share @ factor.left) / float(pairs.share.sum())
+    importance, start = pairs.share, np.zeros(0)
     rank = min(FIRST_RANK, max_rank)
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         while True:
@@ -117,7 +80,7 @@ def minimise_in_kernel(
             )
             if last:
                 return Fit.at(now, progress), factor.low_rank
-            importance = now.score_gradient**2 + (FLOOR * pairs.weight) ** 2
+            importance = now.score_gradient**2 + (FLOOR * pairs.share) ** 2
             start = now.w
             rank = min(GROWTH * rank, max_rank)
 
@@ -127,8 +90,7 @@ def minimise_over_list(
 ) -> Fit:
     """Minimise ``hinge(Xw) + alpha / 2 |w|^2`` over w, the hinge over the pairs of the list."""
     progress = Progress(max_iter, verbose)
-    # The whole Hessian of a list comes column by column: of sparse X that never pays.
-    solver = choose_solver(X, "hinge", "auto" if isinstance(X, DenseMatrix) else "newton-cg")
+    solver = choose_solver(X, "hinge", "auto" if X.differences_pay else "newton-cg")
     inner = partial(settled, solver, hinge=True)
     with np.errstate(over="ignore", invalid="ignore"):
         start = np.zeros(X.shape[1])
@@ -138,7 +100,7 @@ def minimise_over_list(
 
 def kernel_gap(
     kernel: TrainingKernel,
-    pairs: Pairs | PairList,
+    pairs: Rows | PairList,
     alpha: float,
     scores: Array,
     objective: float,

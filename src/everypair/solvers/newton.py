@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from everypair.linalg.matrix import SparseMatrix
 from everypair.pairs.point import EXACT
 from everypair.pairs.smooth import ROUGH_ACCURACY
 from everypair.solvers.line_search import search_line
@@ -23,9 +22,6 @@ WORN = 6
 
 CHEAP_COLUMNS = 3
 """A Hessian's passes over a sample, one a column, cost little beside so many over all rows."""
-
-DENSE_COLUMNS, SPARSE_COLUMNS = 15, 8
-"""A whole Hessian costs about a product for so many columns."""
 
 HESSIANS = 8
 """Newton's method is taken to need so many, where products have not been enough."""
@@ -164,18 +160,13 @@ class ProductsFirst:
 
     def __call__(self, now: Iterate, stop: Stop, progress: Progress) -> Iterate:
         if self._newton is None:
-            patience = Patience(HESSIANS * _products_a_hessian(now)) if _fits(now) else None
+            a_hessian = now.objective.X.products_per_hessian
+            patience = Patience(HESSIANS * a_hessian) if _fits(now) else None
             now = newton_cg(now, stop, progress, patience)
             if patience is None or not patience.is_over or stop(now) or progress.exhausted:
                 return now
             self._newton = Newton()
         return self._newton(now, stop, progress)
-
-
-def _products_a_hessian(now: Iterate) -> float:
-    """About as many cost as much: BLAS makes more of a dense matrix."""
-    X = now.objective.X
-    return X.shape[1] / (SPARSE_COLUMNS if isinstance(X, SparseMatrix) else DENSE_COLUMNS)
 
 
 def _fits(now: Iterate) -> bool:

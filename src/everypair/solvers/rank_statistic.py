@@ -21,8 +21,9 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from everypair.linalg.order import descending
-from everypair.pairs import Pairs, pair_point
+from everypair.pairs import pair_point
 from everypair.pairs.sorted import RankedClass, Side
+from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -114,11 +115,11 @@ class RandomOrder:
 
     smaller: Index
     larger: Index
-    pairs: Pairs
+    pairs: Rows
 
     @classmethod
-    def draw(cls, pairs: Pairs, rng: np.random.RandomState) -> RandomOrder:
-        classes = [rows[pairs.weight[rows] > 0] for rows in (pairs.positives, pairs.negatives)]
+    def draw(cls, pairs: Rows, rng: np.random.RandomState) -> RandomOrder:
+        classes = [rows[pairs.share[rows] > 0] for rows in (pairs.positives, pairs.negatives)]
         # The smaller class is drawn first, so that the pairing does not depend on its label.
         smaller, larger = (rng.permutation(rows) for rows in sorted(classes, key=np.size))
         return cls(smaller, larger, pairs)
@@ -130,7 +131,7 @@ class RandomOrder:
     def statistic(self, offset: int) -> LinearStatistic:
         """R_{l,a} for ``a = offset``."""
         recycled = self.smaller[(np.arange(self.larger.size) + offset) % self.smaller.size]
-        weight = self.pairs.weight[recycled] * self.pairs.weight[self.larger] * self.smaller.size
+        weight = self.pairs.share[recycled] * self.pairs.share[self.larger] * self.smaller.size
         sides = recycled, self.larger
         if not self.pairs.positive[self.smaller[0]]:
             sides = self.larger, recycled
@@ -141,7 +142,7 @@ class RandomOrder:
 class AllPairsStatistic:
     """R over every pair, through the fast sigmoid sums."""
 
-    pairs: Pairs
+    pairs: Rows
     free_cut: ClassVar[bool] = False
 
     def loss(self, scores: Array) -> float:
@@ -165,12 +166,12 @@ class AllPairsStatistic:
 class _EveryMargin:
     """The margins of all pairs that weigh anything, in units of the widest."""
 
-    def __init__(self, pairs: Pairs, scores: Array):
-        classes = [rows[pairs.weight[rows] > 0] for rows in (pairs.positives, pairs.negatives)]
+    def __init__(self, pairs: Rows, scores: Array):
+        classes = [rows[pairs.share[rows] > 0] for rows in (pairs.positives, pairs.negatives)]
         scores = scores - scores.mean()
         ranked = [descending(scores, rows) for rows in classes]
         side = Side(
-            *(RankedClass(rows, own, pairs.weight[rows], even=False) for rows, own in ranked)
+            *(RankedClass(rows, own, pairs.share[rows], even=False) for rows, own in ranked)
         )
         x, y = side.targets.scores, side.sources.scores
         self.widest = float(max(x[0] - y[-1], y[0] - x[-1]))

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from everypair._compiled import add_soft_slopes, soft_counts
 from everypair.linalg.threads import over_rows
 from everypair.measures.operating import OperatingMeasure, Quota, Smooth, precision_worth
-from everypair.pairs import Pairs
 from everypair.pairs.point import extent
+from everypair.rows import Rows
 from everypair.solvers.rank_statistic import AllPairsStatistic, Point
 
 Array = NDArray[np.float64]
@@ -71,16 +71,14 @@ class Term(NamedTuple):
 class SoftMeasure:
     """``best - M`` of the scores, smooth: a statistic as the climbs on the sphere know it."""
 
-    pairs: Pairs
+    pairs: Rows
     smooth: Smooth
     totals: tuple[float, float]
     _last_cuts: dict[int, float] = field(default_factory=dict)
     """Where the search for a cut begins: it ends at the same cut wherever it does."""
 
     @classmethod
-    def of(
-        cls, measure: OperatingMeasure, pairs: Pairs, totals: tuple[float, float]
-    ) -> SoftMeasure:
+    def of(cls, measure: OperatingMeasure, pairs: Rows, totals: tuple[float, float]) -> SoftMeasure:
         return cls(pairs, measure.smooth(*totals), totals)
 
     @property
@@ -91,7 +89,7 @@ class SoftMeasure:
         pairs = self.pairs
 
         def part(start: int, stop: int) -> tuple[float, ...]:
-            return soft_counts(scores, pairs.weight, pairs.positive, cut, start, stop)
+            return soft_counts(scores, pairs.share, pairs.positive, cut, start, stop)
 
         parts = over_rows(part, scores.size, OPERATIONS * scores.size)
         return Rates(*np.sum(parts, axis=0).tolist())
@@ -107,7 +105,7 @@ class SoftMeasure:
         def part(start: int, stop: int) -> None:
             for cut, of_positives, of_negatives in terms:
                 add_soft_slopes(
-                    scores, pairs.weight, pairs.positive, cut, -of_positives, -of_negatives,
+                    scores, pairs.share, pairs.positive, cut, -of_positives, -of_negatives,
                     start, stop, gradient,
                 )  # fmt: skip
 

@@ -18,7 +18,7 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize
 
 from everypair.linalg.matrix import Matrix
-from everypair.pairs import Pairs
+from everypair.rows import Rows
 from everypair.solvers.columns import column_moments
 from everypair.solvers.rank_statistic import Statistic
 
@@ -79,7 +79,7 @@ class Sphere:
 
     @classmethod
     def around(
-        cls, X: Matrix, pairs: Pairs, positive_share: float, covariance: Array | None = None
+        cls, X: Matrix, pairs: Rows, positive_share: float, covariance: Array | None = None
     ) -> tuple[Sphere, Array]:
         """The sphere over features of variance one, and where climbs on it start.
 

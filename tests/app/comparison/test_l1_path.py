@@ -75,7 +75,7 @@ def test_the_path_on_all_rows_is_fitted_once(monkeypatch):
     on_all, plain = [], SparseProblem.fit
 
     def counting(self, alpha, **options):
-        on_all.append(bool(self.pairs.weight.all()))
+        on_all.append(bool(self.pairs.share.all()))
         return plain(self, alpha, **options)
 
     monkeypatch.setattr(SparseProblem, "fit", counting)

@@ -118,9 +118,7 @@ def _histogram(rows: Rows, scores: Array) -> dict[str, Any]:
     n_bins = min(MAX_BINS, 8 + int(np.sqrt(2 * scores.size)))
     shares = {}
     for name, members in (("positive", rows.positive), ("negative", ~rows.positive)):
-        counted, _ = np.histogram(
-            inside[members], n_bins, (low, high), weights=rows.shares(members)
-        )
+        counted, _ = np.histogram(inside[members], n_bins, (low, high), weights=rows.share[members])
         shares[name] = np.round(counted, 5).tolist()
     gathers = bool(scores.min() < low or scores.max() > high)
     return {"low": low, "high": high, "gathers": gathers, **shares}

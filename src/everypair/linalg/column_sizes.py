@@ -1,0 +1,61 @@
+"""How large the columns of X are: what bounds the rounding of sums over its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Array = NDArray[np.float64]
+
+SAFE_SQUARES = 1e-280, 1e300
+"""Sums of squares outside have lost terms to underflow, or the whole to overflow."""
+
+
+class Sizes(NamedTuple):
+    """Of each column: mean, and norms about zero and about the mean."""
+
+    means: Array
+    lengths: Array
+    """Euclidean norms."""
+    spreads: Array
+    """Euclidean norms about the means, at most."""
+
+    @classmethod
+    def of(
+        cls, sums: Array, squares: Array, n_rows: int, columns: Callable[[NDArray[np.intp]], Any]
+    ) -> Sizes:
+        """From sums over rows; ``columns`` of X are read again where the sums may have left the
+        range of float64."""
+        means, lengths = sums / n_rows, _roots(squares, columns)
+        with np.errstate(over="ignore", invalid="ignore"):
+            about = squares - sums * means
+            about = np.maximum(about, 0) + n_rows * np.finfo(np.float64).eps * squares
+        low, high = SAFE_SQUARES
+        spreads = np.where((squares > low) & (squares < high), np.sqrt(about), lengths)
+        return cls(means, lengths, np.minimum(spreads, lengths))
+
+    def on(self, columns: NDArray[np.intp]) -> Sizes:
+        return Sizes(self.means[columns], self.lengths[columns], self.spreads[columns])
+
+
+def _roots(squares: Array, columns: Callable[[NDArray[np.intp]], Any]) -> Array:
+    """Norms from sums of squares; those that may have left the range from the columns again."""
+    low, high = SAFE_SQUARES
+    out = np.sqrt(squares)
+    doubtful = np.flatnonzero(~((squares > low) & (squares < high)))
+    if doubtful.size:
+        few = sparse.csc_array(columns(doubtful), dtype=np.float64)
+        counts = np.diff(few.indptr)
+        held = np.flatnonzero(counts)
+        starts, values = few.indptr[held], np.abs(few.data)
+        out[doubtful] = 0.0
+        if held.size:
+            size = np.maximum.reduceat(values, starts)
+            size[size == 0] = 1.0
+            shares = values / np.repeat(size, counts[held])
+            out[doubtful[held]] = size * np.sqrt(np.add.reduceat(shares**2, starts))
+    return out

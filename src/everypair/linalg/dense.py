@@ -1,0 +1,345 @@
+"""Dense X as the solvers see it (`matrix.Matrix`): float32 rows are widened inside the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everypair.cached import cached_property
+from everypair.linalg.class_moments import ClassMoments, dense_moments
+from everypair.linalg.column_sizes import Sizes
+from everypair.linalg.row_sums import (
+    BLOCK_BYTES,
+    CENTRE_ROWS,
+    BoxedRows,
+    Windows,
+    add_weighted_gram,
+    slices,
+)
+from everypair.linalg.threads import one_blas_thread, over_rows
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+HESSIAN_COLUMNS_PER_PRODUCT = 15
+"""A whole Hessian costs about a product for so many columns: BLAS makes more of a dense matrix."""
+
+COVARIANCE_COLUMNS = 300
+"""Columns up to which the class covariance is worth its price."""
+
+SINGLE_RANGE = 1e12
+"""Kernels whose root is within this of one leave single precision room for sums and products."""
+
+
+class DenseMatrix:
+    """An array in float32 or float64 and in any memory order."""
+
+    by_rows = True
+    differences_pay = True
+
+    def __init__(self, X: NDArray[Any]):
+        self.X = X
+        self.shape: tuple[int, int] = X.shape
+        self.block_rows = max(64, BLOCK_BYTES // (8 * max(1, X.shape[1])))
+        plain = X.flags.c_contiguous or X.flags.f_contiguous
+        self._whole = X.dtype == np.float64 and plain
+        self._narrow = X.dtype == np.float32 and X.flags.c_contiguous
+
+    @property
+    def nbytes(self) -> int:
+        return self.X.nbytes
+
+    @property
+    def rough(self) -> DenseMatrix:
+        return self
+
+    @property
+    def products_per_hessian(self) -> float:
+        return self.shape[1] / HESSIAN_COLUMNS_PER_PRODUCT
+
+    @property
+    def covariance_pays(self) -> bool:
+        return self.shape[1] <= COVARIANCE_COLUMNS
+
+    def _pieces(self, start: int, stop: int, whole: bool = True) -> Iterator[tuple[slice, Array]]:
+        """The rows ``start:stop`` in float64, with their place.
+
+        ``whole``: views, where BLAS can read X as it is; otherwise small blocks in C order, each to
+        be used before the next.
+        """
+        if whole and self._whole:
+            for rows in slices(start, stop, self.block_rows):
+                yield rows, self.X[rows]
+            return
+        buffer = np.empty((min(self.block_rows, stop - start), self.shape[1]))
+        for rows in slices(start, stop, self.block_rows):
+            block = buffer[: rows.stop - rows.start]
+            np.copyto(block, self.X[rows])
+            yield rows, block
+
+    @cached_property
+    def centre(self) -> Array:
+        step = max(1, self.shape[0] // CENTRE_ROWS)
+        return np.median(self.X[::step], axis=0).astype(np.float64)
+
+    @cached_property
+    def unit(self) -> Array:
+        """About the size of each column's distances from its centre, a power of two."""
+        step = max(1, self.shape[0] // CENTRE_ROWS)
+        largest = np.max(np.abs(self.X[::step] - self.centre), axis=0)
+        return np.where(largest > 0, np.exp2(np.frexp(largest)[1]), 1.0)
+
+    @property
+    def chain(self) -> float:
+        # Of a block's rows, then of the blocks.
+        if self._narrow:
+            return self.shape[0] / 4
+        return min(self.block_rows, self.shape[0]) + self.shape[0] / self.block_rows
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        from everypair import _compiled
+
+        def part(start: int, stop: int) -> Array:
+            out = np.zeros((2, self.shape[1]))
+            if self.X.flags.c_contiguous:
+                _compiled.dense_add_moments(self.X, start, stop, out)
+            else:
+                for _, block in self._pieces(start, stop):
+                    out += np.stack([block.sum(axis=0), np.einsum("ij,ij->j", block, block)])
+            return out
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            parts = over_rows(part, self.shape[0], self.X.size)
+        sums, squares = sum(parts[1:], parts[0])
+        return Sizes.of(sums, squares, self.shape[0], lambda columns: self.X[:, columns])
+
+    @cached_property
+    def longest(self) -> float:
+        parts = over_rows(self._longest, self.shape[0], self.X.size)
+        return max(parts)
+
+    def _longest(self, start: int, stop: int) -> float:
+        longest = 0.0
+        for _, block in self._pieces(start, stop):
+            with np.errstate(over="ignore"):
+                squares = float(np.einsum("ij,ij->i", block, block).max())
+            longest = max(longest, float(np.sqrt(squares)))
+        return longest
+
+    def _centred_sums(
+        self, shapes: Sequence[tuple[int, ...]], add: Callable[..., None], rough: bool = False
+    ) -> list[Array]:
+        """Arrays of these shapes after ``add(rows, block, *arrays)`` on each block of rows.
+
+        ``block`` holds ``X[rows] - centre`` and may be written over; where ``rough``, it holds
+        ``(X[rows] - centre) / unit`` in single precision. The rows are shared out over threads,
+        each with arrays of its own, which are added up at the end.
+        """
+        dtype = np.float32 if rough else np.float64
+        centre = self.centre.astype(self.X.dtype) if rough else self.centre
+        scale = (1 / self.unit).astype(dtype) if rough else None
+
+        def part(start: int, stop: int) -> list[Array]:
+            sums = [np.zeros(shape) for shape in shapes]
+            buffer = np.empty((min(self.block_rows, stop - start), self.shape[1]), dtype)
+            for rows in slices(start, stop, self.block_rows):
+                block = buffer[: rows.stop - rows.start]
+                np.subtract(self.X[rows], centre, out=block, casting="same_kind")
+                if scale is not None:
+                    block *= scale
+                add(rows, block, *sums)
+            return sums
+
+        with one_blas_thread():
+            parts = over_rows(part, self.shape[0], self.shape[0] * self.shape[1] ** 2)
+        return [sum(arrays[1:], arrays[0]) for arrays in zip(*parts, strict=True)]
+
+    def dot(self, vector: Array) -> Array:
+        out = np.empty(self.shape[0])
+
+        def part(start: int, stop: int) -> None:
+            for rows, block in self._pieces(start, stop):
+                np.matmul(block, vector, out=out[rows])
+
+        with one_blas_thread():
+            over_rows(part, self.shape[0], self.X.size)
+        return out
+
+    def pull_back(self, weights: Array) -> Array:
+        if self._narrow:
+            return self._add_narrow_rows(weights)
+        return self._sum_over_rows(lambda rows, block: weights[rows] @ block, self.shape[1:])
+
+    def _add_narrow_rows(self, weights: Array) -> Array:
+        """Compiled: single precision is widened as it is read, not block by block."""
+        from everypair import _compiled
+
+        def part(start: int, stop: int) -> Array:
+            out = np.zeros(self.shape[1])
+            _compiled.dense_add_rows(self.X, weights, start, stop, out)
+            return out
+
+        parts = over_rows(part, self.shape[0], self.X.size)
+        return np.asarray(sum(parts[1:], parts[0]))
+
+    def pull_back_moments(self, weights: Array) -> Array:
+        def moments(rows: slice, block: Array) -> Array:
+            sums = weights[rows] @ block
+            return np.stack([sums, weights[rows] @ np.multiply(block, block, out=block)])
+
+        return self._sum_over_rows(moments, (2, self.shape[1]), whole=False)
+
+    def pull_back_distances(self, weights: Array) -> Array:
+        means = self.sizes.means
+
+        def distances(rows: slice, block: Array) -> Array:
+            block -= means
+            return np.asarray(weights[rows] @ np.abs(block, out=block))
+
+        return self._sum_over_rows(distances, self.shape[1:], whole=False)
+
+    def _sum_over_rows(
+        self, of: Callable[[slice, Array], Array], shape: tuple[int, ...], whole: bool = True
+    ) -> Array:
+        def part(start: int, stop: int) -> Array:
+            out = np.zeros(shape)
+            for rows, block in self._pieces(start, stop, whole):
+                out += of(rows, block)
+            return out
+
+        with one_blas_thread():
+            parts = over_rows(part, self.shape[0], self.X.size)
+        return np.asarray(sum(parts[1:], parts[0]))
+
+    def gram(self, weights: Array) -> Array:
+        gram, _ = self.gram_and_sums(weights, [])
+        return gram
+
+    def gram_and_sums(self, weights: Array, others: Sequence[Array]) -> tuple[Array, Array]:
+        """In one pass."""
+
+        def add(rows: slice, block: Array, gram: Array, sums: Array) -> None:
+            for k, other in enumerate(others):
+                sums[k] += other[rows] @ block
+            add_weighted_gram(gram, block, weights[rows])
+
+        n_columns = self.shape[1]
+        gram, sums = self._centred_sums([(n_columns, n_columns), (len(others), n_columns)], add)
+        return gram, sums
+
+    def centred_moments(self, weights: Sequence[Array]) -> tuple[Array, Array]:
+        def add(rows: slice, block: Array, sums: Array, squares: Array) -> None:
+            for k, weight in enumerate(weights):
+                sums[k] += weight[rows] @ block
+            np.square(block, out=block)
+            for k, weight in enumerate(weights):
+                squares[k] += weight[rows] @ block
+
+        shape = len(weights), self.shape[1]
+        sums, squares = self._centred_sums([shape, shape], add)
+        return sums, squares
+
+    def gram_and_boxes(
+        self, weights: Array, boxed: BoxedRows, n_terms: int, rough: bool
+    ) -> tuple[Array, Array]:
+        """In one pass; where ``rough``, in single precision."""
+        from everypair._compiled import box_row_moments
+
+        def add(rows: slice, block: Array, gram: Array, moments: Array) -> None:
+            box_row_moments(block, rows.start, *boxed[:5], moments)
+            add_weighted_gram(gram, block, weights[rows])
+
+        n_columns = self.shape[1]
+        shapes = (n_columns, n_columns), (2, boxed.n_boxes, n_terms, n_columns)
+        gram, moments = self._centred_sums(shapes, add, rough)
+        if rough:
+            gram *= self.unit * self.unit[:, None]
+            moments *= self.unit
+        return gram, moments
+
+    def window_cross(self, windows: Windows) -> Array:
+        from everypair._compiled import window_rows
+
+        n_columns = self.shape[1]
+        cross = np.zeros((n_columns, n_columns))
+        running, state = np.zeros(n_columns), np.zeros(2, dtype=np.intp)
+        for some in slices(0, windows.targets.size, self.block_rows):
+            rows = windows.targets[some]
+            sums = np.empty((rows.size, n_columns))
+            window_rows(
+                self.X, self.centre, windows.sources, windows.source_weights,
+                windows.low, windows.high, some.start, running, state, sums,
+            )  # fmt: skip
+            block = np.subtract(self.X[rows], self.centre, dtype=np.float64)
+            block *= windows.target_weights[some, None]
+            with one_blas_thread():  # blocks this small are not worth waking another
+                cross += block.T @ sums
+        return cross
+
+    def gram_of_differences(self, first: Index, second: Index, weights: Array) -> Array:
+        out = np.zeros((self.shape[1], self.shape[1]))
+        for some in slices(0, weights.size, self.block_rows):
+            rows = self.X[first[some]].astype(np.float64)
+            rows -= self.X[second[some]]
+            rows *= np.sqrt(weights[some])[:, None]
+            out += rows.T @ rows
+        return out
+
+    def class_moments(self, members: Index, weights: Array | None) -> ClassMoments:
+        return dense_moments(self.X, members, weights)
+
+    def dot_rows(self, rows: Index, coefs: Array, origin: Array) -> Array:
+        out = np.empty((rows.size, coefs.shape[1]))
+        for some in slices(0, rows.size, self.block_rows):
+            out[some] = np.subtract(self.X[rows[some]], origin, dtype=np.float64) @ coefs
+        return out
+
+    def take(self, rows: NDArray[np.intp]) -> DenseMatrix:
+        return DenseMatrix(self.X[rows])
+
+    def written_out(self, rows: Index) -> Array:
+        return self.X[rows].astype(np.float64)
+
+    def columns(self, columns: NDArray[np.intp]) -> DenseMatrix:
+        few = DenseMatrix(np.take(self.X, columns, axis=1))
+        if "sizes" in vars(self):
+            few.sizes = self.sizes.on(columns)
+        return few
+
+
+class FactorMatrix(DenseMatrix):
+    """A wide factor: its rows are shared out over our own threads.
+
+    BLAS' threads wait for each other in a loop, which costs up to ten times the work where the
+    cores are shared.
+    """
+
+    @cached_property
+    def rough(self) -> FactorMatrix:
+        """In single precision, where it has the range: reading the factor costs most."""
+        largest = max(self.X.max(initial=0.0), -self.X.min(initial=0.0))
+        in_range = 1 / SINGLE_RANGE < largest < SINGLE_RANGE
+        return FactorMatrix(self.X.astype(np.float32)) if in_range else self
+
+    def dot(self, vector: Array) -> Array:
+        vector = vector.astype(self.X.dtype, copy=False)
+        out = np.empty(self.shape[0], dtype=self.X.dtype)
+
+        def part(start: int, stop: int) -> None:
+            np.dot(self.X[start:stop], vector, out=out[start:stop])
+
+        over_rows(part, self.shape[0], self.X.size)
+        return out.astype(np.float64, copy=False)
+
+    def pull_back(self, weights: Array) -> Array:
+        weights = weights.astype(self.X.dtype, copy=False)
+        parts = over_rows(
+            lambda start, stop: weights[start:stop] @ self.X[start:stop],
+            self.shape[0],
+            self.X.size,
+        )
+        return np.asarray(sum(parts[1:], parts[0]), dtype=np.float64)
