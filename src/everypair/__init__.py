@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from everypair.estimators.measure_svm_cv import MeasureSVMCV as MeasureSVMCV
     from everypair.estimators.rankboost import RankBoost as RankBoost
     from everypair.estimators.rankopt import RankOpt as RankOpt
-    from everypair.estimators.rankopt import RankOptCV as RankOptCV
+    from everypair.estimators.rankopt_cv import RankOptCV as RankOptCV
     from everypair.estimators.rls import AUCRLS as AUCRLS
     from everypair.estimators.rls_cv import AUCRLSCV as AUCRLSCV
     from everypair.estimators.rocsvm import ROCSVM as ROCSVM
@@ -41,7 +41,7 @@ _HOME = {
     "ROCSVM": "everypair.estimators.rocsvm",
     "RankBoost": "everypair.estimators.rankboost",
     "RankOpt": "everypair.estimators.rankopt",
-    "RankOptCV": "everypair.estimators.rankopt",
+    "RankOptCV": "everypair.estimators.rankopt_cv",
     "TwoNormSVM": "everypair.estimators.two_norm_svm",
     "auc_path": "everypair.estimators.auc_path",
 }

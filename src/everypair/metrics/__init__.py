@@ -17,10 +17,7 @@ if TYPE_CHECKING:
     from everypair.metrics.bands import ROCBand as ROCBand
     from everypair.metrics.bands import roc_band as roc_band
     from everypair.metrics.comparison import AUCComparison as AUCComparison
-    from everypair.metrics.comparison import ModelComparison as ModelComparison
     from everypair.metrics.comparison import compare_auc as compare_auc
-    from everypair.metrics.comparison import compare_models as compare_models
-    from everypair.metrics.comparison import holm as holm
     from everypair.metrics.cross_val import CrossValAUC as CrossValAUC
     from everypair.metrics.cross_val import cross_val_auc as cross_val_auc
     from everypair.metrics.inference import AUCInterval as AUCInterval
@@ -34,6 +31,9 @@ if TYPE_CHECKING:
     from everypair.metrics.roc import swapped_pairs as swapped_pairs
     from everypair.metrics.scorers import get_scorer as get_scorer
     from everypair.metrics.scorers import scorer_names as scorer_names
+    from everypair.metrics.several import ModelComparison as ModelComparison
+    from everypair.metrics.several import compare_models as compare_models
+    from everypair.metrics.several import holm as holm
     from everypair.metrics.statuses import count_pair_statuses as count_pair_statuses
     from everypair.metrics.statuses import pair_multipliers as pair_multipliers
     from everypair.metrics.statuses import pair_status as pair_status
@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 _HOME = {
     "at_k": ["prbep", "precision_at_k", "recall_at_k"],
     "bands": ["ROCBand", "roc_band"],
-    "comparison": ["AUCComparison", "ModelComparison", "compare_auc", "compare_models", "holm"],
+    "comparison": ["AUCComparison", "compare_auc"],
+    "several": ["ModelComparison", "compare_models", "holm"],
     "cross_val": ["CrossValAUC", "cross_val_auc"],
     "inference": ["AUCInterval", "auc_confidence_interval"],
     "rates": ["accuracy_from_rates", "f_from_rates", "precision_from_rates", "wracc_from_rates"],

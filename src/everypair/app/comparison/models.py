@@ -130,7 +130,7 @@ def _rankopt(**settings: Any) -> Any:
 
 def _rankopt_at(saturation: float) -> Any:
     from everypair import RankOpt
-    from everypair.estimators.rankopt import CV_SATURATIONS
+    from everypair.estimators.rankopt_cv import CV_SATURATIONS
 
     return RankOpt(saturation=[share for share in CV_SATURATIONS if share <= saturation])
 
