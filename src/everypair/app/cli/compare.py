@@ -17,6 +17,7 @@ from everypair.app.cli.show import json_text, number, print_json, print_table, p
 
 if TYPE_CHECKING:
     from everypair.app.comparison import Comparison
+    from everypair.app.comparison.measure import Measure
 
 DEMO_REPORT = Path("everypair-demo.html")
 REPORTS = (".html", ".htm", ".json")
@@ -274,13 +275,21 @@ def _print_comparison(found: Comparison) -> None:
         if finding.severity == "warning":
             print_text(f"Warning: {finding.sentence}")
     if by is not None:
-        better = "lower is better" if by.lower_is_better else "higher is better"
-        print_text(
-            f"Judged by {by.label} ({better}). A free threshold of a fold is the best one of the "
-            "other folds. Intervals are by a bootstrap of the rows; difference and p are of "
-            f"{by.typed}."
-        )
+        print_text(_judged_by(by))
     print_text(found.verdict)
+
+
+def _judged_by(measure: Measure) -> str:
+    better = "lower is better" if measure.lower_is_better else "higher is better"
+    where = (
+        "the threshold of a fold is the best one of the other folds"
+        if measure.free_cut
+        else "exactly on each fold"
+    )
+    return (
+        f"Judged by {measure.label} ({better}), {where}. Intervals are by a bootstrap of the rows; "
+        f"difference and p are of {measure.typed}."
+    )
 
 
 def as_json(

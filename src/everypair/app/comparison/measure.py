@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from everypair.measures.operating import OperatingMeasure, operating_measure
+from everypair.measures.operating import TABLES, OperatingMeasure, operating_measure
 from everypair.metrics.at_k import rows_at_k
 from everypair.rows import Rows
 
@@ -59,6 +59,11 @@ class Measure:
     @property
     def lower_is_better(self) -> bool:
         return self.name in ("cost", "fpr_at_tpr")
+
+    @property
+    def free_cut(self) -> bool:
+        """Is the cut chosen, and not fixed by a quota?"""
+        return self.name in TABLES
 
     @property
     def sign(self) -> float:
