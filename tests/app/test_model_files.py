@@ -80,7 +80,7 @@ def test_every_method_scores_the_same_after_loading(name, table, tmp_path):
 
 
 @pytest.mark.parametrize("table", seeds.TABLES)
-@pytest.mark.parametrize("typed", TYPED)
+@pytest.mark.parametrize("typed", ["f1", "recall@fpr=0.2", "precision@top=20"])
 def test_measure_opt_scores_the_same_after_loading(typed, table, tmp_path):
     rows = seeds.TABLES[table]
     encoder = encoder_for(rows).fit(rows)
