@@ -144,6 +144,9 @@ def test_evaluate_says_the_measure_the_interval_and_the_best(run, mixed, model):
     assert quota["measure"]["value"] == pytest.approx(wanted)
     assert quota["measure"]["at_best_cut"] is None
     assert json.loads(run("evaluate", model, mixed, "--json").out)["measure"] is None
+    whole = ("evaluate", model, mixed, "--measure", "recall@top=99.9%")
+    assert json.loads(run(*whole, "--json").out)["measure"]["low"] is None
+    assert "1.000, no interval" in run(*whole).out
     low = json.loads(run("evaluate", model, mixed, "--measure", "cost=1:2", "--json").out)
     counts = low["at_threshold"]
     cost = (counts["false_positives"] + 2 * counts["false_negatives"]) / low["rows"]

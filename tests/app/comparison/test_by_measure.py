@@ -132,6 +132,37 @@ def test_models_are_drawn_together(data, scores, typed):
     assert low <= found["good"].value <= high
 
 
+def test_a_value_without_spread_has_no_interval_and_a_difference_is_never_certain(data, scores):
+    """A perfect model and its reverse, whose recall is 1 and 0 in every sample."""
+    _, y = data
+    splits = scores[0][:1]
+    perfect = y + np.linspace(0, 0.1, y.size)
+    found = judge(
+        measure_of("recall@fpr=0.1").of(Rows.of(y)), y, splits,
+        {"best": [perfect], "worst": [-perfect]},
+    )  # fmt: skip
+    assert [found[name].value for name in ("best", "worst")] == [1, 0]
+    assert np.isnan(found["best"].interval()).all()
+    gap = difference(found["best"], found["worst"], 1, int(y.sum()))
+    assert gap.difference == 1
+    assert 0 < gap.p < 1e-6
+    assert gap.low < 1 < gap.high
+
+
+def test_a_perfect_model_is_compared_and_written(tmp_path):
+    from everypair.app.report import write_report
+
+    y = np.arange(120) % 4 == 0
+    X = np.column_stack([y + np.linspace(0, 0.1, 120), np.cos(np.arange(120.0))])
+    found = compare_methods(
+        X, y, models=["auc", "logistic"], n_folds=3, n_repeats=1, measure="recall@fpr=0.2"
+    )
+    assert [model.value for model in found.models] == [1, 1]
+    assert "ties with it" in found.verdict
+    page = write_report(found, tmp_path / "r.html").read_text()
+    assert "nan" not in page.split("<script")[0].lower()
+
+
 def test_groups_are_drawn_whole(data, scores):
     """Two copies of every row, as groups, say no more than the rows once."""
     _, y = data

@@ -13,7 +13,15 @@ import typer
 
 from everypair.app.cli import options as opt
 from everypair.app.cli.guard import guarded, naming
-from everypair.app.cli.show import json_text, number, print_json, print_table, print_text, progress
+from everypair.app.cli.show import (
+    interval,
+    json_text,
+    number,
+    print_json,
+    print_table,
+    print_text,
+    progress,
+)
 
 if TYPE_CHECKING:
     from everypair.app.comparison import Comparison
@@ -251,7 +259,7 @@ def _print_comparison(found: Comparison) -> None:
             [
                 model.name + mark,
                 number(model.judged),
-                f"{number(model.judged_low)} - {number(model.judged_high)}",
+                interval(model.judged_low, model.judged_high),
                 *([] if by is None else [number(model.auc)]),
                 number(model.difference, "+.3f"),
                 ""

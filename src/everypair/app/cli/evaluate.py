@@ -11,6 +11,7 @@ import typer
 from everypair.app.cli import options as opt
 from everypair.app.cli.formulas import without_formulas
 from everypair.app.cli.guard import guarded, naming
+from everypair.app.cli.show import interval as show_interval
 from everypair.app.cli.show import number, print_json, print_table, print_text, text_stream
 
 if TYPE_CHECKING:
@@ -165,10 +166,9 @@ class _Measured:
             if self.best is None
             else f"; at best, with the threshold chosen on these rows, {self.best:.3f}"
         )
-        return (
-            f"{shown} {self.value:.3f}{where}, 95% interval {self.low:.3f} - {self.high:.3f}"
-            f"{at_best}"
-        )
+        known = show_interval(self.low, self.high)
+        sure = f"95% interval {known}" if known else "no interval"
+        return f"{shown} {self.value:.3f}{where}, {sure}{at_best}"
 
 
 def _labels_and_scores(

@@ -14,7 +14,7 @@ import typer
 
 from everypair.app.cli import options as opt
 from everypair.app.cli.guard import guarded, naming
-from everypair.app.cli.show import print_json, print_text, progress, text_stream
+from everypair.app.cli.show import interval, print_json, print_text, progress, text_stream
 
 if TYPE_CHECKING:
     from everypair.app import Check
@@ -307,7 +307,8 @@ def _say_what_was_done(
 def _held_out(model: SavedModel, cut: OwnCut | None) -> str:
     if cut is None:
         return ""
+    known = interval(cut.low, cut.high)
     return (
-        f"\n{model.measure} {cut.value:.3f} on held-out rows, 95% interval {cut.low:.3f} - "
-        f"{cut.high:.3f}"
+        f"\n{model.measure} {cut.value:.3f} on held-out rows"
+        f"{f', 95% interval {known}' if known else ''}"
     )

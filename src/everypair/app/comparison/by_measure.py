@@ -33,6 +33,9 @@ class Judged:
     called: Bool  # in the first repeat, by the cut that is best on the other folds
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
+        """NaN where every sample has the same value: that is no certainty."""
+        if self.drawn.min() == self.drawn.max():
+            return np.nan, np.nan
         tail = (1 - level) / 2
         low, high = np.quantile(self.drawn, [tail, 1 - tail])
         return min(float(low), self.value), max(float(high), self.value)
@@ -135,12 +138,13 @@ def difference(
 ) -> Difference:
     """``one.value - other.value``, by Student's t on the bootstrap's standard error.
 
-        se^2 = (2 + (1 - 1/R) / 2) var(drawn difference)
+        se^2 = (2 + (1 - 1/R) / 2) var(drawn difference) + D^2 / n_units^2
 
     The bootstrap draws test rows and keeps the models. Equally good models differ by their
     training rows, too, and these are as many rows again: the factor is that of
     `everypair.metrics.held_out.held_out_difference`, whose correction for the choice of the best
-    of ``n_rivals`` baselines is used as well.
+    of ``n_rivals`` baselines is used as well. The last term is one row that takes the difference D
+    away: it matters where all samples are alike.
 
     Parameters
     ----------
@@ -151,7 +155,7 @@ def difference(
 
     gap = one.value - other.value
     spread = float(np.var(one.drawn - other.drawn, ddof=1))
-    error = float(np.sqrt((2 + (1 - 1 / n_repeats) / 2) * spread))
+    error = float(np.sqrt((2 + (1 - 1 / n_repeats) / 2) * spread + (gap / n_units) ** 2))
     if error == 0:
         return Difference(gap, gap, gap, 1.0)
     freedom = max(1, n_units - 1)

@@ -134,7 +134,9 @@ def _scale(fitted: list[ModelResult], baseline: ModelResult | None) -> dict[str,
     if least >= 0 and most <= 1:
         low, high = max(0.0, low), min(1.0, high)
 
-    def place(value: float) -> float:
+    def place(value: float) -> float | None:
+        if not np.isfinite(value):
+            return None
         return round(100 * (value - low) / (high - low), 2)
 
     return {
