@@ -15,7 +15,8 @@ pytest.importorskip("pyarrow")
 import model_seeds as seeds
 
 import everypair
-from everypair.app.comparison.models import CANDIDATES
+from everypair.app.comparison.measure import measure_of
+from everypair.app.comparison.models import CANDIDATES, measure_opt
 from everypair.app.comparison.search import fit_candidate
 from everypair.app.encode import encoder_for
 from everypair.app.files.problems import DataError
@@ -24,6 +25,9 @@ from everypair.app.model_file.store import load_model, packed, save_model
 from everypair.measures import MEASURES, FBeta
 
 DENSE_ONLY = ("CPAUC", "RankBoost")
+TYPED = ("f1", "f2", "jaccard", "gmean", "mcc", "informedness", "cost=1:5", "recall@fpr=0.2",
+         "fpr@recall=0.7", "precision@recall=0.5", "recall@precision=0.7", "precision@top=20",
+         "recall@top=1p", "pauc@fpr=0.3", "average-precision")  # fmt: skip
 ESTIMATORS = [name for name in everypair.__all__ if name[0].isupper()]
 
 
@@ -75,6 +79,26 @@ def test_every_method_scores_the_same_after_loading(name, table, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["m.everypair"]
 
 
+@pytest.mark.parametrize("table", seeds.TABLES)
+@pytest.mark.parametrize("typed", ["f1", "recall@fpr=0.2", "precision@top=20"])
+def test_measure_opt_scores_the_same_after_loading(typed, table, tmp_path):
+    rows = seeds.TABLES[table]
+    encoder = encoder_for(rows).fit(rows)
+    made = fit_candidate(measure_opt(measure_of(typed)), encoder.transform(rows), seeds.Y)
+    model = seeds.saved(made.model, rows, encoder, settings=made.settings, measure=typed)
+    assert scores_alike(model, rows, tmp_path / "m.everypair").measure == typed
+
+
+def test_a_cut_for_a_measure_is_kept_and_files_without_one_are_as_before(tmp_path):
+    plain = seeds.fitted(everypair.AUCRLS())
+    cut = seeds.fitted(everypair.AUCRLS(), measure="f1", cut=0.25)
+    loaded = scores_alike(cut, seeds.DENSE, tmp_path / "m.everypair")
+    assert (loaded.measure, loaded.cut) == ("f1", 0.25)
+    np.testing.assert_allclose(loaded.score(seeds.DENSE), plain.score(seeds.DENSE) - 0.25)
+    parts = seeds.parts_of(packed(plain))[0]["model"]
+    assert not {"measure", "cut"} & parts.keys()
+
+
 @pytest.mark.parametrize(
     ("name", "table"),
     [
@@ -92,8 +116,11 @@ def test_every_public_estimator_can_be_saved(name, table, tmp_path):
         settings = [{"penalty": penalty, "n_alphas": 5, "cv": 2} for penalty in ("l2", "l1")]
     if "kernel" in cls._get_param_names():
         settings = [{"kernel": kernel} for kernel in ("linear", "rbf", "polynomial")]
-    if "measure" in cls._get_param_names():
+    if name.startswith("MeasureOpt"):
+        settings += [{"measure": m.name, **m.options} for m in map(measure_of, TYPED)]
+    elif "measure" in cls._get_param_names():
         settings += [{"measure": measure, "k": 5} for measure in MEASURES]
+    if "measure" in cls._get_param_names():
         settings.append({"measure": FBeta(2.0)})
     for given in settings:
         with warnings.catch_warnings():
@@ -286,6 +313,9 @@ STRANGE = {
     "a label that is a number": lambda d, p: d["model"].__setitem__("positive", 3),
     "notes that are numbers": lambda d, p: d["model"].__setitem__("notes", [1]),
     "no estimator": lambda d, p: d["model"].pop("estimator"),
+    "a cut of no number": lambda d, p: d["model"].update(measure="f1", cut="0.5"),
+    "a cut without end": lambda d, p: d["model"].update(measure="f1", cut=float("inf")),
+    "a measure that is a number": lambda d, p: d["model"].update(measure=3, cut=0.5),
     "no number": lambda d, p: attributes(d).__setitem__("alpha", {"number": ["<f8", "x"]}),
     "a number of objects": lambda d, p: attributes(d).__setitem__("alpha", {"number": ["|O", 1]}),
 }  # fmt: skip

@@ -14,6 +14,7 @@ from sklearn.metrics import roc_auc_score
 
 from everypair.app.comparison import models as catalogue
 from everypair.app.comparison.judge import area_over_folds, verdict_of
+from everypair.app.comparison.measure import measure_of
 from everypair.app.comparison.models import CANDIDATES, Candidate, candidates_of
 from everypair.app.comparison.result import ModelResult
 from everypair.app.comparison.run import compare_methods, n_steps
@@ -245,11 +246,12 @@ def test_every_estimator_is_compared_and_documented():
     if not page.exists():
         pytest.skip("the documentation is not here")
     table = page.read_text().split("| `--models` |")[1].split("\n\n")[0]
-    assert set(CANDIDATES) <= set(re.findall(r"`([a-z0-9-]+)`", table))
-    built = {type(candidate.build()).__name__ for candidate in CANDIDATES.values()}
+    known = catalogue.catalogue(measure_of("f1"))
+    assert set(known) <= set(re.findall(r"`([a-z0-9-]+)`", table))
+    built = {type(candidate.build()).__name__ for candidate in known.values()}
     estimators = {name for name in everypair.__all__ if inspect.isclass(getattr(everypair, name))}
-    # RankOpt is there as RankOptCV, which chooses its radius.
-    assert estimators - built == {"RankOpt"}
+    # These are there as RankOptCV and MeasureOptCV, which choose their radius.
+    assert estimators - built == {"RankOpt", "MeasureOpt"}
 
 
 def test_one_comparison_is_not_corrected_for_and_small_gaps_are_words():

@@ -8,7 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from everypair.app.comparison import ColumnSummary, Comparison, ModelResult, PathSummary
+from everypair.app.comparison.measure import measure_of
 from everypair.metrics import auc_confidence_interval
+from everypair.rows import Rows
 
 ODD = "<script>alert(1)</script>"
 LONG = "average_monthly_charges_over_the_last_twelve_months_before_the_contract_was_renewed"
@@ -30,6 +32,7 @@ def make_comparison(
     with_path: bool = True,
     rounded: bool = False,
     names: tuple[str, ...] = NAMES,
+    measure: str = "auc",
 ) -> Comparison:
     rng = np.random.default_rng(seed)
     y = np.zeros(n_rows, dtype=bool)
@@ -47,7 +50,11 @@ def make_comparison(
         if rounded:
             scores = np.round(scores, 1)
         models.append(_model(name, kind, y, scores, weights, rng, names if with_weights else None))
-    models.sort(key=lambda model: -model.auc)
+    by = measure_of(measure)
+    if by is not None:
+        models = [_judged(model, by, y, weights) for model in models]
+    sign = 1 if by is None else by.sign
+    models.sort(key=lambda model: -sign * model.judged)
     best = next(model for model in models if model.kind == "baseline")
     models = [_against(model, best) for model in models]
     for k in range(failing):
@@ -85,7 +92,15 @@ def make_comparison(
         path=PathSummary(alphas, coef, names, 0.01, "It is <so>.") if with_path else None,
         scale="Scores are <those> of their folds.",
         notes=("One column was constant and left out: <i>region</i>.",),
+        measure=by,
     )
+
+
+def _judged(model, measure, y, weights) -> ModelResult:
+    rows = Rows.of(y, weights)
+    exact, scores = measure.of(rows), rows.scores(model.scores)
+    value = measure.sign * exact.value(rows, scores, exact.best_cut(rows, scores))
+    return replace(model, value=value, value_low=value - 0.05, value_high=value + 0.05)
 
 
 def _model(name, kind, y, scores, weights, rng, names) -> ModelResult:
@@ -111,7 +126,7 @@ def _model(name, kind, y, scores, weights, rng, names) -> ModelResult:
 def _against(model: ModelResult, best: ModelResult) -> ModelResult:
     if model is best:
         return model
-    gap = model.auc - best.auc
+    gap = model.judged - best.judged
     return replace(
         model,
         difference=gap,

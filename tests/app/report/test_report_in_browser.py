@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from simulated_comparison import ODD, make_comparison
+from simulated_comparison import ODD, embedded, make_comparison
 
 from everypair.app.report import write_report
 from everypair.metrics import threshold_for
@@ -381,3 +381,49 @@ def test_every_control_has_a_name_and_takes_the_focus(opened):
         assert picture.get_attribute("aria-label")
     for table in opened.find_elements("css selector", "table"):
         assert table.find_element("css selector", "caption").get_attribute("textContent")
+
+
+@pytest.mark.parametrize("typed", ["mcc", "recall@fpr=0.05", "cost=1:10", "average-precision"])
+@pytest.mark.parametrize("width", [1280, PHONE])
+def test_the_measure_is_drawn_against_the_cut_and_follows_it(browser, tmp_path, typed, width):
+    judged = make_comparison(measure=typed)
+    load(browser, write_report(judged, tmp_path / "r.html"), width)
+    assert no_complaint(browser)
+
+    def at():
+        circle = browser.find_element("css selector", "#measure .point")
+        return float(circle.get_attribute("cx")), float(circle.get_attribute("cy"))
+
+    chart = element(browser, "measure")
+    assert chart.rect["width"] <= width
+    before, words = at(), element(browser, "measure-note").text
+    press(browser, "slider", *["\ue012"] * 25)  # arrow left: a lower threshold
+    assert at()[0] < before[0]
+    assert element(browser, "measure-note").text != words
+    rule(browser, "measure")
+    shown = embedded(Path(tmp_path / "r.html").read_text())["models"][0]
+    best = shown["standard"]["measure"]
+    assert value(browser, "cut") == shown["threshold"][best]
+    guide = browser.find_element("css selector", "#measure .guide")
+    assert float(guide.get_attribute("x1")) == pytest.approx(at()[0], abs=0.1)
+    assert f"{shown['measure']['value'][best]:.3f}" in element(browser, "measure-note").text
+    pale = browser.find_elements("css selector", "#measure .unmet")
+    assert bool(pale) == (typed == "recall@fpr=0.05")
+    overflow = "return document.documentElement.scrollWidth - innerWidth"
+    assert browser.execute_script(overflow) <= 0
+
+
+def test_a_click_on_the_measure_sets_the_threshold(browser, tmp_path):
+    load(browser, write_report(make_comparison(measure="mcc"), tmp_path / "r.html"))
+    before = value(browser, "cut")
+    chart = browser.find_element("css selector", "#measure svg")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", chart)
+    from selenium.webdriver import ActionChains
+
+    ActionChains(browser).move_to_element_with_offset(chart, -200, 0).click().perform()
+    assert value(browser, "cut") != before
+
+
+def test_by_auc_there_is_no_chart_of_a_measure(opened):
+    assert not opened.find_elements("id", "measure")
+    assert not opened.find_elements("css selector", "input[name=rule][value=measure]")

@@ -13,10 +13,19 @@ import typer
 
 from everypair.app.cli import options as opt
 from everypair.app.cli.guard import guarded, naming
-from everypair.app.cli.show import json_text, number, print_json, print_table, print_text, progress
+from everypair.app.cli.show import (
+    interval,
+    json_text,
+    number,
+    print_json,
+    print_table,
+    print_text,
+    progress,
+)
 
 if TYPE_CHECKING:
     from everypair.app.comparison import Comparison
+    from everypair.app.comparison.measure import Measure
 
 DEMO_REPORT = Path("everypair-demo.html")
 REPORTS = (".html", ".htm", ".json")
@@ -37,6 +46,7 @@ def compare(
             help="Names separated by commas; 'everypair' and 'baselines' are groups. Default: all."
         ),
     ] = None,
+    measure: opt.Measure = "auc",
     report: Annotated[
         Path | None,
         typer.Option(help="Write a report here: HTML, or JSON for `fit --from` (.json)."),
@@ -49,11 +59,12 @@ def compare(
 ) -> None:
     """Every method of the library beside scikit-learn's, on the same folds."""
     from everypair.app.cli.inputs import load_labelled
+    from everypair.app.comparison.measure import canonical
 
     n_folds, n_repeats = folds_of(cv or ("3x1" if fast else "5x2"))
     names = None if models is None else [name.strip() for name in models.split(",")]
-    names = fast_models() if names is None and fast else names
-    check_models(names)
+    measure = canonical(measure)
+    names = check_models(names, measure, fast)
     check_report(report, data)
     rows = load_labelled(reading.of(data), columns, show)
     labels = {
@@ -67,7 +78,7 @@ def compare(
     with naming(data):
         _compare(
             rows, names, (n_folds, n_repeats), seed, labels, report, show, budget,
-            Next(data, columns, reading, seed, report),
+            Next(data, columns, reading, seed, report, measure), measure,
         )  # fmt: skip
 
 
@@ -80,11 +91,14 @@ class Next:
     reading: opt.Reading
     seed: int
     report: Path | None
+    measure: str = "auc"
 
     def commands(self, method: str) -> tuple[str, str]:
         from everypair.app.cli.handover import next_commands
 
-        return next_commands(self.data, self.columns, self.reading, self.seed, method, self.report)
+        return next_commands(
+            self.data, self.columns, self.reading, self.seed, method, self.report, self.measure
+        )
 
 
 @guarded
@@ -133,16 +147,15 @@ def folds_of(cv: str) -> tuple[int, int]:
     return n_folds, n_repeats
 
 
-def fast_models() -> list[str]:
-    from everypair.app.comparison.models import FAST
+def check_models(names: list[str] | None, measure: str, fast: bool) -> list[str] | None:
+    """The models to run, None for all; names and measure are refused before any work."""
+    from everypair.app.comparison.measure import measure_of
+    from everypair.app.comparison.models import candidates_of, fast_models
 
-    return list(FAST)
-
-
-def check_models(names: list[str] | None) -> None:
-    from everypair.app.comparison.models import candidates_of
-
-    candidates_of(names)
+    by = measure_of(measure)
+    names = fast_models(by) if names is None and fast else names
+    candidates_of(names, by)
+    return names
 
 
 def _compare(
@@ -155,6 +168,7 @@ def _compare(
     show: opt.Show,
     budget: float | None = None,
     to_fit: Next | None = None,
+    measure: str = "auc",
 ) -> None:
     from everypair.app.cli.handover import is_json
     from everypair.app.comparison.run import compare_methods, n_steps
@@ -163,7 +177,7 @@ def _compare(
     as_page = report is not None and not is_json(report)
 
     began = time.perf_counter()
-    with progress(n_steps(names, *cv), show.silent) as advance:
+    with progress(n_steps(names, *cv, measure), show.silent) as advance:
         found = compare_methods(
             rows.X,
             rows.y,
@@ -172,6 +186,7 @@ def _compare(
             n_repeats=cv[1],
             sample_weight=rows.weight,
             seed=seed,
+            measure=measure,
             budget=budget,
             path=as_page,
             labels=labels,
@@ -230,10 +245,11 @@ def check_report(report: Path | None, *inputs: Path) -> None:
 
 
 def _print_comparison(found: Comparison) -> None:
+    by = found.measure
     table, bold = [], []
     for k, model in enumerate(found.models):
         if model.failure is not None:
-            table.append([model.name, "failed", model.failure, "", "", "", "", ""])
+            table.append([model.name, "failed", model.failure, *([""] * (5 + (by is not None)))])
             continue
         mark = " (baseline)" if model.kind == "baseline" else ""
         if model.name == found.best_baseline:
@@ -242,8 +258,9 @@ def _print_comparison(found: Comparison) -> None:
         table.append(
             [
                 model.name + mark,
-                number(model.auc),
-                f"{number(model.low)} - {number(model.high)}",
+                number(model.judged),
+                interval(model.judged_low, model.judged_high),
+                *([] if by is None else [number(model.auc)]),
                 number(model.difference, "+.3f"),
                 ""
                 if model.difference_low is None
@@ -259,12 +276,28 @@ def _print_comparison(found: Comparison) -> None:
         f"{found.source}: {found.y.size} rows, {n_positive} with {found.target} = "
         f"{found.positive}; {found.folds}, seed {found.seed}"
     )
-    header = ["model", "AUC", "95% interval", "difference", "its 95% interval", "p"]
-    print_table([*header, "fit (s)", "features"], table, left=(0, 2, 4), bold=bold)
+    judged = ["AUC", "95% interval"] if by is None else [by.typed, "95% interval", "AUC"]
+    header = ["model", *judged, "difference", "its 95% interval", "p", "fit (s)", "features"]
+    print_table(header, table, left=(0, 2, len(judged) + 2), bold=bold)
     for finding in found.findings:
         if finding.severity == "warning":
             print_text(f"Warning: {finding.sentence}")
+    if by is not None:
+        print_text(_judged_by(by))
     print_text(found.verdict)
+
+
+def _judged_by(measure: Measure) -> str:
+    better = "lower is better" if measure.lower_is_better else "higher is better"
+    where = (
+        "the threshold of a fold is the best one of the other folds"
+        if measure.free_cut
+        else "exactly on each fold"
+    )
+    return (
+        f"Judged by {measure.label} ({better}), {where}. Intervals are by a bootstrap of the rows; "
+        f"difference and p are of {measure.typed}."
+    )
 
 
 def as_json(
@@ -281,6 +314,9 @@ def as_json(
             "auc": model.auc,
             "low": model.low,
             "high": model.high,
+            "value": model.value,
+            "value_low": model.value_low,
+            "value_high": model.value_high,
             "difference": model.difference,
             "difference_low": model.difference_low,
             "difference_high": model.difference_high,
@@ -289,6 +325,7 @@ def as_json(
             "n_features": model.n_features,
             "settings": model.settings,
             "fold_auc": model.fold_auc,
+            "fold_value": model.fold_value,
             "failure": model.failure,
         }
         for model in found.models
@@ -301,6 +338,9 @@ def as_json(
         "n_positive": int(found.y.sum()),
         "folds": found.folds,
         "seed": found.seed,
+        "measure": "auc" if found.measure is None else found.measure.typed,
+        "measure_label": "AUC" if found.measure is None else found.measure.label,
+        "lower_is_better": found.measure is not None and found.measure.lower_is_better,
         "verdict": found.verdict,
         "best_baseline": found.best_baseline,
         "recommended": found.recommended,

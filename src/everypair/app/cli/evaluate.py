@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,9 +11,11 @@ import typer
 from everypair.app.cli import options as opt
 from everypair.app.cli.formulas import without_formulas
 from everypair.app.cli.guard import guarded, naming
+from everypair.app.cli.show import interval as show_interval
 from everypair.app.cli.show import number, print_json, print_table, print_text, text_stream
 
 if TYPE_CHECKING:
+    from everypair.app.comparison.measure import Measure
     from everypair.app.files.readers import Source
     from everypair.app.model_file.store import SavedModel
 
@@ -29,19 +32,30 @@ def evaluate(
         str | None, typer.Option("--target", "-t", help="Default: the name it had in training.")
     ] = None,
     weight: opt.Weight = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Measure beside the AUC, {opt.MEASURES} Default: the one that the model was "
+            "fitted for."
+        ),
+    ] = None,
     reading: opt.Reading,
     show: opt.Show,
 ) -> None:
     """Measure a model on rows whose target is known."""
     import numpy as np
 
+    from everypair.app.comparison.measure import measure_of
     from everypair.app.files.problems import DataError
     from everypair.app.model_file.store import load_model
     from everypair.app.wording import counted
     from everypair.metrics import auc_confidence_interval, auc_score, prbep
     from everypair.rows import NoSpread
 
+    by = None if measure is None else measure_of(measure)
     saved = load_model(model)
+    if measure is None and saved.measure:
+        by = measure_of(saved.measure)
     source = reading.of(data)
     with naming(data):
         y, scores, weights, n_missing = _labels_and_scores(saved, source, target, weight)
@@ -60,6 +74,7 @@ def evaluate(
                 else f"every row has the score {scores[0]:g}: the model ranks nothing, and its AUC "
                 "of 1/2 has no interval."
             )
+        measured = None if by is None else _Measured.of(by, y, scores, weights)
     if n_missing:
         notes.append(f"left out: {counted(n_missing, 'row')} without a label.")
     for note in notes:
@@ -85,6 +100,7 @@ def evaluate(
             "model": str(model), "source": data.name, "rows": int(y.size),
             "n_positive": int(y.sum()), "auc": auc, "low": interval[0], "high": interval[1],
             "level": LEVEL, "at_threshold": table | rates, "notes": notes,
+            "measure": None if measured is None else measured.as_json(),
         }  # fmt: skip
         print_json(content)
         return
@@ -96,6 +112,7 @@ def evaluate(
             if np.isnan(interval[0])
             else ", 95% interval {:.3f} - {:.3f}".format(*interval)
         )
+        + ("" if measured is None else f"\n{measured.sentence()}")
     )
     print_table(
         ["at the model's threshold", f"predicted {saved.positive}", f"predicted {saved.negative}"],
@@ -103,6 +120,55 @@ def evaluate(
     )
     for name, value in rates.items():
         print_text(f"{name.replace('_', ' '):28} {value:.3f}")
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """The measure of a file's rows, with a bootstrap interval."""
+
+    measure: Measure
+    value: float
+    low: float
+    high: float
+    best: float | None  # at the best cut of these very rows, where the cut is free
+
+    @classmethod
+    def of(cls, measure: Measure, y: Any, scores: Any, weight: Any) -> _Measured:
+        """A free cut is the model's own, zero; a quota is met on these rows."""
+        import numpy as np
+
+        from everypair.app.comparison.by_measure import judge
+        from everypair.rows import Rows
+
+        rows = Rows.of(y, weight, pos_label=True)
+        exact, kept = measure.of(rows), rows.scores(scores)
+        whole = [(np.arange(0), np.arange(y.size))]
+        found = judge(exact, y, [whole], {"": [scores]}, weight, cut=0.0)[""]
+        low, high = sorted(measure.sign * end for end in found.interval(LEVEL))
+        best = None
+        if exact.free_cut:
+            best = measure.sign * exact.value(rows, kept, exact.best_cut(rows, kept))
+        return cls(measure, measure.sign * found.value, low, high, best)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "name": self.measure.typed, "label": self.measure.label, "value": self.value,
+            "low": self.low, "high": self.high, "at_best_cut": self.best,
+            "lower_is_better": self.measure.lower_is_better,
+        }  # fmt: skip
+
+    def sentence(self) -> str:
+        typed, label = self.measure.typed, self.measure.label
+        shown = label if label.lower() == typed else f"{typed} ({label})"
+        where = "" if self.best is None else " at the model's threshold"
+        at_best = (
+            ""
+            if self.best is None
+            else f"; at best, with the threshold chosen on these rows, {self.best:.3f}"
+        )
+        known = show_interval(self.low, self.high)
+        sure = f"95% interval {known}" if known else "no interval"
+        return f"{shown} {self.value:.3f}{where}, {sure}{at_best}"
 
 
 def _labels_and_scores(

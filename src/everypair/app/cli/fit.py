@@ -14,14 +14,16 @@ import typer
 
 from everypair.app.cli import options as opt
 from everypair.app.cli.guard import guarded, naming
-from everypair.app.cli.show import print_json, print_text, progress, text_stream
+from everypair.app.cli.show import interval, print_json, print_text, progress, text_stream
 
 if TYPE_CHECKING:
     from everypair.app import Check
     from everypair.app.cli.inputs import Labelled
     from everypair.app.comparison.budget import Budget
     from everypair.app.comparison.choose import Choice
+    from everypair.app.comparison.measure import Measure
     from everypair.app.comparison.models import Candidate
+    from everypair.app.comparison.own_cut import OwnCut
     from everypair.app.comparison.search import Fitted
     from everypair.app.model_file.store import SavedModel
 
@@ -42,9 +44,17 @@ def fit(
         str,
         typer.Option(
             help="A model of `compare`, such as auc, auc-l1, roc-svm or boosting. auto: the "
-            "simplest of them within one standard error of the best over three folds."
+            "simplest of them within one standard error of the best over three folds; with "
+            "--measure: measure-opt."
         ),
     ] = "auto",
+    measure: Annotated[
+        str,
+        typer.Option(
+            help=f"What the model is for: auc, or a measure {opt.MEASURES} The model's threshold "
+            "is the one that is best for it on held-out rows."
+        ),
+    ] = "auc",
     from_: Annotated[
         Path | None,
         typer.Option(
@@ -60,77 +70,96 @@ def fit(
     show: opt.Show,
 ) -> None:
     """Train a model on a table and write it to a file."""
-    import numpy as np
     import pyarrow.compute
     import pyarrow.csv  # noqa: F401
 
     from everypair.app.cli.handover import read_handover
     from everypair.app.cli.inputs import load_labelled
     from everypair.app.comparison.budget import Budget
-    from everypair.app.comparison.models import CANDIDATES
+    from everypair.app.comparison.measure import measure_of
+    from everypair.app.comparison.models import catalogue
     from everypair.app.comparison.summary import column_names
-    from everypair.app.encode import encoder_for, take_rows, unused
+    from everypair.app.encode import unused
     from everypair.app.files.output import check_writable
     from everypair.app.model_file.store import save_model
     from everypair.metrics import auc_score
     from everypair.metrics.cross_val import scores_of
+    from everypair.rows import Rows
 
-    bounds = Budget(budget)
-    _check_options(method, fast, from_, budget)
+    bounds, by = Budget(budget), measure_of(measure)
+    _check_options(method, by, fast, from_, budget)
     check_writable(output, data, *([] if from_ is None else [from_]))
     words = text_stream(output, show.json)
     told = None if from_ is None else read_handover(from_, _typed(context), method)
     if told is not None:
-        columns, reading, seed = told.columns, told.reading, told.seed
+        columns, reading, seed, by = told.columns, told.reading, told.seed, told.by
     clock = [time.perf_counter()]
     rows = load_labelled(reading.of(data), columns, show)
     if told is not None:
         told.check_fits(rows.y.size, int(rows.y.sum()), column_names(rows.X))
     clock.append(time.perf_counter())
     with naming(data):
-        used = rows.check.used(rows.X)
-        encoder = encoder_for(used).fit(used)
-        X = encoder.transform(used)
-    some = take_rows(used, np.arange(min(len(rows.y), CHECKED_ROWS)))
-    del used
+        encoder, X, some = _encoded(rows)
     rows.X = None  # the matrix is all that is needed from here on
     said = unused(encoder)
-    for note in said:
-        show.note(note)
+    show.notes(said)
     clock.append(time.perf_counter())
     with naming(data):
+        by = None if by is None else by.as_share(Rows.of(rows.y, rows.weight))
         plan = (
-            _plan(method, fast, bounds, X, rows, seed, show)
+            _plan(method, by, fast, bounds, X, rows, seed, show)
             if told is None
-            else _Plan(CANDIDATES[told.method], told.settings)
+            else _Plan(catalogue(by)[told.method], told.settings)
         )
         fitted = plan.fit(X, rows, seed)
-    train_auc = auc_score(rows.y, scores_of(fitted.model, X), sample_weight=rows.weight)
+        cut = None if by is None else plan.cut(by, fitted, X, rows, seed)
+        train_auc = auc_score(rows.y, scores_of(fitted.model, X), sample_weight=rows.weight)
     clock.append(time.perf_counter())
-    remarks = [*plan.notes, *(f"{plan.candidate.name} {remark}." for remark in fitted.remarks)]
-    for note in remarks:
-        show.note(note)
+    remarks = plan.remarks(fitted)
+    show.notes(remarks)
     rows.notes += [*said, *remarks]
-    model = _saved(rows, encoder, plan.candidate.name, fitted, float(train_auc), data.name)
+    model = _saved(rows, encoder, plan, fitted, float(train_auc), data.name, by, cut)
     save_model(model, output, some)
     spent = [after - before for before, after in pairwise(clock)]
-    _say_what_was_done(model, plan, rows.check, output, int(X.shape[1]), spent, show, words)
+    _say_what_was_done(model, plan, cut, rows.check, output, int(X.shape[1]), spent, show, words)
+
+
+def _encoded(rows: Labelled) -> tuple[Any, Any, Any]:
+    """The encoder, the matrix, and some rows of the table to score once the model is saved."""
+    import numpy as np
+
+    from everypair.app.encode import encoder_for, take_rows
+
+    used = rows.check.used(rows.X)
+    encoder = encoder_for(used).fit(used)
+    some = take_rows(used, np.arange(min(len(rows.y), CHECKED_ROWS)))
+    return encoder, encoder.transform(used), some
 
 
 def _typed(context: typer.Context) -> dict[str, Any]:
     """The options that are on the command line, whether or not they say what goes without them."""
-    return {
+    from everypair.app.comparison.measure import canonical
+
+    typed = {
         name: value
         for name, value in context.params.items()
         if (source := context.get_parameter_source(name)) and source.name == "COMMANDLINE"
     }
+    return typed | ({"measure": canonical(typed["measure"])} if "measure" in typed else {})
 
 
-def _check_options(method: str, fast: bool, from_: Path | None, budget: float | None) -> None:
-    from everypair.app.comparison.models import CANDIDATES
+def _check_options(
+    method: str, by: Measure | None, fast: bool, from_: Path | None, budget: float | None
+) -> None:
+    from everypair.app.comparison.models import MEASURE_OPT, NEEDS_MEASURE, catalogue
 
-    if method != "auto" and method not in CANDIDATES:
-        raise ValueError(f"there is no method {method!r}: use auto, {', '.join(CANDIDATES)}.")
+    known = catalogue(by)
+    if method == MEASURE_OPT and by is None and from_ is None:
+        raise ValueError(NEEDS_MEASURE)
+    if method not in ("auto", MEASURE_OPT, *known):
+        raise ValueError(f"there is no method {method!r}: use auto, {', '.join(known)}.")
+    if fast and by is not None:
+        raise ValueError("--fast chooses a method by AUC, and --measure names another judge.")
     if fast and method != "auto":
         raise ValueError(f"--fast chooses among few methods, and --method {method} names one.")
     if from_ is not None and (fast or budget is not None):
@@ -153,13 +182,35 @@ class _Plan:
             self.candidate, X, rows.y, rows.weight, rows.check.groups, seed, self.settings
         )
 
+    def remarks(self, fitted: Fitted) -> list[str]:
+        out = [*self.notes, *(f"{self.candidate.name} {remark}." for remark in fitted.remarks)]
+        if getattr(fitted.model, "chose_start_", False):
+            out.append("measure-opt is a logistic regression here: no climb was surely better.")
+        return out
+
+    def cut(self, measure: Measure, fitted: Fitted, X: Any, rows: Labelled, seed: int) -> OwnCut:
+        from everypair.app.comparison.own_cut import own_cut
+
+        return own_cut(
+            measure, self.candidate, fitted, X, rows.y, rows.weight, rows.check.groups, seed
+        )
+
 
 def _plan(
-    method: str, fast: bool, budget: Budget, X: Any, rows: Labelled, seed: int, show: opt.Show
+    method: str,
+    by: Measure | None,
+    fast: bool,
+    budget: Budget,
+    X: Any,
+    rows: Labelled,
+    seed: int,
+    show: opt.Show,
 ) -> _Plan:
     from everypair.app.comparison.choose import choose
-    from everypair.app.comparison.models import CANDIDATES, FAST
+    from everypair.app.comparison.models import CANDIDATES, FAST, MEASURE_OPT, measure_opt
 
+    if by is not None and method in ("auto", MEASURE_OPT):
+        return _Plan(measure_opt(by))
     if method != "auto" and budget.seconds is None:
         return _Plan(CANDIDATES[method])
     names = (method,) if method != "auto" else FAST if fast else CANDIDATES
@@ -172,7 +223,14 @@ def _plan(
 
 
 def _saved(
-    rows: Labelled, encoder: Any, method: str, fitted: Fitted, train_auc: float, source: str
+    rows: Labelled,
+    encoder: Any,
+    plan: _Plan,
+    fitted: Fitted,
+    train_auc: float,
+    source: str,
+    by: Measure | None,
+    cut: OwnCut | None,
 ) -> SavedModel:
     from everypair.app.comparison.run import versions
     from everypair.app.model_file.store import SavedModel
@@ -180,7 +238,7 @@ def _saved(
     return SavedModel(
         encoder=encoder,
         estimator=fitted.model,
-        method=method,
+        method=plan.candidate.name,
         settings=fitted.settings,
         target=rows.target,
         positive=rows.positive,
@@ -192,12 +250,15 @@ def _saved(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         source=source,
         notes=rows.sentences(),
+        measure="" if by is None else by.typed,
+        cut=0.0 if cut is None else cut.cut,
     )
 
 
 def _say_what_was_done(
     model: SavedModel,
     plan: _Plan,
+    cut: OwnCut | None,
     check: Check,
     output: Path,
     n_features: int,
@@ -219,6 +280,10 @@ def _say_what_was_done(
                 "n_positive": model.n_positive,
                 "n_features": n_features,
                 "train_auc": model.train_auc,
+                "measure": model.measure or "auc",
+                "value": None if cut is None else cut.value,
+                "value_low": None if cut is None else cut.low,
+                "value_high": None if cut is None else cut.high,
                 "fold_auc": None if plan.choice is None else plan.choice.fold_auc,
                 "not_run": [] if plan.choice is None else plan.choice.not_run,
                 "seconds": dict(zip(("read", "encode", "fit"), spent, strict=True)),
@@ -232,7 +297,18 @@ def _say_what_was_done(
             f"{model.method}{f' ({settings})' if settings else ''}: "
             f"{counted(model.n_rows, 'row')}, {model.n_positive} positive, "
             f"{counted(n_features, 'feature')}; AUC {model.train_auc:.3f} on the "
-            f"training rows\nread {spent[0]:.1f} s, encoded {spent[1]:.1f} s, fitted "
+            f"training rows{_held_out(model, cut)}\n"
+            f"read {spent[0]:.1f} s, encoded {spent[1]:.1f} s, fitted "
             f"{spent[2]:.1f} s; written to {output}",
             file=words,
         )
+
+
+def _held_out(model: SavedModel, cut: OwnCut | None) -> str:
+    if cut is None:
+        return ""
+    known = interval(cut.low, cut.high)
+    return (
+        f"\n{model.measure} {cut.value:.3f} on held-out rows"
+        f"{f', 95% interval {known}' if known else ''}"
+    )

@@ -7,11 +7,14 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from everypair.app.cli.options import Columns, Reading
 from everypair.app.files.problems import DataError
 from everypair.app.wording import counted
+
+if TYPE_CHECKING:
+    from everypair.app.comparison.measure import Measure
 
 MODEL, NEW_ROWS, SCORES = "model.everypair", "new", "scores.csv"
 """Names that the printed commands use for files that are still to be written."""
@@ -23,7 +26,13 @@ def is_json(report: Path | None) -> bool:
 
 
 def next_commands(
-    data: Path, columns: Columns, reading: Reading, seed: int, method: str, report: Path | None
+    data: Path,
+    columns: Columns,
+    reading: Reading,
+    seed: int,
+    method: str,
+    report: Path | None,
+    measure: str = "auc",
 ) -> tuple[str, str]:
     """Shell commands that fit the model and score new rows with it.
 
@@ -36,6 +45,7 @@ def next_commands(
         chosen = [*_flags(columns, Columns()), *_flags(reading, Reading())]
         chosen += ["--seed", str(seed)] if seed else []
         chosen += ["--method", method]
+        chosen += [] if measure == "auc" else ["--measure", measure]
     fit = ["everypair", "fit", str(data), *chosen, "-o", MODEL]
     packed = data.suffix.lower() in (".gz", ".xz")
     new = f"{NEW_ROWS}{Path(data.stem).suffix if packed else ''}{data.suffix}"
@@ -77,11 +87,18 @@ class Handover:
     columns: Columns
     reading: Reading
     seed: int
+    measure: str
     method: str
     settings: dict[str, Any]
     n_rows: int
     n_positive: int
     features: list[str]
+
+    @property
+    def by(self) -> Measure | None:
+        from everypair.app.comparison.measure import measure_of
+
+        return measure_of(self.measure)
 
     def check_fits(self, n_rows: int, n_positive: int, features: list[str]) -> None:
         """Refuse a table that is not the one compared."""
@@ -103,7 +120,7 @@ class Handover:
 
 def read_handover(path: Path, typed: Mapping[str, Any], method: str) -> Handover:
     """The comparison in this file; options that were typed as well must say the same."""
-    from everypair.app.comparison.models import CANDIDATES
+    from everypair.app.comparison.models import catalogue
 
     said = _read(path)
     try:
@@ -113,20 +130,22 @@ def read_handover(path: Path, typed: Mapping[str, Any], method: str) -> Handover
             Columns(**_known(said["options"], Columns)),
             Reading(**_known(said["reading"], Reading)),
             int(said["seed"]),
+            str(said.get("measure", "auc")),
             str(said["recommended"]) if method == "auto" else method,
             {},
             int(said["n_rows"]),
             int(said["n_positive"]),
             [str(name) for name in said["columns"]],
         )
+        known = catalogue(found.by)
     except (KeyError, TypeError, ValueError) as trouble:
         raise _not_ours(path) from trouble
     _check_typed(typed, found)
-    if found.method not in models or found.method not in CANDIDATES:
-        listed = ", ".join(name for name in models if name in CANDIDATES)
+    if found.method not in models or found.method not in known:
+        listed = ", ".join(name for name in models if name in known)
         raise DataError(f"it has no model {found.method!r}: its models are {listed}.", path)
     settings = models[found.method].get("settings")
-    if not CANDIDATES[found.method].knows(settings):
+    if not known[found.method].knows(settings):
         raise DataError(
             f"its settings {json.dumps(settings)} are none that {found.method} is compared at: "
             "run `everypair compare` again.",
@@ -164,6 +183,7 @@ def _known(said: Mapping[str, Any], kind: type) -> dict[str, Any]:
 def _check_typed(typed: Mapping[str, Any], found: Handover) -> None:
     """Refuse an option that says something else than the comparison."""
     told = {**asdict(found.columns), **asdict(found.reading), "seed": found.seed}
+    told["measure"] = found.measure
     for name, value in typed.items():
         if name in told and value != told[name]:
             before = shlex.join(_flag(name, told[name]))

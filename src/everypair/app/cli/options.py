@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -51,6 +51,14 @@ Fast = Annotated[
         help="A quick look: a few cheap models (auc, rankboost, roc-svm, "
         "logistic, boosting); compare has 3 folds.",
     ),
+]
+MEASURES = (
+    "such as f1, fbeta=2, jaccard, gmean, mcc, informedness, cost=1:10 (false positive : false "
+    "negative), recall@fpr=0.01, fpr@recall=0.9, precision@recall=0.8, recall@precision=0.9, "
+    "precision@top=500 (or 5%, or 2p), recall@top=500, pauc@fpr=0.05, average-precision."
+)
+Measure = Annotated[
+    str, typer.Option(help=f"What models are judged by: auc, or a measure {MEASURES}")
 ]
 Budget = Annotated[
     float | None,
@@ -160,6 +168,10 @@ class Show:
 
     def note(self, text: str) -> None:
         self.say(f"note: {text}")
+
+    def notes(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            self.note(text)
 
     def always(self, text: str) -> None:
         """A line on stderr, with --quiet too."""

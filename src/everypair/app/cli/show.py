@@ -153,3 +153,11 @@ def _bar(total: int | None) -> Iterator[Callable[[str], None]]:
 
 def number(value: float | None, form: str = ".3f") -> str:
     return "" if value is None or math.isnan(value) else format(value, form)
+
+
+def interval(low: float, high: float) -> str:
+    """
+    >>> interval(0.25, 0.5), interval(math.nan, math.nan)
+    ('0.250 - 0.500', '')
+    """
+    return "" if math.isnan(low) else f"{number(low)} - {number(high)}"

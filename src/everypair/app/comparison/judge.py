@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from everypair.app.comparison.measure import Measure
 from everypair.app.comparison.result import ModelResult
 from everypair.metrics.held_out import HeldOutArea, held_out_area
 from everypair.rows import Rows
@@ -52,43 +53,59 @@ def area_over_folds(
     return held_out_area(rows, codes, tests, own, other, float(len(splits[0])))
 
 
-def verdict_of(models: Sequence[ModelResult], best_baseline: str) -> str:
+def verdict_of(
+    models: Sequence[ModelResult], best_baseline: str, measure: Measure | None = None
+) -> str:
     """What the table says, in one or two sentences; several tries cost significance (Holm)."""
     from everypair.metrics import holm
 
+    what = "AUC" if measure is None else measure.label
+    sign = 1.0 if measure is None else measure.sign
     fitted = [model for model in models if model.failure is None]
     ours = [model for model in fitted if model.kind == "everypair"]
     base = next((model for model in fitted if model.name == best_baseline), None)
     if not fitted:
         return "No model could be fitted."
     if base is None:
-        return f"No baseline was run. The best model is {fitted[0].name}, AUC {fitted[0].auc:.3f}."
+        first = fitted[0]
+        return f"No baseline was run. The best model is {first.name}, {what} {first.judged:.3f}."
     if not ours:
-        return f"Only baselines were run. The best is {base.name}, AUC {base.auc:.3f}."
+        return f"Only baselines were run. The best is {base.name}, {what} {base.judged:.3f}."
     best = ours[0]
-    gap = best.auc - base.auc
+    gap = sign * (best.judged - base.judged)
     corrected = holm([1.0 if model.p_value is None else model.p_value for model in ours])
     better = [
         (model, p)
         for model, p in zip(ours, corrected, strict=True)
-        if p < SURE and model.difference is not None and model.difference > 0
+        if p < SURE and model.difference is not None and sign * model.difference > 0
     ]
     if better:
         model, p = better[0]
+        how = "ranks better" if measure is None else "is better"
         return (
-            f"{model.name} ranks better than the best baseline, {base.name}: AUC {model.auc:.3f} "
-            f"against {base.auc:.3f}, p = {p:.2g}{_corrected(ours)}."
+            f"{model.name} {how} than the best baseline, {base.name}: {what} {model.judged:.3f} "
+            f"against {base.judged:.3f}, {_interval(model, measure)}p = {p:.2g}{_corrected(ours)}."
         )
-    opening = f"Nothing here beats the best baseline, {base.name} (AUC {base.auc:.3f})"
+    opening = f"Nothing here beats the best baseline, {base.name} ({what} {base.judged:.3f})"
+    above, below = ("above", "below") if measure is None else ("better than", "worse than")
     worse = best.p_value is not None and best.p_value < SURE and gap < 0
     if worse:
-        return f"{opening}: the best other model, {best.name}, is {_size(gap)} below it."
-    side = "above" if gap > 0 else "below"
+        return f"{opening}: the best other model, {best.name}, is {_size(gap)} {below} it."
     chance = (
-        f"is {_size(gap)} {side} it, which these folds cannot tell from chance "
-        f"(p = {corrected[0]:.2g}{_corrected(ours)})"
+        f"is {_size(gap)} {above if gap > 0 else below} it, which these folds cannot tell from "
+        f"chance ({_interval(best, measure)}p = {corrected[0]:.2g}{_corrected(ours)})"
     )
     return f"{opening}: {best.name} {'ties with it' if abs(gap) < ROUNDING else chance}."
+
+
+def _interval(model: ModelResult, measure: Measure | None) -> str:
+    """Of the difference; the table alone has that of the AUC."""
+    if measure is None or model.difference_low is None or model.difference_high is None:
+        return ""
+    return (
+        f"95% interval of the difference {model.difference_low:+.3f} to "
+        f"{model.difference_high:+.3f}, "
+    )
 
 
 def _size(gap: float) -> str:
@@ -97,3 +114,11 @@ def _size(gap: float) -> str:
 
 def _corrected(ours: Sequence[ModelResult]) -> str:
     return f" after correction for {len(ours)} comparisons" if len(ours) > 1 else ""
+
+
+def cut_calling(n_rows: int, scores: Array) -> float:
+    """The threshold with so many scores above it."""
+    falling = -np.sort(-scores)
+    if n_rows == scores.size:
+        return float(falling[-1] - 1)
+    return float(falling[0] if n_rows == 0 else (falling[n_rows - 1] + falling[n_rows]) / 2)

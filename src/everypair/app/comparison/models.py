@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from everypair.app.comparison.measure import Measure
 
 LINEAR_STRENGTHS = (1e-4, 1e-3, 1e-2, 1e-1)
 KERNEL_ROWS = 2000
@@ -52,27 +54,41 @@ class Candidate:
         """Are these settings that a comparison may have found?"""
         if self.own is None:
             return settings in list(self.settings())
-        return (
-            isinstance(settings, dict)
-            and list(settings) == [self.own.setting]
-            and type(value := settings[self.own.setting]) in (int, float)
-            and 0 < value < np.inf
-        )
+        return self.own.knows(settings)
 
-    def at(self, settings: Mapping[str, Any]) -> Any:
-        """The model with these settings."""
+    def at(self, settings: Mapping[str, Any], **folds: Any) -> Any:
+        """The model with these settings, and ``cv`` where it `takes_folds`."""
         build = self.build if self.own is None else self.own.build
-        return build(**settings)
+        return build(**settings, **folds)
+
+    @property
+    def takes_folds(self) -> bool:
+        """Does the model at given settings need folds, for its cut?"""
+        return self.own is not None and self.own.takes_folds
 
 
 @dataclass(frozen=True)
 class OwnSearch:
-    """How a model that chooses its one setting by ``cv`` is read, and built without its search."""
+    """How a model that chooses its settings by ``cv`` is read, and built without its search."""
 
     setting: str  # its attribute with an underscore
     areas: Callable[[Any], tuple[NDArray[Any], NDArray[np.float64]]]
     """From a model fitted with one fold: the values tried, and the AUC of the fold at each."""
     build: Callable[..., Any]
+    takes_folds: ClassVar[bool] = False  # does `build` need ``cv`` as well?
+
+    def chosen(self, model: Any) -> dict[str, Any]:
+        """The settings that a fitted model has chosen."""
+        return {self.setting: float(getattr(model, f"{self.setting}_"))}
+
+    def knows(self, settings: Any) -> bool:
+        """Are these settings that a search may have found?"""
+        return (
+            isinstance(settings, dict)
+            and list(settings) == [self.setting]
+            and type(value := settings[self.setting]) in (int, float)
+            and 0 < value < np.inf
+        )
 
 
 def _auc(**settings: Any) -> Any:
@@ -138,6 +154,57 @@ def _rankopt_at(saturation: float) -> Any:
 RANKOPT_SEARCH = OwnSearch(
     "saturation", lambda model: (model.saturations_, model.cv_scores_), _rankopt_at
 )
+
+
+MEASURE_OPT = "measure-opt"
+NEEDS_MEASURE = (
+    "measure-opt needs a measure, such as --measure f1: for the AUC it would be rankopt."
+)
+
+
+@dataclass(frozen=True)
+class _MeasureSearch(OwnSearch):
+    """Penalty of the start and radius of the climb. A saturation of 0 is the start itself."""
+
+    takes_folds: ClassVar[bool] = True
+
+    def chosen(self, model: Any) -> dict[str, Any]:
+        climbed = 0.0 if model.chose_start_ else float(model.saturation_)
+        return {"alpha": float(model.alpha_), "saturation": climbed}
+
+    def knows(self, settings: Any) -> bool:
+        return (
+            isinstance(settings, dict)
+            and list(settings) == ["alpha", "saturation"]
+            and all(type(value) in (int, float) for value in settings.values())
+            and 0 < settings["alpha"] < np.inf
+            and 0 <= settings["saturation"] < 1
+        )
+
+
+def measure_opt(measure: Measure) -> Candidate:
+    """The model that is trained on the measure itself."""
+
+    def build(**settings: Any) -> Any:
+        from everypair import MeasureOptCV
+
+        return MeasureOptCV(measure.name, **measure.options, **settings)
+
+    def at(alpha: float, saturation: float, cv: Any) -> Any:
+        from everypair.estimators.measure_opt_cv import SATURATIONS
+
+        # The cut comes from folds. On the same folds the choice among these is the same: the last
+        # climb, or the start where no climb was surely better.
+        climbs = [share for share in SATURATIONS if saturation == 0 or share <= saturation]
+        return build(alphas=[alpha], saturation=climbs, cv=cv)
+
+    search = _MeasureSearch("alpha", _no_areas, at)
+    summary = f"climb of the measure itself ({measure.label})"
+    return Candidate(MEASURE_OPT, "everypair", "linear", summary, build, own=search)
+
+
+def _no_areas(model: Any) -> Any:
+    raise NotImplementedError("it is judged by its measure, not by the AUC of one fold.")
 
 
 def _rankboost(**settings: Any) -> Any:
@@ -273,20 +340,39 @@ CANDIDATES = {
 }  # fmt: skip
 
 
-def candidates_of(names: Sequence[str] | None) -> list[Candidate]:
+def catalogue(measure: Measure | None = None) -> dict[str, Candidate]:
+    """Every model by name; with a measure, the one trained on it as well."""
+    if measure is None:
+        return dict(CANDIDATES)
+    return {MEASURE_OPT: measure_opt(measure), **CANDIDATES}
+
+
+def form_of(name: str) -> Form:
+    return "linear" if name == MEASURE_OPT else CANDIDATES[name].form
+
+
+def fast_models(measure: Measure | None = None) -> list[str]:
+    """The models of ``--fast``."""
+    return [*([] if measure is None else [MEASURE_OPT]), *FAST]
+
+
+def candidates_of(names: Sequence[str] | None, measure: Measure | None = None) -> list[Candidate]:
     """All of them, or those named: ``everypair`` and ``baselines`` name the two groups."""
+    known = catalogue(measure)
     if not names:
-        return list(CANDIDATES.values())
+        return list(known.values())
     chosen: dict[str, Candidate] = {}
     for name in names:
         if name in ("everypair", "baselines"):
             kind = name.removesuffix("s")
-            chosen |= {key: c for key, c in CANDIDATES.items() if c.kind == kind}
-        elif name in CANDIDATES:
-            chosen[name] = CANDIDATES[name]
+            chosen |= {key: c for key, c in known.items() if c.kind == kind}
+        elif name in known:
+            chosen[name] = known[name]
         else:
             raise ValueError(
-                f"there is no model {name!r}: choose among {', '.join(CANDIDATES)}, "
+                NEEDS_MEASURE
+                if name == MEASURE_OPT
+                else f"there is no model {name!r}: choose among {', '.join(known)}, "
                 "or the groups everypair and baselines."
             )
     return list(chosen.values())

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.app.comparison.models import CANDIDATES, COMPLEXITY
+from everypair.app.comparison.models import COMPLEXITY, form_of
 from everypair.app.comparison.result import Comparison
 
 Array = NDArray[np.float64]
 
 
 def recommended(fold_auc: Mapping[str, Array]) -> str:
-    """The simplest model whose AUC is within one standard error of the best model's.
+    """The simplest model whose AUC (or other value) is within one standard error of the best's.
 
     The standard error is that of the mean difference to the best model over the same folds.
     Models are ordered by the form of their scores (`COMPLEXITY`): few features, linear, additive,
@@ -22,8 +22,8 @@ def recommended(fold_auc: Mapping[str, Array]) -> str:
 
     Parameters
     ----------
-    fold_auc : mapping from a name of `CANDIDATES` to the AUC of each fold
-        The same folds in the same order for all.
+    fold_auc : mapping from a model's name to the AUC of each fold, or another value
+        The same folds in the same order for all; higher is better.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def recommended(fold_auc: Mapping[str, Array]) -> str:
     means = {name: float(np.mean(areas)) for name, areas in fold_auc.items()}
     best = max(means, key=means.__getitem__)
     level = [name for name in means if _within_one_error(fold_auc[best] - fold_auc[name])]
-    return min(level, key=lambda name: (COMPLEXITY[CANDIDATES[name].form], -means[name]))
+    return min(level, key=lambda name: (COMPLEXITY[form_of(name)], -means[name]))
 
 
 def _within_one_error(behind: Array) -> bool:
@@ -48,12 +48,17 @@ def _within_one_error(behind: Array) -> bool:
 
 def recommendation(found: Comparison) -> str:
     """Which model to take, and why, in a sentence."""
-    means = {m.name: float(np.mean(m.fold_auc)) for m in found.models if m.failure is None}
+    sign, what = (
+        (1.0, "AUC") if found.measure is None else (found.measure.sign, found.measure.typed)
+    )
+    means = {
+        m.name: sign * float(np.mean(m.judged_folds)) for m in found.models if m.failure is None
+    }
     if len(means) == 1:
         return f"Recommended: {found.recommended} (the only model measured)."
     best = max(means, key=means.__getitem__)
     why = (
-        "it has the best mean AUC over the folds, and no simpler model is within one standard "
+        f"it has the best mean {what} over the folds, and no simpler model is within one standard "
         "error of it"
         if best == found.recommended
         else f"it is the simplest within one standard error of the best over the folds, {best}"

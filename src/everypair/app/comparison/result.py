@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.app.check.table import Finding
+from everypair.app.comparison.measure import Measure
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class ModelResult:
     scores: NDArray[np.float64]  # (n,) out-of-fold scores of the first repeat
     threshold: float  # where the model itself cuts those scores
     settings: Mapping[str, object]  # what the grid chose on the whole table
-    difference: float | None = None  # AUC minus the best baseline's; None for that baseline
+    difference: float | None = None  # judged value minus the best baseline's; None for that one
     difference_low: float | None = None  # 95 % interval of that difference:
     difference_high: float | None = None  # it excludes 0 exactly where p_value < 0.05
     p_value: float | None = None
@@ -58,6 +59,27 @@ class ModelResult:
         None  # (n,) by the models of the folds, if not by `threshold`
     )
     failure: str | None = None  # one sentence when the model could not be fitted
+    value: float | None = None  # of the measure that models are judged by, if not by AUC
+    value_low: float | None = None  # 95 % interval, by a bootstrap of the rows
+    value_high: float | None = None
+    fold_value: NDArray[np.float64] | None = None  # (repeats * folds,)
+
+    @property
+    def judged(self) -> float:
+        """What the models are sorted by: the measure, or the AUC."""
+        return self.auc if self.value is None else self.value
+
+    @property
+    def judged_low(self) -> float:
+        return self.low if self.value_low is None else self.value_low
+
+    @property
+    def judged_high(self) -> float:
+        return self.high if self.value_high is None else self.value_high
+
+    @property
+    def judged_folds(self) -> NDArray[np.float64]:
+        return self.fold_auc if self.fold_value is None else self.fold_value
 
 
 @dataclass(frozen=True)
@@ -68,7 +90,7 @@ class Comparison:
     target: str
     positive: str
     y: NDArray[np.bool_]  # (n,) True where the row is positive
-    models: Sequence[ModelResult]  # best AUC first
+    models: Sequence[ModelResult]  # best first
     best_baseline: str
     verdict: str  # one or two plain sentences
     columns: Sequence[ColumnSummary]
@@ -84,3 +106,4 @@ class Comparison:
     recommended: str = ""  # the simplest model within one standard error of the best
     commands: Sequence[str] = ()  # what to type to fit that model, and to score rows with it
     not_run: Sequence[str] = ()  # models for which the budget had no time
+    measure: Measure | None = None  # that models are judged by; None is the AUC

@@ -15,16 +15,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from everypair.app.check.table import Check, check_table, truths
 from everypair.app.comparison.budget import Budget, Plan
-from everypair.app.comparison.judge import LEVEL, area_over_folds, verdict_of
+from everypair.app.comparison.by_measure import Difference
+from everypair.app.comparison.judge import LEVEL, area_over_folds, cut_calling, verdict_of
 from everypair.app.comparison.l1_path import l1_path
+from everypair.app.comparison.measure import AUC, Measure, measure_of
 from everypair.app.comparison.models import Candidate, candidates_of
 from everypair.app.comparison.recommend import recommended
 from everypair.app.comparison.result import Comparison, ModelResult, PathSummary
 from everypair.app.comparison.search import Fitted, TooFewRows, fit_candidate, splits_of
+from everypair.app.comparison.standard import Standard
 from everypair.app.encode import as_table, encoder_for, take_rows, unused
 from everypair.app.wording import counted
-from everypair.metrics.held_out import HeldOutArea, held_out_difference
-from everypair.rows import finite_scores
+from everypair.metrics.held_out import HeldOutArea, HeldOutDifference, held_out_difference
+from everypair.rows import Rows, finite_scores
 
 Array = NDArray[np.float64]
 Bool = NDArray[np.bool_]
@@ -68,6 +71,7 @@ def compare_methods(
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     seed: int = 0,
+    measure: str = AUC,
     budget: float | None = None,
     path: bool = False,
     labels: Mapping[str, str] | None = None,
@@ -100,6 +104,10 @@ def compare_methods(
         Weights >= 0, used in every AUC, and in training where the method can.
     seed : int, default=0
         Of the folds and of what the methods draw.
+    measure : str, default="auc"
+        What models are judged by, such as ``"f1"``, ``"recall@fpr=0.01"`` or
+        ``"precision@top=500"`` (`everypair.app.comparison.measure.FORMS`). Settings are searched
+        by AUC; the model ``measure-opt`` is trained on the measure.
     budget : float, default=None
         Seconds. Work that will not fit is not begun: first the later repeats are left out, then
         the slowest models, which ``not_run`` names. The first model is measured in any case.
@@ -118,7 +126,7 @@ def compare_methods(
     Returns
     -------
     Comparison
-        ``models``, best AUC first, each with its interval and its difference to the best
+        ``models``, best first, each with its interval and its difference to the best
         baseline; ``recommended``, the simplest one within one standard error of the best; and
         what the report needs.
 
@@ -143,7 +151,8 @@ def compare_methods(
     X = check.used(table)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     group = None if check.groups is None else np.unique(check.groups, return_inverse=True)[1]
-    candidates = candidates_of(models)
+    standard = Standard.of(measure, Rows.of(y, weight, pos_label=True))
+    candidates = candidates_of(models, None if standard is None else standard.as_share)
     notify = progress or (lambda what: None)
     splits = [splits_of(y, group, n_folds, seed + r) for r in range(n_repeats)]
     unknown = np.full(y.size, np.nan)
@@ -182,7 +191,11 @@ def compare_methods(
                 y, splits[:n_repeats], tally.scores, tally.seen, weight, group
             )
         results.append(_result(candidate, tally, final, names, areas.get(candidate.name)))
-    results, best_baseline = _against_baseline(results, areas)
+    if standard is not None:
+        notify(f"intervals of {standard.measure.typed}")
+        scores = {name: tallies[name].scores for name in areas}
+        results = standard.judge(results, y, splits[:n_repeats], scores, weight, group, seed)
+    results, best_baseline = _against_baseline(results, areas, standard)
     summary = None
     remarks = unused(encoder)
     if path:
@@ -194,9 +207,9 @@ def compare_methods(
         # The first of each kind: folds say the same with other numbers.
         said = {remark.split(":")[0]: remark for remark in tallies[candidate.name].remarks[::-1]}
         remarks += [f"{candidate.name} {remark}." for remark in reversed(said.values())]
-    remarks += plan.notes(n_repeats, len(splits))
+    remarks += plan.notes(n_repeats, len(splits)) + ([] if standard is None else standard.remarks())
     said_labels = dict(labels or {})
-    measured = {r.name: r.fold_auc for r in results if r.failure is None}
+    by = None if standard is None else standard.measure
     return Comparison(
         source=said_labels.get("source", ""),
         target=said_labels.get("target", ""),
@@ -204,7 +217,7 @@ def compare_methods(
         y=y,
         models=results,
         best_baseline=best_baseline,
-        verdict=verdict_of(results, best_baseline),
+        verdict=verdict_of(results, best_baseline, by),
         columns=_columns(table),
         folds=f"{n_folds} folds x {counted(n_repeats, 'repeat')}",
         seed=seed,
@@ -212,11 +225,12 @@ def compare_methods(
         versions=versions(),
         weights=weight,
         path=summary,
-        scale=SCALE,
+        scale=SCALE if standard is None else standard.scale,
         findings=check.findings,
         notes=(*notes, *remarks),
-        recommended=recommended(measured) if measured else "",
+        recommended=_recommended(results, by),
         not_run=plan.not_run,
+        measure=by,
     )
 
 
@@ -224,9 +238,10 @@ def _notify(notify: Callable[[str], None], where: str, name: str) -> None:
     notify(f"{where}, {name}")
 
 
-def n_steps(models: Sequence[str] | None, n_folds: int, n_repeats: int) -> int:
+def n_steps(models: Sequence[str] | None, n_folds: int, n_repeats: int, measure: str = AUC) -> int:
     """How often `compare_methods` will call ``progress``."""
-    return len(candidates_of(models)) * (n_folds * n_repeats + 1)
+    by = measure_of(measure)
+    return len(candidates_of(models, by)) * (n_folds * n_repeats + 1) + (by is not None)
 
 
 def _one_split(
@@ -318,20 +333,12 @@ def _result(
         fold_auc=area.fold_auc,
         fit_seconds=float(np.median(tally.seconds)),
         scores=tally.scores[0],
-        threshold=_cut_calling(int(np.count_nonzero(tally.called)), tally.scores[0]),
+        threshold=cut_calling(int(np.count_nonzero(tally.called)), tally.scores[0]),
         settings=final.settings,
         n_features=used,
         coefficients=weights,
         called=tally.called,
     )
-
-
-def _cut_calling(n_rows: int, scores: Array) -> float:
-    """The threshold with so many scores above it."""
-    falling = -np.sort(-scores)
-    if n_rows == scores.size:
-        return float(falling[-1] - 1)
-    return float(falling[0] if n_rows == 0 else (falling[n_rows - 1] + falling[n_rows]) / 2)
 
 
 def coefficients_of(model: Any, names: Sequence[str]) -> dict[str, float] | None:
@@ -345,29 +352,43 @@ def coefficients_of(model: Any, names: Sequence[str]) -> dict[str, float] | None
 
 
 def _against_baseline(
-    results: list[ModelResult], areas: Mapping[str, HeldOutArea]
+    results: list[ModelResult], areas: Mapping[str, HeldOutArea], standard: Standard | None
 ) -> tuple[list[ModelResult], str]:
     """Best first, failures last, each beside the best baseline."""
-    results = sorted(results, key=lambda r: (r.failure is not None, -np.nan_to_num(r.auc)))
+    sign = 1.0 if standard is None else standard.measure.sign
+    results = sorted(
+        results, key=lambda r: (r.failure is not None, -np.nan_to_num(sign * r.judged))
+    )
     baselines = [r for r in results if r.kind == "baseline" and r.failure is None]
     if not baselines:
         return results, ""
     base = baselines[0]
-    judged = []
+    compared = []
     for result in results:
         if result.failure is None and result.name != base.name:
             # The best baseline is chosen on these folds, among those that the model is not.
             n_rivals = len(baselines) - (result.kind == "baseline")
-            found = held_out_difference(areas[result.name], areas[base.name], LEVEL, n_rivals)
+            found: HeldOutDifference | Difference = (
+                held_out_difference(areas[result.name], areas[base.name], LEVEL, n_rivals)
+                if standard is None
+                else standard.difference(result.name, base.name, n_rivals)
+            )
+            low, high = sorted((sign * found.low, sign * found.high))
             result = replace(  # noqa: PLW2901
                 result,
-                difference=found.difference,
-                difference_low=found.low,
-                difference_high=found.high,
+                difference=sign * found.difference,
+                difference_low=low,
+                difference_high=high,
                 p_value=found.p,
             )
-        judged.append(result)
-    return judged, base.name
+        compared.append(result)
+    return compared, base.name
+
+
+def _recommended(results: Sequence[ModelResult], measure: Measure | None) -> str:
+    sign = 1.0 if measure is None else measure.sign
+    measured = {r.name: sign * r.judged_folds for r in results if r.failure is None}
+    return recommended(measured) if measured else ""
 
 
 def _path_summary(

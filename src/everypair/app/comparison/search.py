@@ -81,12 +81,13 @@ def fit_candidate(
             if settings is None:
                 settings = _search(candidate, X, y, weight, groups, seed)
             troubles.clear()  # a grid point that does not converge is judged by its AUC
-            model = candidate.at(settings)
+            folds = {"cv": inner_splits(y, groups, seed)} if candidate.takes_folds else {}
+            model = candidate.at(settings, **folds)
         model.fit(X, y, **_weighing(weight))
         training = scores_of(model, X[: 10 * SEARCH_ROWS])
-    if settings is None and candidate.own is not None:
+    if candidate.own is not None and (settings is None or candidate.takes_folds):
         model.set_params(cv=SEARCH_FOLDS)  # row numbers of the training data are not a setting
-        settings = {candidate.own.setting: float(getattr(model, f"{candidate.own.setting}_"))}
+        settings = candidate.own.chosen(model) if settings is None else settings
     if troubles and not np.any(getattr(model, "coef_", 1)):  # its own words say what to do
         remarks.append(f"ranks nothing: {troubles[0].rstrip('.')}")
     elif troubles:

@@ -71,11 +71,19 @@ CLASSES = {
     "Kernel": "everypair.linalg.kernels",
     "PairCounts": "everypair.metrics.statuses",
     "PairMoments": "everypair.rls.moments",
+    "ClimbRow": "everypair.estimators.measure_opt",
     "RadiusRow": "everypair.estimators.rankopt",
     **dict.fromkeys(
         ("BreakEven", "ErrorRate", "FBeta", "PartialROCArea", "PrecisionAtK", "ROCArea",
          "RecallAtK"),
         "everypair.measures",
+    ),
+    **dict.fromkeys(
+        ("Cost", "GMean", "Informedness", "Jaccard", "Matthews"), "everypair.measures.contingency"
+    ),
+    **dict.fromkeys(
+        ("AtQuota", "AveragePrecision", "OfTable", "PartialArea", "RecallAtPrecision"),
+        "everypair.measures.operating",
     ),
 }  # fmt: skip
 """Every class that a model file may name, and where it lives: data and arithmetic, no more."""

@@ -63,6 +63,8 @@ class SavedModel:
     created: str
     source: str
     notes: list[str] = field(default_factory=list)
+    measure: str = ""  # that its cut is best for, as it is typed; none for the AUC
+    cut: float = 0.0  # where the estimator's scores are cut; scores of the model are less it
 
     @property
     def kinds(self) -> dict[str, str] | None:
@@ -90,7 +92,7 @@ class SavedModel:
 
             largest = int(abs(encoded[strange[0]]).argmax())
             raise DataError(TOO_LARGE, column=self.features()[largest])
-        return scores
+        return scores - self.cut
 
 
 def save_model(model: SavedModel, path: str | Path, rows: Any = None) -> None:
@@ -113,7 +115,8 @@ def save_model(model: SavedModel, path: str | Path, rows: Any = None) -> None:
 def packed(model: SavedModel) -> bytes:
     """The content of the model's file, unchecked."""
     writer = Writer()
-    parts = {f.name: writer.plain(getattr(model, f.name), f.name) for f in fields(model)}
+    names = [f.name for f in fields(model) if model.measure or f.name not in OF_MEASURE]
+    parts = {name: writer.plain(getattr(model, name), name) for name in names}
     head = {"format": FORMAT, "format_version": FORMAT_VERSION, "everypair": __version__}
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as archive:
@@ -205,8 +208,8 @@ def _parts_of(tree: Any) -> dict[str, Any]:
     names = {f.name for f in fields(SavedModel)}
     if type(parts) is not dict or not parts.keys() <= names:
         raise Refused("it holds something else than a model")
-    if names - parts.keys():
-        raise Refused(f"it has no {min(names - parts.keys())!r}")
+    if lacks := names - parts.keys() - OF_MEASURE:
+        raise Refused(f"it has no {min(lacks)!r}")
     return parts
 
 
@@ -216,12 +219,17 @@ KINDS = {
     "source": str, "notes": list,
 }  # fmt: skip
 
+OF_MEASURE = {"measure", "cut"}
+"""What only a model that is cut for a measure has."""
+
 
 def _saved(parts: dict[str, Any], reader: Reader) -> SavedModel:
     values = {name: reader.value(part) for name, part in parts.items()}
     for name, kind in KINDS.items():
         if not isinstance(values[name], kind):
             raise Refused(f"{name!r} is not what it must be")
+    if type(values.get("measure", "")) is not str or not _is_finite(values.get("cut", 0.0)):
+        raise Refused("its cut is not what it must be")
     words = (*values["notes"], *values["versions"].values())
     numbers = values["settings"].values()
     if not all(type(word) is str for word in words):
@@ -233,6 +241,10 @@ def _saved(parts: dict[str, Any], reader: Reader) -> SavedModel:
     if type(values["estimator"]).__name__ not in (*ESTIMATORS, TREES):
         raise Refused("it has no estimator")
     return SavedModel(**values)
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, float) and abs(value) < np.inf
 
 
 def _can_score(saved: SavedModel) -> bool:

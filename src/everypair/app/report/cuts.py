@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
+from everypair.measures.operating import OperatingMeasure
 from everypair.metrics.curve import Curve
 from everypair.metrics.thresholds import RULES
 from everypair.rows import Array, Index, Rows
@@ -24,9 +25,10 @@ class Cuts:
     """Thresholds, highest first, with the weight of both classes above each.
 
     Positive is predicted where ``score > threshold``. ``standard`` says where the cuts of the
-    rules are: ``own`` (the model's), ``f1`` and ``balanced``. Every corner of the convex hull of
-    the ROC curve is among the cuts, and the least of ``c_fp FP + c_fn FN`` lies on such a
-    corner whatever the costs are, so it is found exactly without the other cuts.
+    rules are: ``own`` (the model's), ``f1``, ``balanced`` and, where models are judged by one,
+    ``measure``. Every corner of the convex hull of the ROC curve is among the cuts, and the least
+    of ``c_fp FP + c_fn FN`` lies on such a corner whatever the costs are, so it is found exactly
+    without the other cuts.
     """
 
     threshold: Array
@@ -35,10 +37,15 @@ class Cuts:
     standard: dict[str, int]
 
     @classmethod
-    def of(cls, rows: Rows, scores: Array, own: float) -> Cuts:
+    def of(
+        cls, rows: Rows, scores: Array, own: float, measure: OperatingMeasure | None = None
+    ) -> Cuts:
         curve = Curve.of(rows, scores)
         all_tp, all_fp = rows.units[0] * curve.tp, rows.units[1] * curve.fp
         rules = {name: int(np.argmax(RULES[name](curve))) for name in ("f1", "balanced")}
+        if measure is not None:
+            best = measure.best_cut(rows, scores)
+            rules["measure"] = int(np.searchsorted(-curve.levels, -best))
         corners = hull(all_tp, all_fp)
         kept = np.unique(np.concatenate([list(rules.values()), corners, _sample(curve)]))
         threshold, tp, fp = curve.cuts()[kept], all_tp[kept], all_fp[kept]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from everypair.app.comparison.result import Comparison, ModelResult, PathSummary
+from everypair.app.report.at_cuts import at_cuts, what_is_drawn
 from everypair.app.report.cuts import Cuts
 from everypair.metrics import roc_band
 from everypair.rows import Array, Bool, Rows
@@ -42,6 +43,9 @@ def drawn(comparison: Comparison) -> dict[str, Any]:
         "band": "simultaneous" if comparison.weights is None else "pointwise",
         "models": models,
         "path": None if comparison.path is None else _path(comparison.path),
+        "measure": None
+        if comparison.measure is None
+        else what_is_drawn(comparison.measure, comparison.measure.of(rows)),
     }
 
 
@@ -55,7 +59,9 @@ def _mass(rows: Rows, members: Bool) -> float:
 
 def _model(model: ModelResult, rows: Rows, comparison: Comparison) -> dict[str, Any]:
     scores = rows.scores(model.scores, f"The scores of {model.name}")
-    cuts = Cuts.of(rows, scores, model.threshold)
+    measure = comparison.measure
+    exact = None if measure is None else measure.of(rows)
+    cuts = Cuts.of(rows, scores, model.threshold, exact)
     return {
         "name": model.name,
         "kind": model.kind,
@@ -67,6 +73,10 @@ def _model(model: ModelResult, rows: Rows, comparison: Comparison) -> dict[str, 
         "own": None if model.called is None else _own(model.called, rows),
         "band": _band(model, comparison),
         "histogram": _histogram(rows, scores),
+        "judged": model.judged,
+        "measure": None
+        if measure is None or exact is None
+        else at_cuts(measure, exact, rows, cuts),
         "weights": None
         if model.coefficients is None
         else _weights(model.coefficients, model.n_features),

@@ -24,12 +24,15 @@ SCRIPTS = (
     "state.js",
     "roc.js",
     "scores.js",
+    "measure.js",
     "threshold.js",
     "weights.js",
     "path.js",
     "page.js",
 )
 """In the order in which each needs the ones before."""
+
+ENDS = ("judged_low", "judged", "judged_high")
 
 N_COLUMNS = 500
 """Columns of the table that are listed one by one."""
@@ -103,7 +106,10 @@ def _facts(comparison: Comparison) -> dict[str, Any]:
     n_rows = comparison.y.size
     cells = n_rows * len(comparison.columns)
     target, positive = comparison.target, comparison.positive
+    measure = comparison.measure
     return {
+        "judge": "AUC" if measure is None else measure.typed,
+        "judge_label": "AUC" if measure is None else measure.label,
         "event": f"{target} = {positive}" if target else positive,
         "ours": next((model for model in fitted if model.kind == "everypair"), None),
         "baseline": baseline,
@@ -121,19 +127,21 @@ def _facts(comparison: Comparison) -> dict[str, Any]:
 
 def _scale(fitted: list[ModelResult], baseline: ModelResult | None) -> dict[str, Any]:
     """From where to where the intervals of the table are drawn, and each in per cent of it."""
-    ends = [end for m in fitted for end in (m.low, m.auc, m.high) if np.isfinite(end)]
-    low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
-    room = max(0.04 * (high - low), 0.002)
-    low, high = max(0.0, low - room), min(1.0, high + room)
+    ends = [end for m in fitted for k in ENDS if np.isfinite(end := getattr(m, k))]
+    least, most = (min(ends), max(ends)) if ends else (0.0, 1.0)
+    room = max(0.04 * (most - least), 0.002)
+    low, high = least - room, most + room
+    if least >= 0 and most <= 1:
+        low, high = max(0.0, low), min(1.0, high)
 
-    def place(value: float) -> float:
+    def place(value: float) -> float | None:
+        if not np.isfinite(value):
+            return None
         return round(100 * (value - low) / (high - low), 2)
 
     return {
         "low": low,
         "high": high,
-        "baseline": None if baseline is None else place(baseline.auc),
-        "places": {
-            m.name: {k: place(getattr(m, k)) for k in ("low", "auc", "high")} for m in fitted
-        },
+        "baseline": None if baseline is None else place(baseline.judged),
+        "places": {m.name: {k: place(getattr(m, k)) for k in ENDS} for m in fitted},
     }

@@ -1,6 +1,7 @@
 // The controls: model, rule, slider, costs, curves shown.
 
 let redrawRoc, redrawScores;
+let redrawMeasure = () => {}; // where models are judged by AUC there is none
 
 function setByHand(at) {
   state.rule = "hand";
@@ -8,6 +9,7 @@ function setByHand(at) {
   state.threshold = chosen().threshold[at];
   showOutcome();
   redrawScores();
+  redrawMeasure();
   roc.move();
 }
 
@@ -42,6 +44,7 @@ function refresh() {
   showOutcome();
   redrawRoc();
   redrawScores();
+  redrawMeasure();
   showCurves();
 }
 
@@ -92,6 +95,7 @@ function startThreshold() {
   listCurves();
   redrawRoc = drawnIn("roc", roc.draw);
   redrawScores = drawnIn("scores", drawScores);
+  if (data.measure) redrawMeasure = drawnIn("measure", drawMeasure);
   if (!("own" in chosen().standard)) state.rule = "f1";
 
   byId("model").addEventListener("change", (event) => {
