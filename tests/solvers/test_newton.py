@@ -10,10 +10,11 @@ import pytest
 from everypair.linalg.matrix import as_matrix
 from everypair.pairs import pair_point
 from everypair.rows import Rows
-from everypair.solvers.choose import NARROW, minimise
+from everypair.solvers.choose import HESSIAN_COLUMNS, minimise
 from everypair.solvers.line_search import LONGEST_STEP, search_line
-from everypair.solvers.newton import CHEAP_COLUMNS, WORN, Newton, NewtonMatrix
-from everypair.solvers.objective import Objective, Progress
+from everypair.solvers.newton import CHEAP_COLUMNS, WORN_STEPS, Newton, NewtonMatrix
+from everypair.solvers.objective import Objective
+from everypair.solvers.progress import Progress
 
 ALPHA = 1e-3
 
@@ -86,7 +87,8 @@ def test_a_change_without_curvature_is_not_learnt(objective):
 
 
 @pytest.mark.parametrize(
-    ("share", "n_learnt", "n_made"), [(0.9, 1, 1), (0.9, WORN - 1, 1), (0.9, WORN, 2), (1.0, 1, 2)]
+    ("share", "n_learnt", "n_made"),
+    [(0.9, 1, 1), (0.9, WORN_STEPS - 1, 1), (0.9, WORN_STEPS, 2), (1.0, 1, 2)],
 )
 def test_a_matrix_is_made_again_when_worn_or_cheap(objective, made, share, n_learnt, n_made):
     zero = objective.at(np.zeros(5))
@@ -159,7 +161,7 @@ def test_a_kept_matrix_may_not_raise_the_gap(objective, made):
 def test_many_products_a_step_give_way_to_a_hessian(made, loss, n_made):
     """A narrowly rounded hinge of separable rows; the logistic loss needs few products."""
     rng = np.random.default_rng(1)
-    X = rng.standard_normal((1000, NARROW + 20))
+    X = rng.standard_normal((1000, HESSIAN_COLUMNS + 20))
     positive = X[:, 0] + X[:, 1] > 1
     fit = minimise(as_matrix(X), Rows.uncut(positive), loss, ALPHA)
     assert fit.distance <= 1e-6

@@ -16,7 +16,8 @@ from everypair.pairs.sorted import HingePoint, SortedScores
 from everypair.rows import Rows
 from everypair.solvers.choose import minimise
 from everypair.solvers.elastic_net import SparseProblem
-from everypair.solvers.objective import Judgement, Objective
+from everypair.solvers.objective import Objective
+from everypair.solvers.progress import Judgement
 from everypair.solvers.rounding import hinge_error, refreshed
 
 SAYS_SO = "float64 cannot show a smaller one"

@@ -15,22 +15,19 @@ from everypair.rows import Rows
 from everypair.solvers.huber import best_stretch, hinge_by_continuation
 from everypair.solvers.newton import Newton, ProductsFirst
 from everypair.solvers.newton_cg import newton_cg
-from everypair.solvers.objective import (
-    CloseEnough,
-    Iterate,
-    Judgement,
-    Objective,
-    Progress,
-    Solver,
-    Stop,
-    better_start,
-)
+from everypair.solvers.objective import CloseEnough, Iterate, Objective, Solver, Stop, better_start
+from everypair.solvers.progress import Judgement, Progress
 from everypair.solvers.rounding import refreshed
 
 Array = NDArray[np.float64]
 
-NARROW = 300
+HESSIAN_COLUMNS = 300
 """Columns up to which a whole Hessian is cheaper than its products."""
+
+FIRM_ALPHA, FACTOR_COLUMNS = 2e-5, 128
+"""With a penalty of at least the first, in units of the kernel's diagonal, few Hessian products
+make a step, and they are cheaper than the Hessian from so many columns on. With less, products by
+the hundred do not make one, and the Hessian does."""
 
 RADII = 2.0 ** np.arange(-2, 9)
 """Lengths tried for the sigmoid, in lengths of the logistic solution."""
@@ -84,9 +81,20 @@ def choose_solver(X: Matrix, loss: str, solver: str) -> Solver:
             "use 'newton-cg' or 'auto'."
         )
     # A Hessian takes X by rows; products do without a copy of a CSC matrix while they are enough.
-    if solver == "newton" or (X.by_rows and X.shape[1] <= NARROW):
+    if solver == "newton" or (X.by_rows and X.shape[1] <= HESSIAN_COLUMNS):
         return Newton()
     return ProductsFirst()
+
+
+def choose_for_list(X: Matrix) -> Solver:
+    """For the hinge over a list of pairs, whose Hessian is made of differences of rows."""
+    return choose_solver(X, "hinge", "auto" if X.differences_pay else "newton-cg")
+
+
+def choose_for_factor(rank: int, alpha: float, diagonal: float) -> Solver:
+    """For the hinge on a factor of a kernel matrix, given the mean of its diagonal."""
+    few_products = rank > FACTOR_COLUMNS and alpha >= FIRM_ALPHA * diagonal
+    return newton_cg if few_products else Newton()
 
 
 def minimise(
@@ -118,8 +126,8 @@ def _minimise(
     start: Array | None,
     verbose: int,
 ) -> Fit:
-    progress = Progress(max_iter, verbose)
     if loss == "sigmoid":
+        progress = Progress(max_iter, verbose, distance="relative gradient")
         choose_solver(X, loss, solver)
         if start is None:
             start = minimise(
@@ -127,7 +135,7 @@ def _minimise(
             ).coef
         now = _descend_sigmoid(X, pairs, alpha, start, tol, progress)
     else:
-        run = choose_solver(X, loss, solver)
+        progress, run = Progress(max_iter, verbose), choose_solver(X, loss, solver)
         if start is None:
             start = _solution_of_sample(X, pairs, loss, alpha, max_iter, run)
         now = _descend(X, pairs, loss, alpha, start, tol, progress, run)

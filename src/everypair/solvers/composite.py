@@ -29,12 +29,12 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from everypair.cached import cached_property
-from everypair.linalg.matrix import Matrix
+from everypair.linalg.matrix import Matrix, too_large
 from everypair.pairs import PairPoint
 from everypair.pairs.point import fenchel_dual
 from everypair.penalties import ElasticNet
 from everypair.rows import Rows
-from everypair.solvers.objective import Judgement, too_large
+from everypair.solvers.progress import Judgement
 from everypair.solvers.rounding import LITTLE, bent, pulled, pulled_error, pulled_error_by_rows
 
 Array = NDArray[np.float64]

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.cached import cached_property
-from everypair.linalg.matrix import Matrix
-from everypair.pairs import PairPoint, pair_point
+from everypair.linalg.matrix import Matrix, too_large
+from everypair.pairs import pair_point
 from everypair.pairs.point import growth
-from everypair.pairs.sorted import HingePoint, HuberHingePoint, SortedScores
+from everypair.pairs.sorted import HingePoint, HuberHingePoint
 from everypair.penalties import ElasticNet
 from everypair.rows import Rows
 from everypair.solvers.choose import Fit
@@ -26,8 +26,8 @@ from everypair.solvers.composite import (
     Composite,
     CompositeIterate,
 )
-from everypair.solvers.huber import FIRST_WIDTH, LAST_WIDTH
-from everypair.solvers.objective import Judgement, Progress, too_large
+from everypair.solvers.huber import FIRST_WIDTH, LAST_WIDTH, NARROWER, rounded_hinge
+from everypair.solvers.progress import Judgement, Progress
 from everypair.solvers.prox_newton import prox_newton
 from everypair.solvers.rounding import hinge_error, refreshed
 
@@ -45,7 +45,6 @@ NEAR = 0.7
 INNER_SHARE = 0.5
 """A working set is solved to this share of the tolerance, the rest is for the columns left out."""
 
-NARROWER = 4.0
 ROUNDING_SHARE = 0.1
 """A rounded hinge is solved until its own gap is this share of what the rounding costs."""
 
@@ -290,7 +289,7 @@ class SparseProblem:
         width, solved = FIRST_WIDTH, [(np.inf, best)]
         while True:
             rounded = replace(
-                objective, loss_at=partial(_rounded, self.pairs, width), judge=judge_as_hinge
+                objective, loss_at=partial(rounded_hinge, self.pairs, width), judge=judge_as_hinge
             )
             starts = [rounded.at(now.w, now.point.scores) for now in _guesses(solved, width)]
             now = self._descend(min(starts, key=lambda at: at.gap), stop, progress)
@@ -334,10 +333,6 @@ def _guesses(
         w = second.w + share * (second.w - first.w)
         scores = second.point.scores + share * (second.point.scores - first.point.scores)
         yield second.moved(w, scores)
-
-
-def _rounded(pairs: Rows, width: float, scores: Array) -> PairPoint:
-    return HuberHingePoint(SortedScores(pairs, scores), width)
 
 
 def _spreads(X: Matrix, pairs: Rows) -> Array:

@@ -24,15 +24,8 @@ from everypair.pairs.listed import ListedHuberHingePoint, PairList
 from everypair.pairs.point import growth
 from everypair.pairs.sorted import HuberHingePoint, SortedScores
 from everypair.rows import Rows
-from everypair.solvers.objective import (
-    Iterate,
-    Judgement,
-    Objective,
-    Progress,
-    Solver,
-    at_rest,
-    better_start,
-)
+from everypair.solvers.objective import Iterate, Objective, Solver, at_rest, better_start
+from everypair.solvers.progress import Judgement, Progress
 from everypair.solvers.rounding import hinge_error
 
 Array = NDArray[np.float64]

@@ -6,18 +6,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from everypair.linalg.matrix import too_large
 from everypair.pairs.point import EXACT
 from everypair.pairs.smooth import ROUGH_ACCURACY
 from everypair.solvers.line_search import search_line
 from everypair.solvers.newton_cg import Patience, newton_cg
-from everypair.solvers.objective import Iterate, Progress, Stop, too_large
+from everypair.solvers.objective import Iterate, Stop
+from everypair.solvers.progress import Progress
 
 Array = NDArray[np.float64]
 
 GAIN_TO_KEEP = 3.0
 """A step must shrink the gap by this factor for its matrix to serve once more."""
 
-WORN = 6
+WORN_STEPS = 6
 """A matrix that has learnt from so many steps is worn."""
 
 CHEAP_COLUMNS = 3
@@ -118,7 +120,7 @@ class Newton:
         if self._matrix is None:
             return
         cheap = now.objective.X.shape[0] * now.w.size <= CHEAP_COLUMNS * n_rows
-        if self._matrix.n_learnt >= (1 if cheap else WORN):
+        if self._matrix.n_learnt >= (1 if cheap else WORN_STEPS):
             self._matrix = NewtonMatrix(now)
 
     def __call__(self, now: Iterate, stop: Stop, progress: Progress) -> Iterate:

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from everypair.linalg.matrix import too_large
 from everypair.solvers.line_search import search_line
-from everypair.solvers.objective import Iterate, Progress, Stop, too_large
+from everypair.solvers.objective import Iterate, Stop
+from everypair.solvers.progress import Progress
 
 Array = NDArray[np.float64]
 

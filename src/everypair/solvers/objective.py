@@ -12,17 +12,17 @@ a certificate that costs nothing beyond the gradient. What rounding hides is add
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from time import perf_counter
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everypair.cached import cached_property
-from everypair.linalg.matrix import Matrix
+from everypair.linalg.matrix import Matrix, too_large
 from everypair.pairs import PairPoint
 from everypair.pairs.point import usable
+from everypair.solvers.progress import Judgement, Progress
 from everypair.solvers.rounding import (
     LITTLE,
     bent,
@@ -32,29 +32,6 @@ from everypair.solvers.rounding import (
 )
 
 Array = NDArray[np.float64]
-
-
-class Judgement(NamedTuple):
-    objective: float
-    distance: float
-    """Relative duality gap; for a non-convex loss the relative gradient norm."""
-    rounding: float = 0.0
-    """The part of the distance that no step can take off: the bound on rounding."""
-
-    @classmethod
-    def of_gap(cls, objective: float, gap: float, rounding: float) -> Judgement:
-        if objective == 0:  # underflow: nothing is left to be relative to
-            return cls(objective, 0.0 if gap == 0 else np.inf)
-        return cls(objective, gap / objective, rounding / objective)
-
-    def done(self, tol: float, share: float = 1.0) -> bool:
-        """Within ``tol``; or rounding alone is above it, and little is left beside rounding.
-
-        A ``share`` below one asks for as much less of what steps can take off.
-        """
-        if self.rounding > tol:
-            return self.distance - self.rounding <= share * max(tol, LITTLE * self.rounding)
-        return self.distance <= share * tol + (1 - share) * self.rounding
 
 
 @dataclass(frozen=True)
@@ -77,13 +54,6 @@ class Objective:
         """The iterate at w; ``scores``, and the loss there, where they are known already."""
         scores = self.X.dot(w) if scores is None else scores
         return Iterate(self, w, scores, self.loss_at(scores) if loss is None else loss)
-
-
-def too_large(what: str) -> ValueError:
-    return ValueError(
-        f"The features are too large for float64: {what}. "
-        "Rescale X, for example with StandardScaler (MaxAbsScaler for sparse X)."
-    )
 
 
 class Iterate:
@@ -185,38 +155,6 @@ def at_rest(now: Iterate) -> bool:
     tolerance of the minimum; it ranks nothing, and a step from it does.
     """
     return bool(not now.w.any() and now.gradient.any())
-
-
-class Judged(Protocol):
-    """A point of any solver."""
-
-    @property
-    def judged(self) -> Judgement: ...
-
-
-@dataclass
-class Progress:
-    """Steps taken and what they reached; one row a step: (seconds, objective, distance)."""
-
-    max_iter: int
-    verbose: int = 0
-    n_iter: int = 0
-    history: list[tuple[float, float, float]] = field(default_factory=list)
-    _began: float = field(default_factory=perf_counter)
-
-    @property
-    def exhausted(self) -> bool:
-        return self.n_iter >= self.max_iter
-
-    def step(self, now: Judged) -> None:
-        self.n_iter += 1
-        objective, distance, _ = now.judged
-        self.history.append((perf_counter() - self._began, objective, distance))
-        if self.verbose:
-            print(
-                f"[everypair] step {self.n_iter}: objective {objective:.9g}, "
-                f"relative distance {distance:.1e}"
-            )
 
 
 class Stop(Protocol):

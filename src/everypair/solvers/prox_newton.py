@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from everypair._compiled import descend_coordinates
+from everypair.linalg.matrix import too_large
 from everypair.pairs.smooth import ROUGH_ACCURACY
 from everypair.penalties import ElasticNet
 from everypair.solvers.composite import CompositeIterate
 from everypair.solvers.line_search import LEAST_DECREASE, LEAST_SHRINKING, VALUE_ROUNDING
-from everypair.solvers.objective import Progress
+from everypair.solvers.progress import Progress
 
 Array = NDArray[np.float64]
 CompositeStop = Callable[[CompositeIterate], bool]
@@ -42,10 +43,7 @@ LEAST_DAMPING, MOST_DAMPING, LEAST_CURVATURE = 1e-6, 1e6, 1e-9
 def hessian_at(now: CompositeIterate) -> Array:
     hessian = now.point.loss.hessian(now.objective.X, accuracy=ROUGH_ACCURACY)
     if not np.all(np.isfinite(hessian)):
-        raise ValueError(
-            "The features are too large for float64: their squares overflow. "
-            "Rescale X, for example with StandardScaler."
-        )
+        raise too_large("their squares overflow")
     return hessian
 
 
