@@ -9,11 +9,12 @@ import pytest
 
 from everypair.linalg.matrix import as_matrix
 from everypair.pairs import pair_point
+from everypair.penalties import L2
 from everypair.rows import Rows
 from everypair.solvers.choose import HESSIAN_COLUMNS, minimise
 from everypair.solvers.line_search import LONGEST_STEP, search_line
 from everypair.solvers.newton import CHEAP_COLUMNS, WORN_STEPS, Newton, NewtonMatrix
-from everypair.solvers.objective import Objective
+from everypair.solvers.problem import Problem
 from everypair.solvers.progress import Progress
 
 ALPHA = 1e-3
@@ -24,7 +25,8 @@ def objective():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 5)) * np.array([1, 10, 0.1, 1, 1])
     positive = X @ np.array([1.0, -0.1, 5.0, 0.0, 2.0]) + rng.logistic(size=200) > 1
-    return Objective(as_matrix(X), partial(pair_point, "logistic", Rows.uncut(positive)), ALPHA)
+    loss_at = partial(pair_point, "logistic", Rows.uncut(positive))
+    return Problem(as_matrix(X), loss_at, L2(ALPHA))
 
 
 def steps_of(objective, matrix, n_steps):
@@ -136,10 +138,10 @@ def test_a_step_into_the_flat_finds_back(loss, seed):
 def test_a_shortened_step_is_not_shorter_than_it_must_be():
     """A valley with a flat floor, entered from a wall: the parabola stops far too early."""
     X = np.array([[1.0], [0.0]])
-    problem = Objective(
+    problem = Problem(
         as_matrix(X),
         partial(pair_point, "squared_hinge", Rows.uncut(np.array([True, False]))),
-        1e-6,
+        L2(1e-6),
     )
     after = search_line(problem.at(np.array([1.5])), np.array([-1e3]))
     np.testing.assert_allclose(after.w, 1, atol=0.01)

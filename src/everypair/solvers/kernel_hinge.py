@@ -21,9 +21,10 @@ from everypair.linalg.matrix import Matrix
 from everypair.linalg.threads import one_blas_thread
 from everypair.pairs.listed import PairList
 from everypair.rows import Rows
-from everypair.solvers.choose import Fit, choose_for_factor, choose_for_list, settled
-from everypair.solvers.huber import hinge_by_continuation, rounded_hinge
+from everypair.solvers.choose import choose_for_factor, choose_for_list, result_at, settled
+from everypair.solvers.hinge import hinge_by_continuation, rounded_hinge
 from everypair.solvers.progress import Progress
+from everypair.solvers.result import Result
 
 Array = NDArray[np.float64]
 
@@ -48,7 +49,7 @@ def minimise_in_kernel(
     tol: float,
     max_iter: int,
     verbose: int = 0,
-) -> tuple[Fit, LowRank]:
+) -> tuple[Result, LowRank]:
     """Minimise ``hinge(s) + alpha / 2 |f|^2`` over the functions f that the pivots span."""
     factor = GrowingFactor(kernel)
     scale = float(pairs.share @ factor.left) / float(pairs.share.sum())
@@ -71,22 +72,22 @@ def minimise_in_kernel(
                 partial(settled, solver, hinge=True),
             )
             if last:
-                return Fit.at(now, progress), factor.low_rank
-            importance = now.score_gradient**2 + (FLOOR * pairs.share) ** 2
+                return result_at(now, progress), factor.low_rank
+            importance = now.point.gradient**2 + (FLOOR * pairs.share) ** 2
             start = now.w
             rank = min(GROWTH * rank, max_rank)
 
 
 def minimise_over_list(
     X: Matrix, pairs: PairList, alpha: float, *, tol: float, max_iter: int, verbose: int = 0
-) -> Fit:
+) -> Result:
     """Minimise ``hinge(Xw) + alpha / 2 |w|^2`` over w, the hinge over the pairs of the list."""
     progress = Progress(max_iter, verbose)
     inner = partial(settled, choose_for_list(X), hinge=True)
     with np.errstate(over="ignore", invalid="ignore"):
         start = np.zeros(X.shape[1])
         now = hinge_by_continuation(X, pairs, alpha, start, tol, progress, inner)
-    return Fit.at(now, progress)
+    return result_at(now, progress)
 
 
 def kernel_gap(
