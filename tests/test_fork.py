@@ -14,7 +14,6 @@ PRELUDE = """
 import multiprocessing, threading, time
 import numpy as np
 from everypair import AUCClassifier, AUCRLS
-from everypair.pairs import structure
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60_000, 5))
@@ -57,7 +56,7 @@ def slow_in_the_thread(rows):
         leave.wait()
     return flatnonzero(rows)
 
-structure.np.flatnonzero = slow_in_the_thread
+np.flatnonzero = slow_in_the_thread
 thread = threading.Thread(target=fit)
 thread.start()
 reached.wait()

@@ -191,7 +191,7 @@ def with_plain_gradients(patch):
 
 def with_timid_roundings(patch):
     """Three roundings of the hinge where one was enough."""
-    patch.setattr("everypair.solvers.huber.NARROWER", 1.5)
+    patch.setattr("everypair.solvers.hinge.NARROWER", 1.5)
 
 
 def with_a_copy_of_X(patch):

@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from everypair import CPAUC, AUCClassifier
-from everypair.solvers.objective import Progress
+from everypair.solvers.progress import Progress
 from everypair.solvers.prox_gradient import proximal_gradient
 from lab.data.simulate import simulate
 

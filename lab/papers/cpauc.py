@@ -131,7 +131,7 @@ def cells(fast: bool) -> list[Params]:
 def paths(method: str, X: Array, y: NDArray[np.bool_], seed: int, grid: Array = GRID) -> Array:
     """The coefficients at each lambda of the grid, a column each."""
     from everypair import CPAUC, AUCClassifier, auc_path
-    from everypair.solvers.objective import Progress
+    from everypair.solvers.progress import Progress
     from everypair.solvers.prox_gradient import proximal_gradient
 
     n = y.size
@@ -240,7 +240,7 @@ def _pima_cell(params: Params) -> Found:
 
 def _time_cell(params: Params) -> Found:
     from everypair import CPAUC, AUCClassifier
-    from everypair.solvers.objective import Progress
+    from everypair.solvers.progress import Progress
     from everypair.solvers.prox_gradient import proximal_gradient
 
     X, y = simulate("M1", params["n"], params["p"], random_state=params["seed"])

@@ -58,8 +58,9 @@ def _bound_of_hinge(X, pairs, alpha: float, answer: Answer, scores: np.ndarray) 
     """The best bound of rounded hinges, at w or shrunk, by a share of the width unless the solver
     says by how much it has stretched a rounded problem's solution. Any of them is a bound."""
     from everypair.pairs.sorted import HuberHingePoint, SortedScores
-    from everypair.solvers.huber import dual_of_hinge, rounded_hinge
-    from everypair.solvers.objective import Objective
+    from everypair.penalties import L2
+    from everypair.solvers.hinge import dual_of_hinge, rounded_hinge
+    from everypair.solvers.problem import Problem
 
     order = SortedScores(pairs, scores)
     bounds = []
@@ -67,7 +68,7 @@ def _bound_of_hinge(X, pairs, alpha: float, answer: Answer, scores: np.ndarray) 
         factors = {1 - share * min(width, 0.5) for share in SHRUNK}
         for by in factors if answer.stretched_by is None else {1.0, 1 / answer.stretched_by}:
             rounded = HuberHingePoint(order.stretched(by), width)
-            problem = Objective(X, partial(rounded_hinge, pairs, width), alpha)
+            problem = Problem(X, partial(rounded_hinge, pairs, width), L2(alpha))
             at = problem.at(by * answer.coef, rounded.order.scores, rounded)
             bounds.append(dual_of_hinge(at))
     return float(max(bounds))

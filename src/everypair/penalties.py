@@ -1,4 +1,7 @@
-"""The elastic net, one pair of weights a coefficient, with its conjugate and its minima.
+"""What is added to the loss, with its conjugate: a penalty is a class with the methods below.
+
+L2 has a slope everywhere, and the Newton solvers take it. The elastic net, which has corners, is
+for proximal Newton:
 
 Omega(w) = sum_k l1_k |w_k| + l2_k / 2 w_k^2
 
@@ -9,6 +12,7 @@ Omega*(u) = sum_k max(0, |u_k| - l1_k)^2 / (2 l2_k) ;   with l2_k = 0: 0 where |
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +24,104 @@ Array = NDArray[np.float64]
 
 OUT_OF_REACH = 1e150
 """No gradient gets there; and unlike infinity it may be multiplied by zero."""
+
+
+LEAST_VALUE = 1e-7
+"""A share of the loss at w = 0, which is of the order of 1. Where a feature that is not penalised
+separates the classes the objective's minimum is zero, and no gap is small beside it."""
+
+
+class Penalty(Protocol):
+    """Omega, and its part in a duality gap."""
+
+    @property
+    def least_value(self) -> float:
+        """A gap is small beside the objective, or beside this where that is larger."""
+        ...
+
+    def value(self, w: Array) -> float: ...
+    def young(self, w: Array, u: Array, error: Array | float) -> float:
+        """``Omega(w) + Omega*(-u) + w.u``, at most, where u is known up to ``error``.
+
+        No term is negative, and all vanish where -u is a slope of Omega at w.
+        """
+        ...
+
+    def unavoidable(self, error: Array, bound: float, seen: float) -> float:
+        """The part of ``bound``, Young's gap with this error, that no step can take off."""
+        ...
+
+    def scales(self, u: Array) -> set[float]:
+        """The factors theta <= 1 that are worth a try, Omega* being finite at ``theta u``."""
+        ...
+
+    def conjugate(self, u: Array, w: Array) -> float:
+        """Omega* at a feasible u; w is where the gap is looked for."""
+        ...
+
+
+@runtime_checkable
+class Quadratic(Penalty, Protocol):
+    """``alpha / 2 |w|^2``: what a solver with second derivatives needs."""
+
+    @property
+    def alpha(self) -> float: ...
+    def slope(self, w: Array) -> Array: ...
+
+
+@runtime_checkable
+class Separable(Penalty, Protocol):
+    """A sum over coefficients, with corners at zero: what proximal Newton needs."""
+
+    @property
+    def l1(self) -> Array: ...
+    @property
+    def l2(self) -> Array: ...
+    @property
+    def unit(self) -> Array:
+        """A length of each coefficient: one over its feature's spread."""
+        ...
+
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        """Which coefficients are not penalised."""
+        ...
+
+    def on(self, columns: NDArray[np.intp]) -> Separable:
+        """The same penalty of these coefficients alone."""
+        ...
+
+    def residual(self, w: Array, gradient: Array) -> Array:
+        """Distance of ``-gradient`` from the subdifferential of Omega at w, by coefficient."""
+        ...
+
+
+@dataclass(frozen=True)
+class L2:
+    """``alpha / 2 |w|^2``: Young's gap is ``|u + alpha w|^2 / (2 alpha)``."""
+
+    alpha: float
+    least_value = 0.0
+
+    def value(self, w: Array) -> float:
+        return self.alpha / 2 * float(w @ w)
+
+    def slope(self, w: Array) -> Array:
+        return self.alpha * w
+
+    def young(self, w: Array, u: Array, error: Array | float) -> float:
+        off = np.abs(u + self.alpha * w) + error
+        return self.conjugate(off, w)
+
+    def unavoidable(self, error: Array, bound: float, seen: float) -> float:
+        """What is left where the gradient is zero."""
+        return self.conjugate(error, error)
+
+    def scales(self, u: Array) -> set[float]:
+        return {1.0}
+
+    def conjugate(self, u: Array, w: Array) -> float:
+        return float(u @ u) / (2 * self.alpha)
 
 
 @dataclass(frozen=True)
@@ -67,23 +169,28 @@ class ElasticNet:
         return float(np.sum(np.abs(w) * (self.l1 + self.l2 / 2 * np.abs(w))))
 
     def young(self, w: Array, u: Array, error: Array | float) -> float:
-        """``Omega(w) + Omega*(u) + w.u``, at most, where u is known up to ``error``.
-
-        No term is negative, and all vanish where -u is a slope of Omega at w.
-        """
         terms = np.abs(w) * (self.l1 + self.l2 / 2 * np.abs(w)) + w * u
         rounding = growth(1) * np.abs(w * u) + np.abs(w) * error
         terms += self._conjugates(np.abs(u) + error, w)
         return float(np.sum(np.maximum(terms, 0.0) + rounding))
 
-    def feasible_scale(self, u: Array) -> float:
-        """The largest ``theta <= 1`` with a finite conjugate at ``theta u``."""
-        sharp = np.abs(u[self._sharp])
+    def unavoidable(self, error: Array, bound: float, seen: float) -> float:
+        return bound - seen
+
+    @cached_property
+    def least_value(self) -> float:
+        return LEAST_VALUE if np.any(self.free) else float(np.finfo(np.float64).tiny)
+
+    def scales(self, u: Array) -> set[float]:
+        """As far as Omega* is finite, and where no penalised ``|theta u|`` is past its l1."""
+        size, kept = np.abs(u), self.l1 > 0
         with np.errstate(divide="ignore"):
-            return float(min(1.0, np.min(self.l1[self._sharp] / sharp, initial=1.0)))
+            sharp = self.l1[self._sharp] / size[self._sharp]
+        inner = float(1 / np.max(size[kept] / self.l1[kept], initial=1.0))
+        return {float(min(1.0, np.min(sharp, initial=1.0))), inner}
 
     def conjugate(self, u: Array, w: Array) -> float:
-        """Omega* at a feasible u; w gives the box of the unpenalised coefficients."""
+        """w gives the box of the unpenalised coefficients."""
         return float(np.sum(self._conjugates(np.abs(u), w)))
 
     def _conjugates(self, size: Array, w: Array) -> Array:
@@ -97,7 +204,6 @@ class ElasticNet:
         return out
 
     def residual(self, w: Array, gradient: Array) -> Array:
-        """Distance of ``-gradient`` from the subdifferential of Omega at w, by coefficient."""
         slope = gradient + self.l2 * w
         off = np.maximum(0, np.abs(slope) - self.l1)
         return np.where(w == 0, off, np.abs(slope + self.l1 * np.sign(w)))

@@ -198,5 +198,5 @@ def test_blas_has_one_thread_where_the_work_is_little(monkeypatch, shape, form, 
     monkeypatch.setattr(threads, "own_threads", lambda: entered.append(True) or own_threads())
     rng = np.random.default_rng(0)
     X = rng.standard_normal(shape)
-    AUCRLSCV(cv=3, form=form, lams=[1.0]).fit(X, X[:, 0] > 0)
+    AUCRLSCV(cv=3, form=form, alphas=[1.0]).fit(X, X[:, 0] > 0)
     assert entered == [True] * one_thread

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import clarabel
 import numpy as np
 import pytest
@@ -11,12 +13,13 @@ from scipy.optimize import minimize
 from everypair.linalg.matrix import as_matrix
 from everypair.pairs import LOSSES, auc, pair_point
 from everypair.pairs.brute import BrutePoint
+from everypair.penalties import L2
 from everypair.rows import Rows
 from everypair.solvers import choose
 from everypair.solvers.choose import minimise, sample_rows
-from everypair.solvers.huber import judge_as_hinge
+from everypair.solvers.hinge import judge_as_hinge
 from everypair.solvers.newton import NewtonMatrix
-from everypair.solvers.objective import Objective
+from everypair.solvers.problem import Problem
 
 SMOOTH_CONVEX = [name for name, loss in LOSSES.items() if loss.convex and name != "hinge"]
 
@@ -101,18 +104,17 @@ def test_hinge_minimiser_is_what_a_quadratic_program_gives(problem, alpha, solve
 @pytest.mark.parametrize("loss", SMOOTH_CONVEX)
 def test_gap_bounds_the_distance_to_the_minimum_anywhere(problem, loss):
     X, pairs = problem
-    from functools import partial
 
     from everypair.pairs import pair_point
 
     alpha = 0.05
     best = minimise(as_matrix(X), pairs, loss, alpha, tol=1e-14).objective
-    objective = Objective(as_matrix(X), partial(pair_point, loss, pairs), alpha)
+    objective = Problem(as_matrix(X), partial(pair_point, loss, pairs), L2(alpha))
     rng = np.random.default_rng(4)
     for scale in (0.1, 1.0, 5.0):
         now = objective.at(scale * rng.standard_normal(4))
         assert now.value - now.gap <= best * (1 + 1e-12)
-        written = now.value - (now.loss.dual_value() - now.loss_gradient @ now.loss_gradient / 0.1)
+        written = now.value - (now.loss.dual_value() - now.pulled @ now.pulled / 0.1)
         assert now.gap == pytest.approx(written, rel=1e-9)
 
 
@@ -123,10 +125,10 @@ def test_hinge_gap_bounds_the_distance_to_the_minimum_anywhere(problem):
     best = minimise(as_matrix(X), pairs, "hinge", 0.05, tol=1e-10).objective
     rng = np.random.default_rng(4)
     for width in (1.0, 0.1):
-        objective = Objective(
+        objective = Problem(
             as_matrix(X),
             lambda s, width=width: HuberHingePoint(SortedScores(pairs, s), width),
-            0.05,
+            L2(0.05),
         )
         for scale in (0.1, 1.0, 5.0):
             value, distance, _ = judge_as_hinge(objective.at(scale * rng.standard_normal(4)))
@@ -203,12 +205,14 @@ def test_newton_matrix_survives_what_single_precision_does_not():
     rows = rng.standard_normal((4000, 3))
     positive = rows[:, 0] + rng.standard_normal(4000) > 1
     rows[1, 2] = 1e25
-    now = Objective(
-        as_matrix(rows), lambda scores: pair_point("logistic", Rows.uncut(positive), scores), 1e-3
+    now = Problem(
+        as_matrix(rows),
+        lambda scores: pair_point("logistic", Rows.uncut(positive), scores),
+        L2(1e-3),
     ).at(np.zeros(3))
     with np.errstate(over="ignore", invalid="ignore"):
         step = NewtonMatrix(now).step(now.gradient)
-    hessian = now.loss.hessian(now.objective.X) + 1e-3 * np.eye(3)
+    hessian = now.loss.hessian(now.problem.X) + 1e-3 * np.eye(3)
     np.testing.assert_allclose(step, -np.linalg.solve(hessian, now.gradient), rtol=1e-6)
 
 

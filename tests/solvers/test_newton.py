@@ -9,11 +9,13 @@ import pytest
 
 from everypair.linalg.matrix import as_matrix
 from everypair.pairs import pair_point
+from everypair.penalties import L2
 from everypair.rows import Rows
-from everypair.solvers.choose import NARROW, minimise
+from everypair.solvers.choose import HESSIAN_COLUMNS, minimise
 from everypair.solvers.line_search import LONGEST_STEP, search_line
-from everypair.solvers.newton import CHEAP_COLUMNS, WORN, Newton, NewtonMatrix
-from everypair.solvers.objective import Objective, Progress
+from everypair.solvers.newton import CHEAP_COLUMNS, WORN_STEPS, Newton, NewtonMatrix
+from everypair.solvers.problem import Problem
+from everypair.solvers.progress import Progress
 
 ALPHA = 1e-3
 
@@ -23,7 +25,8 @@ def objective():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 5)) * np.array([1, 10, 0.1, 1, 1])
     positive = X @ np.array([1.0, -0.1, 5.0, 0.0, 2.0]) + rng.logistic(size=200) > 1
-    return Objective(as_matrix(X), partial(pair_point, "logistic", Rows.uncut(positive)), ALPHA)
+    loss_at = partial(pair_point, "logistic", Rows.uncut(positive))
+    return Problem(as_matrix(X), loss_at, L2(ALPHA))
 
 
 def steps_of(objective, matrix, n_steps):
@@ -86,7 +89,8 @@ def test_a_change_without_curvature_is_not_learnt(objective):
 
 
 @pytest.mark.parametrize(
-    ("share", "n_learnt", "n_made"), [(0.9, 1, 1), (0.9, WORN - 1, 1), (0.9, WORN, 2), (1.0, 1, 2)]
+    ("share", "n_learnt", "n_made"),
+    [(0.9, 1, 1), (0.9, WORN_STEPS - 1, 1), (0.9, WORN_STEPS, 2), (1.0, 1, 2)],
 )
 def test_a_matrix_is_made_again_when_worn_or_cheap(objective, made, share, n_learnt, n_made):
     zero = objective.at(np.zeros(5))
@@ -134,10 +138,10 @@ def test_a_step_into_the_flat_finds_back(loss, seed):
 def test_a_shortened_step_is_not_shorter_than_it_must_be():
     """A valley with a flat floor, entered from a wall: the parabola stops far too early."""
     X = np.array([[1.0], [0.0]])
-    problem = Objective(
+    problem = Problem(
         as_matrix(X),
         partial(pair_point, "squared_hinge", Rows.uncut(np.array([True, False]))),
-        1e-6,
+        L2(1e-6),
     )
     after = search_line(problem.at(np.array([1.5])), np.array([-1e3]))
     np.testing.assert_allclose(after.w, 1, atol=0.01)
@@ -159,7 +163,7 @@ def test_a_kept_matrix_may_not_raise_the_gap(objective, made):
 def test_many_products_a_step_give_way_to_a_hessian(made, loss, n_made):
     """A narrowly rounded hinge of separable rows; the logistic loss needs few products."""
     rng = np.random.default_rng(1)
-    X = rng.standard_normal((1000, NARROW + 20))
+    X = rng.standard_normal((1000, HESSIAN_COLUMNS + 20))
     positive = X[:, 0] + X[:, 1] > 1
     fit = minimise(as_matrix(X), Rows.uncut(positive), loss, ALPHA)
     assert fit.distance <= 1e-6

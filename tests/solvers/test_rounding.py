@@ -13,10 +13,12 @@ from everypair import AUCClassifier, auc_path
 from everypair.linalg.matrix import as_matrix
 from everypair.pairs import pair_point
 from everypair.pairs.sorted import HingePoint, SortedScores
+from everypair.penalties import L2
 from everypair.rows import Rows
 from everypair.solvers.choose import minimise
 from everypair.solvers.elastic_net import SparseProblem
-from everypair.solvers.objective import Judgement, Objective
+from everypair.solvers.problem import Problem
+from everypair.solvers.progress import Judgement
 from everypair.solvers.rounding import hinge_error, refreshed
 
 SAYS_SO = "float64 cannot show a smaller one"
@@ -118,6 +120,6 @@ def test_a_row_without_a_part_in_the_gradient_does_not_widen_the_bound(loss, l1_
 def test_rows_are_read_again_only_where_the_tolerance_needs_it():
     X, pairs = outlier_without_weight(1e9)
     w = minimise(X, pairs, "logistic", 1e-3, tol=1e-12).coef
-    at = partial(Objective, X, partial(pair_point, "logistic", pairs), 1e-3)
+    at = partial(Problem, X, partial(pair_point, "logistic", pairs), L2(1e-3))
     rough, fine = at(tol=1e-2).at(w), at(tol=1e-9).at(w)
     assert 100 * fine.gap_bound[1] < rough.gap_bound[1] <= 1e-3 * rough.value

@@ -14,7 +14,7 @@ from everypair.rows import Rows
 
 if TYPE_CHECKING:
     from everypair.linalg.matrix import Matrix
-    from everypair.solvers.choose import Fit
+    from everypair.solvers.result import Result
 
 Array = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ class AlphaProblem(Protocol):
     def alpha_max(self) -> float:
         """Where a grid begins."""
 
-    def fit(self, alpha: float, *, tol: float, max_iter: int) -> Fit: ...
+    def fit(self, alpha: float, *, tol: float, max_iter: int) -> Result: ...
 
 
 class RidgeProblem:
@@ -57,7 +57,7 @@ class RidgeProblem:
         total = float(np.sum(squares + moments.separation**2))
         return total if np.isfinite(total) else 0.0
 
-    def fit(self, alpha: float, *, tol: float, max_iter: int) -> Fit:
+    def fit(self, alpha: float, *, tol: float, max_iter: int) -> Result:
         from everypair.solvers.choose import minimise
 
         found = minimise(
@@ -76,7 +76,9 @@ def problem_of(X: Matrix, pairs: Rows, loss: str, l1_ratio: float, weights: Arra
     return SparseProblem(X, pairs, loss, l1_ratio, weights)
 
 
-def fits_along(problem: AlphaProblem, alphas: Array, *, tol: float, max_iter: int) -> Iterator[Fit]:
+def fits_along(
+    problem: AlphaProblem, alphas: Array, *, tol: float, max_iter: int
+) -> Iterator[Result]:
     """A fit at each of the alphas, in their order: descending is the fast one."""
     for alpha in alphas:
         yield problem.fit(float(alpha), tol=tol, max_iter=max_iter)

@@ -15,7 +15,7 @@ from everypair.estimators._base import THRESHOLDS, LinearRanker
 from everypair.rows import Rows
 
 if TYPE_CHECKING:
-    from everypair.solvers.choose import Fit
+    from everypair.solvers.result import Result
 
 LOSS_NAMES = ("logistic", "squared_hinge", "hinge", "square", "exponential", "sigmoid")
 
@@ -203,7 +203,7 @@ class AUCClassifier(LinearRanker):
         self._keep_certificate(what, fit)
         return self
 
-    def _minimise(self, X: Any, pairs: Rows, start: np.ndarray | None) -> Fit:
+    def _minimise(self, X: Any, pairs: Rows, start: np.ndarray | None) -> Result:
         from everypair.linalg.matrix import as_matrix
         from everypair.solvers.choose import minimise
         from everypair.solvers.elastic_net import minimise_sparse

@@ -157,7 +157,7 @@ class CPAUC(LinearRanker):
         {returns_self}
         """
         from everypair.pairs import auc
-        from everypair.solvers.objective import Progress
+        from everypair.solvers.progress import Progress
         from everypair.solvers.prox_gradient import proximal_gradient
 
         self._validate_params()

@@ -133,6 +133,13 @@ class Matrix(Protocol):
         ...
 
 
+def too_large(what: str) -> ValueError:
+    return ValueError(
+        f"The features are too large for float64: {what}. "
+        "Rescale X, for example with StandardScaler (MaxAbsScaler for sparse X)."
+    )
+
+
 def as_matrix(X: Any) -> Matrix:
     """Wrap a validated X: an array, or a CSR or CSC matrix."""
     return SparseMatrix(X) if sparse.issparse(X) else DenseMatrix(X)

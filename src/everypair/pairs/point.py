@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,9 @@ class PairPoint(Protocol):
     ``dual_value`` is ``sum_ij a_i b_j (-phi*(-a_ij))`` at ``a_ij = -phi'(z_ij)``, the dual
     objective's part that does not see the penalty; only convex losses have one.
     """
+
+    pairs: Any
+    """What the sum goes over: `Rows`, or a list of pairs."""
 
     def value(self) -> float: ...
     def gradient(self) -> Array: ...

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -11,26 +10,25 @@ from numpy.typing import NDArray
 from everypair.linalg.matrix import Matrix
 from everypair.pairs import pair_point
 from everypair.pairs.point import usable
+from everypair.penalties import L2
 from everypair.rows import Rows
-from everypair.solvers.huber import best_stretch, hinge_by_continuation
+from everypair.solvers.hinge import best_stretch, hinge_by_continuation
 from everypair.solvers.newton import Newton, ProductsFirst
 from everypair.solvers.newton_cg import newton_cg
-from everypair.solvers.objective import (
-    CloseEnough,
-    Iterate,
-    Judgement,
-    Objective,
-    Progress,
-    Solver,
-    Stop,
-    better_start,
-)
+from everypair.solvers.problem import CloseEnough, Iterate, Problem, Solver, Stop, better_start
+from everypair.solvers.progress import Judgement, Progress
+from everypair.solvers.result import Result
 from everypair.solvers.rounding import refreshed
 
 Array = NDArray[np.float64]
 
-NARROW = 300
+HESSIAN_COLUMNS = 300
 """Columns up to which a whole Hessian is cheaper than its products."""
+
+FIRM_ALPHA, FACTOR_COLUMNS = 2e-5, 128
+"""With a penalty of at least the first, in units of the kernel's diagonal, few Hessian products
+make a step, and they are cheaper than the Hessian from so many columns on. With less, products by
+the hundred do not make one, and the Hessian does."""
 
 RADII = 2.0 ** np.arange(-2, 9)
 """Lengths tried for the sigmoid, in lengths of the logistic solution."""
@@ -43,37 +41,6 @@ the whole; a smaller sample saves none, least of all for the hinge, whose last s
 see. Past this gap the sample's own noise is larger than what is left."""
 
 
-@dataclass(frozen=True)
-class Fit:
-    """A solution and how close it came."""
-
-    coef: Array
-    scores: Array
-    objective: float
-    distance: float
-    """Relative duality gap; for the non-convex sigmoid the relative gradient norm."""
-    n_iter: int
-    history: list[tuple[float, float, float]]
-    rounding: float = 0.0
-    """The part of the distance that bounds rounding: no step takes it off."""
-    width: float | None = None
-    stretch: float = 1.0
-    """Of the hinge: its corner was rounded last between the margins ``stretch (1 - width)`` and
-    ``stretch``, and the pairs whose multiplier is inside (0, 1) lie there. The rounded problem's
-    own solution is ``coef / stretch``."""
-
-    @classmethod
-    def at(cls, now: Iterate, progress: Progress) -> Fit:
-        width, stretch = getattr(now.loss, "width", None), 1.0
-        if width is not None:
-            stretch, _ = best_stretch(now)
-        objective, distance, rounding = now.judged
-        return cls(
-            stretch * now.w, stretch * now.scores, objective, distance, progress.n_iter,
-            progress.history, rounding, width, stretch,
-        )  # fmt: skip
-
-
 def choose_solver(X: Matrix, loss: str, solver: str) -> Solver:
     """A solver by its name, with nothing kept of earlier problems; refused where it cannot run."""
     if solver == "newton-cg" or (solver == "auto" and loss == "sigmoid"):
@@ -84,9 +51,20 @@ def choose_solver(X: Matrix, loss: str, solver: str) -> Solver:
             "use 'newton-cg' or 'auto'."
         )
     # A Hessian takes X by rows; products do without a copy of a CSC matrix while they are enough.
-    if solver == "newton" or (X.by_rows and X.shape[1] <= NARROW):
+    if solver == "newton" or (X.by_rows and X.shape[1] <= HESSIAN_COLUMNS):
         return Newton()
     return ProductsFirst()
+
+
+def choose_for_list(X: Matrix) -> Solver:
+    """For the hinge over a list of pairs, whose Hessian is made of differences of rows."""
+    return choose_solver(X, "hinge", "auto" if X.differences_pay else "newton-cg")
+
+
+def choose_for_factor(rank: int, alpha: float, diagonal: float) -> Solver:
+    """For the hinge on a factor of a kernel matrix, given the mean of its diagonal."""
+    few_products = rank > FACTOR_COLUMNS and alpha >= FIRM_ALPHA * diagonal
+    return newton_cg if few_products else Newton()
 
 
 def minimise(
@@ -100,7 +78,7 @@ def minimise(
     max_iter: int = 100,
     start: Array | None = None,
     verbose: int = 0,
-) -> Fit:
+) -> Result:
     """Minimise ``L(Xw) + alpha / 2 |w|^2`` over w."""
     # Overflow is looked for and named where it matters (`Iterate`, `NewtonMatrix`).
     with np.errstate(over="ignore", invalid="ignore"):
@@ -117,9 +95,9 @@ def _minimise(
     max_iter: int,
     start: Array | None,
     verbose: int,
-) -> Fit:
-    progress = Progress(max_iter, verbose)
+) -> Result:
     if loss == "sigmoid":
+        progress = Progress(max_iter, verbose, distance="relative gradient")
         choose_solver(X, loss, solver)
         if start is None:
             start = minimise(
@@ -127,11 +105,11 @@ def _minimise(
             ).coef
         now = _descend_sigmoid(X, pairs, alpha, start, tol, progress)
     else:
-        run = choose_solver(X, loss, solver)
+        progress, run = Progress(max_iter, verbose), choose_solver(X, loss, solver)
         if start is None:
             start = _solution_of_sample(X, pairs, loss, alpha, max_iter, run)
         now = _descend(X, pairs, loss, alpha, start, tol, progress, run)
-    return Fit.at(now, progress)
+    return result_at(now, progress)
 
 
 def _solution_of_sample(
@@ -167,7 +145,7 @@ def _descend(
     run = partial(settled, run, hinge=loss == "hinge")
     if loss == "hinge":
         return hinge_by_continuation(X, pairs, alpha, start, tol, progress, run)
-    problem = Objective(X, partial(pair_point, loss, pairs), alpha, tol=tol)
+    problem = Problem(X, partial(pair_point, loss, pairs), L2(alpha), tol=tol)
     return run(better_start(problem, start), CloseEnough(tol), progress)
 
 
@@ -179,10 +157,10 @@ def _descend_sigmoid(
     First the radius: along the start's direction the objective is tried at growing lengths,
     a pair sum each. Then descent from the best of them.
     """
-    problem = Objective(
+    problem = Problem(
         X,
         partial(pair_point, "sigmoid", pairs),
-        alpha,
+        L2(alpha),
         judge=lambda now: Judgement(now.value, now.relative_gradient),
     )
     scores = X.dot(start)
@@ -201,14 +179,25 @@ def settled(
     """
     while True:
         now = run(now, stop, progress)
-        X = now.objective.X
+        X = now.problem.X
         scores = refreshed(X, now.w, now.scores, X.dot(now.w), hinge)
         if scores is None:
             return now
-        now = now.objective.at(now.w, scores)
+        now = now.problem.at(now.w, scores)
         if stop(now) or progress.exhausted:
             return now
         progress.n_iter += 1  # a new start counts, so that there is an end to them
+
+
+def result_at(now: Iterate, progress: Progress) -> Result:
+    width, stretch = getattr(now.loss, "width", None), 1.0
+    if width is not None:
+        stretch, _ = best_stretch(now)
+    objective, distance, rounding = now.judged
+    return Result(
+        stretch * now.w, stretch * now.scores, objective, distance, progress.n_iter,
+        progress.history, rounding, width, stretch,
+    )  # fmt: skip
 
 
 def sample_size(n_rows: int, loss: str) -> int:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.linalg.matrix import Matrix
+from everypair.linalg.matrix import Matrix, too_large
 from everypair.rows import Rows
 from everypair.solvers.choose import sample_rows
 
@@ -54,10 +54,7 @@ def column_moments(X: Matrix, pairs: Rows) -> ColumnMoments:
         variance = squares - means**2
         size = squares.sum(axis=0)
     if not np.all(np.isfinite(size)):
-        raise ValueError(
-            "The features are too large for float64: their squares overflow. "
-            "Rescale X, for example with StandardScaler."
-        )
+        raise too_large("their squares overflow")
     # What is left of a constant column after rounding is no variance.
     variance = np.where(variance > 1e-13 * size, variance, 0.0)
     varies = np.any(variance > 0, axis=0) | (separation**2 > 1e-13 * size)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 from everypair.linalg.matrix import Matrix
 from everypair.measures import Measure
 from everypair.solvers.planes import Planes, Problem
+from everypair.solvers.progress import Progress
 
 Array = NDArray[np.float64]
 
@@ -94,7 +94,7 @@ def cutting_plane_path(
 def _cutting_plane(
     problem: Problem, planes: Planes, w: Array, tol: float, max_iter: int, verbose: int
 ) -> MeasureFit:
-    began = perf_counter()
+    progress = Progress(max_iter, verbose)
     zero = problem.at(np.zeros_like(w))
     at_zero = zero.objective
     now = problem.at(w) if np.any(w) else zero
@@ -103,7 +103,6 @@ def _cutting_plane(
     pull = problem.C * float(np.linalg.norm(now.cut.slope))
     # At first, the step that would halve a quadratic of this slope.
     log_multiplier = np.log(max(pull**2 / (2 * at_zero), 1e-12)) if at_zero else 0.0
-    history: list[tuple[float, float, float]] = []
     bound, gap = 0.0, 1.0
     last = False
     while True:
@@ -111,13 +110,8 @@ def _cutting_plane(
         # The bound never falls, though rounding and dropped cuts may make the QP's fall.
         bound = max(bound, planes.lower_bound())
         gap = max(0.0, best.objective - bound) / best.objective if best.objective > 0 else 0.0
-        history.append((perf_counter() - began, best.objective, gap))
-        if verbose:
-            print(
-                f"[everypair] cut {len(history)}: objective {best.objective:.9g}, "
-                f"relative gap {gap:.1e}, {planes.n_cuts} cuts kept"
-            )
-        if last or gap == 0 or len(history) >= max_iter:
+        progress.record(best.objective, gap, f", {planes.n_cuts} cuts kept")
+        if last or gap == 0 or progress.exhausted:
             break
         # Where C is small, P hardly changes from w = 0 to the minimum, and a gap that is small
         # beside P says little: most of the way must be done, or none be left.
@@ -142,7 +136,7 @@ def _cutting_plane(
         objective=best.objective,
         slack=best.slack,
         gap=gap,
-        n_iter=len(history),
+        n_iter=progress.n_iter,
         n_cuts=planes.n_cuts,
-        history=history,
+        history=progress.history,
     )

@@ -1,6 +1,6 @@
 """Elastic-net fits over every pair, at one alpha or at many, each with its certificate.
 
-Three loops: roundings (the hinge alone, as in `huber`), working sets, proximal Newton. What one
+Three loops: roundings (the hinge alone, as in `hinge`), working sets, proximal Newton. What one
 fit leaves behind serves the next: coefficients, scores, gradient, working set and Hessian.
 """
 
@@ -14,26 +14,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.cached import cached_property
-from everypair.linalg.matrix import Matrix
-from everypair.pairs import PairPoint, pair_point
-from everypair.pairs.point import growth
-from everypair.pairs.sorted import HingePoint, HuberHingePoint, SortedScores
+from everypair.linalg.matrix import Matrix, too_large
+from everypair.pairs import pair_point
+from everypair.pairs.sorted import HingePoint, HuberHingePoint
 from everypair.penalties import ElasticNet
 from everypair.rows import Rows
-from everypair.solvers.choose import Fit
-from everypair.solvers.composite import (
-    LOST_BY_SCALING,
-    Composite,
-    CompositeIterate,
+from everypair.solvers.hinge import (
+    FIRST_WIDTH,
+    LAST_WIDTH,
+    NARROWER,
+    duals_of_hinge,
+    judge_against,
+    rounded_hinge,
 )
-from everypair.solvers.huber import FIRST_WIDTH, LAST_WIDTH
-from everypair.solvers.objective import Judgement, Progress, too_large
+from everypair.solvers.problem import Iterate, Problem
+from everypair.solvers.progress import Judgement, Progress
 from everypair.solvers.prox_newton import prox_newton
-from everypair.solvers.rounding import hinge_error, refreshed
+from everypair.solvers.result import Result
+from everypair.solvers.rounding import refreshed
+from everypair.solvers.scaling import LOST_BY_SCALING
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-Stop = Callable[[CompositeIterate, float], bool]
+Stop = Callable[[Iterate, float], bool]
 
 LEAST_COLUMNS = 50
 """A working set has at least so many columns, where there are so many near their bound."""
@@ -45,7 +48,6 @@ NEAR = 0.7
 INNER_SHARE = 0.5
 """A working set is solved to this share of the tolerance, the rest is for the columns left out."""
 
-NARROWER = 4.0
 ROUNDING_SHARE = 0.1
 """A rounded hinge is solved until its own gap is this share of what the rounding costs."""
 
@@ -60,14 +62,6 @@ CONSTANT = 8 * float(np.finfo(np.float64).eps)
 """A column whose values differ by this share of them differs by rounding."""
 
 
-@dataclass(frozen=True)
-class SparseFit(Fit):
-    kkt_residual: float | None = None
-    """Relative to the largest gradient at w = 0; None for the hinge, which has no gradient."""
-    kkt_rounding: float = 0.0
-    """What rounding may make of it."""
-
-
 @dataclass
 class WorkingSet:
     """The columns that the solver sees, and the Hessian that it used there last."""
@@ -77,12 +71,12 @@ class WorkingSet:
     hessian: Array | None = None
 
     @classmethod
-    def around(cls, now: CompositeIterate, at_least: int) -> WorkingSet:
+    def around(cls, now: Iterate, at_least: int) -> WorkingSet:
         """The support, and the columns nearest to entering it.
 
         More than half of the columns are all of them: then X itself serves, and no copy.
         """
-        X, needed = now.objective.X, _support(now)
+        X, needed = now.problem.X, _support(now)
         n_columns = X.shape[1]
         urgency = np.where(needed, np.inf, _urgency(now))
         n_needed = int(np.count_nonzero(needed))
@@ -93,26 +87,26 @@ class WorkingSet:
         columns = np.sort(np.argpartition(-urgency, size - 1)[:size])
         return cls(columns, X.columns(columns))
 
-    def covers(self, now: CompositeIterate) -> bool:
+    def covers(self, now: Iterate) -> bool:
         """Whether no column outside is in use or wants to be."""
         outside = np.ones(now.w.size, dtype=bool)
         outside[self.columns] = False
         return not np.any(outside & (_support(now) | (_urgency(now) > 1)))
 
 
-def _support(now: CompositeIterate) -> NDArray[np.bool_]:
-    return (now.w != 0) | now.objective.penalty.free
+def _support(now: Iterate) -> NDArray[np.bool_]:
+    return (now.w != 0) | now.problem.separable.free
 
 
-def _urgency(now: CompositeIterate) -> Array:
+def _urgency(now: Iterate) -> Array:
     """``|X'c|`` in units of the bound that keeps a coefficient at zero."""
-    l1 = now.objective.penalty.l1
+    l1 = now.problem.separable.l1
     return np.abs(now.pulled) / np.where(l1 > 0, l1, np.inf)
 
 
 def on_working_sets(
-    now: CompositeIterate, stop: Stop, progress: Progress, working: WorkingSet | None
-) -> tuple[CompositeIterate, WorkingSet | None]:
+    now: Iterate, stop: Stop, progress: Progress, working: WorkingSet | None
+) -> tuple[Iterate, WorkingSet | None]:
     """Solve in few columns, look at all of them, take in those that object, again."""
     at_least = LEAST_COLUMNS
     while not stop(now, 1.0) and not progress.exhausted:
@@ -131,43 +125,17 @@ def on_working_sets(
             continue
         w = np.zeros_like(now.w)
         w[working.columns] = inner.w
-        now = CompositeIterate(now.objective, w, inner.point)
+        now = Iterate(now.problem, w, inner.point)
         if everything:
             now.pulled, now.pulled_error = inner.pulled, inner.pulled_error
     return now, working
 
 
-def judge_as_hinge(now: CompositeIterate) -> Judgement:
-    """The hinge objective and its relative gap at a point of the rounded problem.
-
-    The rounded hinge's multipliers lie in [0, 1]: feasible for the hinge, whose dual value is
-    their sum.
-    """
-    assert isinstance(now.point.loss, HuberHingePoint)
-    return judge_against(duals_of_hinge(now), now, HingePoint(now.point.loss.order).value())
-
-
-def judge_against(duals: tuple[float, float], now: CompositeIterate, hinge: float) -> Judgement:
-    """Of the hinge at these scores, beside a dual value: at least, and as computed."""
-    value, (least, dual) = hinge + now.objective.penalty.value(now.w), duals
-    loss = now.point.loss
-    assert isinstance(loss, HingePoint | HuberHingePoint)
-    error = hinge_error(now.objective.X, now.w, value, loss.mass_short, now.objective.tol)
-    # Rounding may push either above the other: then they differ by no less than they seem to.
-    return now.objective.judgement(value, abs(value - least) + error, max(0.0, value - dual))
-
-
-def duals_of_hinge(now: CompositeIterate) -> tuple[float, float]:
-    """Of the rounded hinge's multipliers, which lie in [0, 1]: at least, and as computed."""
-    penalty, mass, size = now.objective.penalty, now.point.multipliers, np.abs(now.pulled)
-
-    def minus_dual(error: Array | float) -> float:
-        u, scales = size + error, now.scales(error)
-        return min(penalty.conjugate(theta * u, now.w) - theta * mass for theta in scales)
-
-    computed = minus_dual(0.0)
-    most = now.with_rounding(minus_dual, computed, beside=mass)
-    return -most - growth(now.point.scores.size) * mass, -computed
+def judge_rounded(now: Iterate) -> Judgement:
+    """The hinge objective and its relative gap at a point of the rounded problem."""
+    assert isinstance(now.loss, HuberHingePoint)
+    hinge = HingePoint(now.loss.order).value()
+    return judge_against(duals_of_hinge(now), now, hinge + now.problem.penalty.value(now.w))
 
 
 class SparseProblem:
@@ -184,21 +152,20 @@ class SparseProblem:
         self._free = np.flatnonzero(self.weights == 0)
         self._unit = 1 / np.where(spreads**2 > 0, spreads, 1.0)
         self._slope = 1.0
-        zero = self._composite(0.0).at(np.zeros(X.shape[1]), np.zeros(X.shape[0]))
+        zero = self._problem(0.0).at(np.zeros(X.shape[1]), np.zeros(X.shape[0]))
         slopes = np.abs(zero.pulled[np.isfinite(self.weights)])
         self._slope = float(np.max(slopes, initial=0.0)) or 1.0
         self._working: WorkingSet | None = None
         self._now = zero
 
-    def _composite(self, alpha: float, tol: float = 0.0) -> Composite:
-        return Composite(
+    def _problem(self, alpha: float, tol: float = 0.0) -> Problem:
+        return Problem(
             self.X,
-            self.pairs,
             partial(pair_point, self.loss, self.pairs),
-            LOST_BY_SCALING[self.loss],
             ElasticNet.of(alpha, self.l1_ratio, self.weights, self._unit),
-            self._slope,
             tol=tol,
+            lost_by_scaling=LOST_BY_SCALING[self.loss],
+            slope=self._slope,
         )
 
     @cached_property
@@ -213,7 +180,7 @@ class SparseProblem:
             nothing = np.zeros(self._free.size)
             alone = SparseProblem(self.X.columns(self._free), self.pairs, self.loss, 1.0, nothing)
             alone.fit(0.0, tol=1e-9, max_iter=100)
-            zero = CompositeIterate(zero.objective, zero.w, alone._now.point)
+            zero = Iterate(zero.problem, zero.w, alone._now.point)
         kept = (self.weights > 0) & np.isfinite(self.weights)
         kept &= np.abs(zero.pulled) > zero.pulled_error
         slopes = np.abs(zero.pulled[kept]) / self.weights[kept]
@@ -221,7 +188,7 @@ class SparseProblem:
 
     def start_at(self, w: Array) -> None:
         """Begin the next fit from these coefficients, those that are held at zero set to it."""
-        self._now = self._composite(0.0).at(np.where(np.isinf(self.weights), 0.0, w))
+        self._now = self._problem(0.0).at(np.where(np.isinf(self.weights), 0.0, w))
 
     def approach(self, alpha: float, max_iter: int) -> None:
         """Come from alpha_max to near ``alpha`` in rough steps: for a cold start."""
@@ -230,17 +197,17 @@ class SparseProblem:
             self.fit(coarse, tol=COARSE_TOL, max_iter=max_iter)
             coarse *= COARSE_STEP
 
-    def fit(self, alpha: float, *, tol: float, max_iter: int, verbose: int = 0) -> SparseFit:
+    def fit(self, alpha: float, *, tol: float, max_iter: int, verbose: int = 0) -> Result:
         """The solution at this alpha, to a relative gap and a KKT residual of ``tol``."""
         progress = Progress(max_iter, verbose)
-        objective = self._composite(alpha, tol)
-        # Overflow is looked for and named where it matters (`CompositeIterate`, `hessian_at`).
+        problem = self._problem(alpha, tol)
+        # Overflow is looked for and named where it matters (`Iterate`, `hessian_at`).
         with np.errstate(over="ignore", invalid="ignore"):
             if self.loss == "hinge":
-                self._now, best, judged = self._narrow(objective, tol, progress)
+                self._now, best, judged = self._narrow(problem, tol, progress)
                 certified: tuple[float | None, float] = None, 0.0
             else:
-                now, stop = self._now.under(objective), _converged(tol)
+                now, stop = self._now.under(problem), _converged(tol)
                 while True:
                     found = self._descend(now, stop, progress)
                     now = self._settled(found)
@@ -249,69 +216,69 @@ class SparseProblem:
                     progress.n_iter += 1  # a new start counts, so that there is an end to them
                 best = self._now = now
                 judged, certified = best.judged, (best.residual, best.residual_rounding)
-        objective_, distance, rounding = judged
-        return SparseFit(
-            best.w, best.point.scores, objective_, distance, progress.n_iter, progress.history,
+        objective, distance, rounding = judged
+        return Result(
+            best.w, best.scores, objective, distance, progress.n_iter, progress.history,
             rounding, kkt_residual=certified[0], kkt_rounding=certified[1],
         )  # fmt: skip
 
-    def _descend(self, now: CompositeIterate, stop: Stop, progress: Progress) -> CompositeIterate:
+    def _descend(self, now: Iterate, stop: Stop, progress: Progress) -> Iterate:
         now, self._working = on_working_sets(now, stop, progress, self._working)
         return now
 
-    def _settled(self, now: CompositeIterate) -> CompositeIterate:
+    def _settled(self, now: Iterate) -> Iterate:
         """``now``, at scores that are those of its coefficients (`rounding.refreshed`)."""
         working, w = self._working, now.w
         if working is not None and np.count_nonzero(w) == np.count_nonzero(w[working.columns]):
             product = working.X.dot(w[working.columns])
         else:
             product = self.X.dot(w)
-        scores = refreshed(self.X, w, now.point.scores, product, self.loss == "hinge")
-        return now if scores is None else now.objective.at(w, scores)
+        scores = refreshed(self.X, w, now.scores, product, self.loss == "hinge")
+        return now if scores is None else now.problem.at(w, scores)
 
     def _narrow(
-        self, objective: Composite, tol: float, progress: Progress
-    ) -> tuple[CompositeIterate, CompositeIterate, Judgement]:
-        """The hinge as the limit of rounded hinges (`huber`).
+        self, problem: Problem, tol: float, progress: Progress
+    ) -> tuple[Iterate, Iterate, Judgement]:
+        """The hinge as the limit of rounded hinges (`hinge`).
 
         Returns the rounded problem's point with the best multipliers, the point with the best
         hinge objective, and that objective with the gap between the two.
         """
 
-        def stop(now: CompositeIterate, share: float) -> bool:
+        def stop(now: Iterate, share: float) -> bool:
             value, distance, hidden = now.judged
-            scale = now.objective.scale(value)
+            scale = now.problem.scale(value)
             rounding = max((distance - hidden) * scale - now.gap, tol * scale)
             enough = now.gap <= share * ROUNDING_SHARE * rounding
             return now.judged.done(tol, share) or enough
 
-        best = objective.at(self._now.w, self._now.point.scores)
+        best = problem.at(self._now.w, self._now.scores)
         certificate, duals = self._now, (-np.inf, -np.inf)
         width, solved = FIRST_WIDTH, [(np.inf, best)]
         while True:
             rounded = replace(
-                objective, loss_at=partial(_rounded, self.pairs, width), judge=judge_as_hinge
+                problem, loss_at=partial(rounded_hinge, self.pairs, width), judge=judge_rounded
             )
-            starts = [rounded.at(now.w, now.point.scores) for now in _guesses(solved, width)]
+            starts = [rounded.at(now.w, now.scores) for now in _guesses(solved, width)]
             now = self._descend(min(starts, key=lambda at: at.gap), stop, progress)
             solved = [solved[-1], (width, now)]
             below = duals_of_hinge(now)
             if below > duals:
                 certificate, duals = now, below
-            limits = [objective.at(at.w, at.point.scores) for at in _guesses(solved, 0.0)]
+            limits = [problem.at(at.w, at.scores) for at in _guesses(solved, 0.0)]
             best = min([best, *limits], key=lambda at: at.value)
             last = progress.exhausted or width <= LAST_WIDTH
-            judged = judge_against(duals, best, best.point.value)
+            judged = judge_against(duals, best, best.value)
             if last or judged.done(tol):
                 best = self._settled(best)
-                judged = judge_against(duals, best, best.point.value)
+                judged = judge_against(duals, best, best.value)
             if last or judged.done(tol):
                 return certificate, best, judged
             width /= NARROWER
 
 
 def _converged(tol: float) -> Stop:
-    def stop(now: CompositeIterate, share: float) -> bool:
+    def stop(now: Iterate, share: float) -> bool:
         if not now.judged.done(tol, share):
             return False
         return now.residual <= share * tol or now.residual <= now.residual_rounding
@@ -319,9 +286,7 @@ def _converged(tol: float) -> Stop:
     return stop
 
 
-def _guesses(
-    solved: list[tuple[float, CompositeIterate]], width: float
-) -> Iterator[CompositeIterate]:
+def _guesses(solved: list[tuple[float, Iterate]], width: float) -> Iterator[Iterate]:
     """Where a rounding's solution may lie: at the last one, or on the line through the last two.
 
     Between changes of the support and of the pairs inside the rounding, solutions are linear
@@ -332,12 +297,8 @@ def _guesses(
     if before < np.inf and before != after:
         share = (width - after) / (after - before)
         w = second.w + share * (second.w - first.w)
-        scores = second.point.scores + share * (second.point.scores - first.point.scores)
-        yield second.moved(w, scores)
-
-
-def _rounded(pairs: Rows, width: float, scores: Array) -> PairPoint:
-    return HuberHingePoint(SortedScores(pairs, scores), width)
+        scores = second.scores + share * (second.scores - first.scores)
+        yield second.problem.at(w, scores)
 
 
 def _spreads(X: Matrix, pairs: Rows) -> Array:
@@ -382,7 +343,7 @@ def minimise_sparse(
     max_iter: int = 100,
     start: Array | None = None,
     verbose: int = 0,
-) -> SparseFit:
+) -> Result:
     """One fit, from ``start`` or from alpha_max down."""
     problem = SparseProblem(X, pairs, loss, l1_ratio, weights)
     if start is None:
@@ -394,7 +355,7 @@ def minimise_sparse(
 
 def minimise_path(
     problem: SparseProblem, alphas: Array, *, tol: float, max_iter: int, verbose: int = 0
-) -> Iterator[SparseFit]:
+) -> Iterator[Result]:
     """A fit at each of the alphas, in their order: descending is the fast one."""
     for alpha in alphas:
         yield problem.fit(float(alpha), tol=tol, max_iter=max_iter, verbose=verbose)

@@ -21,11 +21,10 @@ from everypair.linalg.matrix import Matrix
 from everypair.linalg.threads import one_blas_thread
 from everypair.pairs.listed import PairList
 from everypair.rows import Rows
-from everypair.solvers.choose import Fit, choose_solver, settled
-from everypair.solvers.huber import hinge_by_continuation, rounded_hinge
-from everypair.solvers.newton import Newton
-from everypair.solvers.newton_cg import newton_cg
-from everypair.solvers.objective import Progress
+from everypair.solvers.choose import choose_for_factor, choose_for_list, result_at, settled
+from everypair.solvers.hinge import hinge_by_continuation, rounded_hinge
+from everypair.solvers.progress import Progress
+from everypair.solvers.result import Result
 
 Array = NDArray[np.float64]
 
@@ -34,12 +33,6 @@ GROWTH = 4
 """Ranks of the rough solves: 128, 512, ..., below the last. Each costs a fraction of the next."""
 
 ROUGH_TOL = 1e-3
-
-FIRM = 2e-5
-MANY = 128
-"""With a penalty of at least FIRM, in units of the kernel's diagonal, few Hessian products make
-a step, and they are cheaper than the Hessian from so many columns on. With less, products by the
-hundred do not make one, and the Hessian does."""
 
 FLOOR = 1e-2
 """Rows without a multiplier may get one later: they count as if it were this share of the
@@ -56,7 +49,7 @@ def minimise_in_kernel(
     tol: float,
     max_iter: int,
     verbose: int = 0,
-) -> tuple[Fit, LowRank]:
+) -> tuple[Result, LowRank]:
     """Minimise ``hinge(s) + alpha / 2 |f|^2`` over the functions f that the pivots span."""
     factor = GrowingFactor(kernel)
     scale = float(pairs.share @ factor.left) / float(pairs.share.sum())
@@ -68,7 +61,7 @@ def minimise_in_kernel(
             last = complete or factor.rank >= max_rank
             start = np.concatenate([start, np.zeros(factor.rank - start.size)])
             progress = Progress(max_iter, verbose if last else 0)
-            products = factor.rank > MANY and alpha >= FIRM * scale
+            solver = choose_for_factor(factor.rank, alpha, scale)
             now = hinge_by_continuation(
                 FactorMatrix(factor.features),
                 pairs,
@@ -76,26 +69,25 @@ def minimise_in_kernel(
                 start,
                 tol if last else ROUGH_TOL,
                 progress,
-                partial(settled, newton_cg if products else Newton(), hinge=True),
+                partial(settled, solver, hinge=True),
             )
             if last:
-                return Fit.at(now, progress), factor.low_rank
-            importance = now.score_gradient**2 + (FLOOR * pairs.share) ** 2
+                return result_at(now, progress), factor.low_rank
+            importance = now.point.gradient**2 + (FLOOR * pairs.share) ** 2
             start = now.w
             rank = min(GROWTH * rank, max_rank)
 
 
 def minimise_over_list(
     X: Matrix, pairs: PairList, alpha: float, *, tol: float, max_iter: int, verbose: int = 0
-) -> Fit:
+) -> Result:
     """Minimise ``hinge(Xw) + alpha / 2 |w|^2`` over w, the hinge over the pairs of the list."""
     progress = Progress(max_iter, verbose)
-    solver = choose_solver(X, "hinge", "auto" if X.differences_pay else "newton-cg")
-    inner = partial(settled, solver, hinge=True)
+    inner = partial(settled, choose_for_list(X), hinge=True)
     with np.errstate(over="ignore", invalid="ignore"):
         start = np.zeros(X.shape[1])
         now = hinge_by_continuation(X, pairs, alpha, start, tol, progress, inner)
-    return Fit.at(now, progress)
+    return result_at(now, progress)
 
 
 def kernel_gap(

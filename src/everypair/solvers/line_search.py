@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from everypair.cached import cached_property
 from everypair.linalg.threads import over_rows
 from everypair.pairs.point import usable
-from everypair.solvers.objective import Iterate
+from everypair.solvers.problem import Iterate
 
 Array = NDArray[np.float64]
 
@@ -16,6 +16,8 @@ LEAST_DECREASE = 1e-4
 LEAST_SHRINKING = 0.5
 VALUE_ROUNDING = 1e-14
 SHORTEST_STEP = 2.0**-60
+SHORTEST_STEP_TO_TARGET = 2.0**-20
+"""A direction of proximal Newton that needs a shorter one is damped instead."""
 
 SHORTENING = 0.1, 0.5
 """A step that is too long is shortened by a factor between these."""
@@ -38,19 +40,61 @@ def search_line(now: Iterate, direction: Array, score_step: Array | None = None)
     line = _Line(now, direction, score_step)
     if not line.slope < 0:
         return None
-    rounding = VALUE_ROUNDING * abs(now.value)
     length, too_long = 1.0, 0.0
     while length >= SHORTEST_STEP:
         trial = line.at(length)
         if trial is not None:
-            least = now.value + LEAST_DECREASE * length * line.slope
-            if trial.value < now.value and trial.value <= least:
+            if _falls_enough(now, trial, length * line.slope):
                 return line.further(trial, length, too_long)
-            if abs(trial.value - now.value) <= rounding and trial.gap <= LEAST_SHRINKING * now.gap:
+            if _closer_on_the_level(now, trial):
                 return trial
         too_long = length
         length *= line.shortening(trial, length)
     return None
+
+
+def search_towards(now: Iterate, target: Array, slope: float) -> tuple[Iterate | None, float]:
+    """Backtrack from ``target`` towards ``now`` until the objective falls enough.
+
+    For a penalty with corners: the fall is measured against the predicted one, ``slope`` (Tseng &
+    Yun 2009). Returns the length of the step, too.
+    """
+    rounding = VALUE_ROUNDING * now.value
+    direction = target - now.w
+    if not slope <= rounding or not np.any(direction):
+        return None, 0.0
+    score_step = now.problem.X.dot(direction)
+
+    def at(length: float) -> Iterate:
+        w = target if length == 1 else now.w + length * direction
+        return now.problem.at(w, now.scores + length * score_step)
+
+    length = 1.0
+    while length >= SHORTEST_STEP_TO_TARGET:
+        trial = at(length)
+        if _falls_enough(now, trial, length * slope):
+            # A step that had to be cut is cut on while that pays: corners lie close together
+            # in a rounded hinge, and the first acceptable length may be far past the best.
+            while length < 1 and (shorter := at(length / 2)).value < trial.value:
+                trial, length = shorter, length / 2
+            return trial, length
+        if _closer_on_the_level(now, trial):
+            return trial, length
+        if slope >= -rounding:
+            break
+        length /= 2
+    return None, 0.0
+
+
+def _falls_enough(now: Iterate, trial: Iterate, predicted: float) -> bool:
+    least = now.value + LEAST_DECREASE * predicted
+    return trial.value < now.value and trial.value <= least
+
+
+def _closer_on_the_level(now: Iterate, trial: Iterate) -> bool:
+    """The objective's last digits say nothing more, but the gap shrinks."""
+    level = abs(trial.value - now.value) <= VALUE_ROUNDING * abs(now.value)
+    return level and trial.gap <= LEAST_SHRINKING * now.gap
 
 
 class _Line:
@@ -64,17 +108,17 @@ class _Line:
     @cached_property
     def score_step(self) -> Array:
         known = self._score_step
-        return self.start.objective.X.dot(self.direction) if known is None else known
+        return self.start.problem.X.dot(self.direction) if known is None else known
 
     def at(self, length: float) -> Iterate | None:
         scores = _moved(self.start.scores, length, self.score_step)
         if not usable(scores):
             return None
-        return self.start.objective.at(self.start.w + length * self.direction, scores)
+        return self.start.problem.at(self.start.w + length * self.direction, scores)
 
     def slope_at(self, point: Iterate) -> float:
-        of_penalty = self.start.objective.alpha * float(point.w @ self.direction)
-        return float(point.score_gradient @ self.score_step) + of_penalty
+        of_penalty = self.start.problem.quadratic.alpha * float(point.w @ self.direction)
+        return float(point.point.gradient @ self.score_step) + of_penalty
 
     def shortening(self, trial: Iterate | None, length: float) -> float:
         """The factor that leads to where the parabola through both values is least."""

@@ -6,18 +6,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from everypair.linalg.matrix import too_large
 from everypair.pairs.point import EXACT
 from everypair.pairs.smooth import ROUGH_ACCURACY
 from everypair.solvers.line_search import search_line
 from everypair.solvers.newton_cg import Patience, newton_cg
-from everypair.solvers.objective import Iterate, Progress, Stop, too_large
+from everypair.solvers.problem import Iterate, Stop
+from everypair.solvers.progress import Progress
 
 Array = NDArray[np.float64]
 
 GAIN_TO_KEEP = 3.0
 """A step must shrink the gap by this factor for its matrix to serve once more."""
 
-WORN = 6
+WORN_STEPS = 6
 """A matrix that has learnt from so many steps is worn."""
 
 CHEAP_COLUMNS = 3
@@ -50,8 +52,8 @@ class NewtonMatrix:
         del self._matrix
 
     def _scaled(self, now: Iterate, accuracy: float) -> None:
-        alpha = now.objective.alpha
-        matrix = now.loss.hessian(now.objective.X, accuracy=accuracy)
+        alpha = now.problem.quadratic.alpha
+        matrix = now.loss.hessian(now.problem.X, accuracy=accuracy)
         diagonal = np.einsum("jj->j", matrix)
         diagonal += alpha
         if not np.all(np.isfinite(matrix)):
@@ -86,7 +88,7 @@ class NewtonMatrix:
         """
         step, change = after.w - before.w, after.gradient - before.gradient
         curvature = float(step @ change)
-        if curvature > 0 and curvature >= before.objective.alpha / 2 * float(step @ step):
+        if curvature > 0 and curvature >= before.problem.quadratic.alpha / 2 * float(step @ step):
             self._learnt.append((step, change, curvature))
 
     def step(self, gradient: Array) -> Array:
@@ -117,8 +119,8 @@ class Newton:
         or if that costs little beside the steps it saves there."""
         if self._matrix is None:
             return
-        cheap = now.objective.X.shape[0] * now.w.size <= CHEAP_COLUMNS * n_rows
-        if self._matrix.n_learnt >= (1 if cheap else WORN):
+        cheap = now.problem.X.shape[0] * now.w.size <= CHEAP_COLUMNS * n_rows
+        if self._matrix.n_learnt >= (1 if cheap else WORN_STEPS):
             self._matrix = NewtonMatrix(now)
 
     def __call__(self, now: Iterate, stop: Stop, progress: Progress) -> Iterate:
@@ -160,7 +162,7 @@ class ProductsFirst:
 
     def __call__(self, now: Iterate, stop: Stop, progress: Progress) -> Iterate:
         if self._newton is None:
-            a_hessian = now.objective.X.products_per_hessian
+            a_hessian = now.problem.X.products_per_hessian
             patience = Patience(HESSIANS * a_hessian) if _fits(now) else None
             now = newton_cg(now, stop, progress, patience)
             if patience is None or not patience.is_over or stop(now) or progress.exhausted:
@@ -171,5 +173,5 @@ class ProductsFirst:
 
 def _fits(now: Iterate) -> bool:
     """Whether the sums behind a matrix do not outgrow X."""
-    X = now.objective.X
+    X = now.problem.X
     return now.loss.hessian_bytes(X.shape[1]) <= max(HESSIAN_BYTES, X.nbytes)

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from everypair.linalg.matrix import too_large
 from everypair.solvers.line_search import search_line
-from everypair.solvers.objective import Iterate, Progress, Stop, too_large
+from everypair.solvers.problem import Iterate, Stop
+from everypair.solvers.progress import Progress
 
 Array = NDArray[np.float64]
 
@@ -55,7 +57,7 @@ def newton_cg(
             break
         # Quadratic convergence near the end, no more work than that needs before it.
         forcing = min(FORCING, np.sqrt(residual_norm / first_norm))
-        enough = np.sqrt(2 * now.objective.alpha * ENOUGH * stop.gap_wanted(now))
+        enough = np.sqrt(2 * now.problem.quadratic.alpha * ENOUGH * stop.gap_wanted(now))
         step, score_step, predicted, at_edge, n_products = _steihaug(
             now, preconditioner, radius, forcing * residual_norm, enough
         )
@@ -83,12 +85,12 @@ def _diagonal(now: Iterate) -> Array:
     Pairs do not see a shift of a column, so neither may its scale: the squares are taken
     about the column's mean, ``sum d x^2 - (sum d x)^2 / sum d``.
     """
-    X, curvature = now.objective.X, np.abs(now.loss.curvature())
+    X, curvature = now.problem.X, np.abs(now.loss.curvature())
     total = curvature.sum()
     sums, spread = X.pull_back_moments(curvature)
     if total > 0:
         spread = np.maximum(spread - sums**2 / total, 1e-12 * spread)
-    diagonal = spread + now.objective.alpha
+    diagonal = spread + now.problem.quadratic.alpha
     if not np.all(np.isfinite(diagonal)):
         raise too_large("their squares overflow")
     return diagonal
@@ -106,7 +108,7 @@ def _steihaug(
     The residual is the gradient that the model promises: it ends below ``tolerance`` in the
     preconditioner's norm, or below ``enough`` in the plain one, which makes the gap.
     """
-    X, alpha = now.objective.X, now.objective.alpha
+    X, alpha = now.problem.X, now.problem.quadratic.alpha
     rough = X.rough  # a direction needs no more
     step, score_step = np.zeros_like(now.w), np.zeros_like(now.scores)
     residual = -now.gradient

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from everypair.linalg.matrix import Matrix
+from everypair.linalg.matrix import Matrix, too_large
 from everypair.measures import Measure
 from everypair.solvers.simplex_qp import SimplexQP
 
@@ -51,10 +51,7 @@ class Problem:
         slope = self.pull_back(found.change)
         square = float(slope @ slope)
         if not np.isfinite(square):
-            raise ValueError(
-                "The features are too large for float64: squares of their sums overflow. "
-                "Rescale X, for example with StandardScaler."
-            )
+            raise too_large("squares of their sums overflow")
         if not np.isfinite(np.float64(self.C) * self.C * max(square, 1.0)):
             raise ValueError(f"C={self.C:g} is too large for float64: lower C or rescale X.")
         objective = float(w @ w) / 2 + self.C * slack

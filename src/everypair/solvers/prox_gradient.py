@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr, expit
 
-from everypair.solvers.objective import Judgement, Progress
+from everypair.solvers.progress import Judgement, Progress
 
 Array = NDArray[np.float64]
 

@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from everypair._compiled import descend_coordinates
+from everypair.linalg.matrix import too_large
 from everypair.pairs.smooth import ROUGH_ACCURACY
-from everypair.penalties import ElasticNet
-from everypair.solvers.composite import CompositeIterate
-from everypair.solvers.line_search import LEAST_DECREASE, LEAST_SHRINKING, VALUE_ROUNDING
-from everypair.solvers.objective import Progress
+from everypair.penalties import Separable
+from everypair.solvers.line_search import VALUE_ROUNDING, search_towards
+from everypair.solvers.problem import Iterate
+from everypair.solvers.progress import Progress
 
 Array = NDArray[np.float64]
-CompositeStop = Callable[[CompositeIterate], bool]
+Reached = Callable[[Iterate], bool]
 
 GAIN_TO_KEEP = 4.0
 """A step must shrink the gap by this factor for its matrix to serve once more. (The gap is of
@@ -32,42 +33,36 @@ EPOCHS = 20
 MODEL_TOLERANCE = 1e-10
 """Share of the first epoch's largest move at which coordinate descent has arrived."""
 
-SHORTEST_STEP = 2.0**-20
-"""A direction that needs a shorter one is damped instead."""
-
 LEAST_DAMPING, MOST_DAMPING, LEAST_CURVATURE = 1e-6, 1e6, 1e-9
 """Second derivatives along a coefficient in units of its feature's spread."""
 
 
-def hessian_at(now: CompositeIterate) -> Array:
-    hessian = now.point.loss.hessian(now.objective.X, accuracy=ROUGH_ACCURACY)
+def hessian_at(now: Iterate) -> Array:
+    hessian = now.point.loss.hessian(now.problem.X, accuracy=ROUGH_ACCURACY)
     if not np.all(np.isfinite(hessian)):
-        raise ValueError(
-            "The features are too large for float64: their squares overflow. "
-            "Rescale X, for example with StandardScaler."
-        )
+        raise too_large("their squares overflow")
     return hessian
 
 
 def prox_newton(
-    now: CompositeIterate,
-    stop: CompositeStop,
+    now: Iterate,
+    stop: Reached,
     progress: Progress,
     hessian: Array | None = None,
-) -> tuple[CompositeIterate, Array | None]:
+) -> tuple[Iterate, Array | None]:
     """Newton steps until ``stop`` or no way down; the last point and the last matrix.
 
     A matrix is kept while its steps gain enough, as in `newton`. A rounded hinge may have no
     curvature along a direction; then the model is damped (Levenberg) until its step is one.
     """
-    penalty, damping = now.objective.penalty, 0.0
+    penalty, damping = now.problem.separable, 0.0
     stale = hessian is not None
     while not stop(now) and not progress.exhausted:
         if hessian is None:
             hessian, stale = hessian_at(now), False
         target = minimise_model(damped(hessian, damping, penalty.unit), penalty, now.w, now.pulled)
         slope = predicted_change(now, target)
-        after, length = search_line(now, target, slope)
+        after, length = search_towards(now, target, slope)
         if after is None:
             if stale:
                 hessian = None
@@ -99,7 +94,7 @@ def damped(hessian: Array, damping: float, unit: Array) -> Array:
     return out
 
 
-def minimise_model(hessian: Array, penalty: ElasticNet, start: Array, gradient: Array) -> Array:
+def minimise_model(hessian: Array, penalty: Separable, start: Array, gradient: Array) -> Array:
     """``argmin_w g.(w - start) + (w - start)' H (w - start) / 2 + Omega(w)``."""
     w, gradient = start.copy(), gradient.copy()
     for _ in range(ROUNDS):
@@ -115,7 +110,7 @@ def minimise_model(hessian: Array, penalty: ElasticNet, start: Array, gradient: 
     return w
 
 
-def _solve_on_support(hessian: Array, penalty: ElasticNet, w: Array, gradient: Array) -> float:
+def _solve_on_support(hessian: Array, penalty: Separable, w: Array, gradient: Array) -> float:
     """Newton's equation with the signs held, in place; how far it went before a sign changed.
 
     A singular matrix leaves everything as it was: distance 0.
@@ -144,48 +139,13 @@ def _solve_on_support(hessian: Array, penalty: ElasticNet, w: Array, gradient: A
     return length
 
 
-def _settled(penalty: ElasticNet, w: Array, gradient: Array) -> bool:
+def _settled(penalty: Separable, w: Array, gradient: Array) -> bool:
     """No coefficient at zero wants to leave it."""
     return bool(np.all((w != 0) | (np.abs(gradient) <= penalty.l1)))
 
 
-def predicted_change(now: CompositeIterate, target: Array) -> float:
+def predicted_change(now: Iterate, target: Array) -> float:
     """``g.d + Omega(w + d) - Omega(w)``: negative unless w is the model's minimum."""
-    penalty = now.objective.penalty
+    penalty = now.problem.penalty
     of_penalty = penalty.value(target) - penalty.value(now.w)
     return float(now.pulled @ (target - now.w)) + of_penalty
-
-
-def search_line(
-    now: CompositeIterate, target: Array, slope: float
-) -> tuple[CompositeIterate | None, float]:
-    """Backtrack from ``target`` towards ``now`` until the objective falls enough.
-
-    The fall is measured against the predicted one (Tseng & Yun 2009). Near the minimum, where
-    the objective's last digits say nothing more, a step counts as down when the gap shrinks.
-    """
-    rounding = VALUE_ROUNDING * now.value
-    direction = target - now.w
-    if not slope <= rounding or not np.any(direction):
-        return None, 0.0
-    score_step = now.objective.X.dot(direction)
-
-    def at(length: float) -> CompositeIterate:
-        w = target if length == 1 else now.w + length * direction
-        return now.moved(w, now.point.scores + length * score_step)
-
-    length = 1.0
-    while length >= SHORTEST_STEP:
-        trial = at(length)
-        if trial.value < now.value and trial.value <= now.value + LEAST_DECREASE * length * slope:
-            # A step that had to be cut is cut on while that pays: corners lie close together
-            # in a rounded hinge, and the first acceptable length may be far past the best.
-            while length < 1 and (shorter := at(length / 2)).value < trial.value:
-                trial, length = shorter, length / 2
-            return trial, length
-        if abs(trial.value - now.value) <= rounding and trial.gap <= LEAST_SHRINKING * now.gap:
-            return trial, length
-        if slope >= -rounding:
-            break
-        length /= 2
-    return None, 0.0

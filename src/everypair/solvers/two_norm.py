@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from everypair.linalg.low_rank import NOT_PSD, not_psd
+from everypair.solvers.progress import Progress
 
 Array = NDArray[np.float64]
 
@@ -37,7 +38,7 @@ class TwoNormFit:
     objective: float
     gap: float
     """Relative."""
-    n_iter: int
+    n_iter: int = 0
 
 
 def best_intercept(signs: Array, scores: Array, costs: Array) -> float:
@@ -72,15 +73,13 @@ def two_norm_svm(
     """
     n_rows, n_features = features.shape
     share = min(1.0, EASY_COST / float(costs.max()))
-    w, scores, n_iter = np.zeros(n_features), np.zeros(n_rows), 0
+    w, scores, progress = np.zeros(n_features), np.zeros(n_rows), Progress(max_iter, verbose)
     while True:
         accuracy = tol if share == 1 else max(tol, ROUGH_TOL)
-        now = _descend(
-            features, signs, share * costs, w, scores, n_iter, accuracy, max_iter, verbose
-        )
+        now = _descend(features, signs, share * costs, w, scores, accuracy, progress)
         if share == 1:
-            return now
-        w, scores, n_iter, share = now.coef, now.scores, now.n_iter, min(1.0, 10 * share)
+            return replace(now, n_iter=progress.n_iter)
+        w, scores, share = now.coef, now.scores, min(1.0, 10 * share)
 
 
 def _descend(
@@ -89,22 +88,20 @@ def _descend(
     costs: Array,
     w: Array,
     scores: Array,
-    n_iter: int,
     tol: float,
-    max_iter: int,
-    verbose: int,
+    progress: Progress,
 ) -> TwoNormFit:
-    def at(w: Array, scores: Array, n_iter: int) -> TwoNormFit:
+    def at(w: Array, scores: Array) -> TwoNormFit:
         b = best_intercept(signs, scores, costs)
         slacks = np.maximum(0.0, 1 - signs * (scores + b))
         value = float(w @ w) / 2 + float(costs @ slacks**2)
         slope = w - features.T @ (2 * costs * slacks * signs)
         gap = _relative(float(slope @ slope) / 2, value)
-        return TwoNormFit(w, b, scores, slacks, value, gap, n_iter)
+        return TwoNormFit(w, b, scores, slacks, value, gap)
 
-    now = at(w, scores, n_iter)
+    now = at(w, scores)
     # Zero is within any gap of the minimum where C is small, but ranks nothing.
-    while (now.gap > tol or not now.coef.any()) and now.n_iter < max_iter:
+    while (now.gap > tol or not now.coef.any()) and not progress.exhausted:
         short = (now.slacks > 0) & (costs > 0)
         weights = 2 * costs[short]
         # The intercept moves along: the Hessian is about the mean of the short rows.
@@ -116,7 +113,7 @@ def _descend(
         step = -cho_solve(_lifted_factor(hessian), slope)
         score_step, length, best = features @ step, 1.0, now
         while length >= SHORTEST_STEP:
-            trial = at(now.coef + length * step, now.scores + length * score_step, now.n_iter + 1)
+            trial = at(now.coef + length * step, now.scores + length * score_step)
             if best is not now and trial.objective >= best.objective:
                 break  # shorter was better until here
             if trial.objective < best.objective:
@@ -125,16 +122,8 @@ def _descend(
         if best is now:
             break
         now = best
-        _say(now, verbose)
+        progress.record(now.objective, now.gap)
     return now
-
-
-def _say(now: TwoNormFit, verbose: int) -> None:
-    if verbose:
-        print(
-            f"[everypair] step {now.n_iter}: objective {now.objective:.9g}, "
-            f"relative gap {now.gap:.1e}"
-        )
 
 
 def _lifted_factor(matrix: Array) -> tuple[Array, bool]:
@@ -185,19 +174,20 @@ def two_norm_svm_matrix(
     """
     ridge = 1 / (2 * costs)
 
-    def at(beta: Array, scores: Array, n_iter: int) -> TwoNormFit:
+    def at(beta: Array, scores: Array) -> TwoNormFit:
         b = best_intercept(signs, scores, costs)
         slacks = np.maximum(0.0, 1 - signs * (scores + b))
         value = float(beta @ scores) / 2 + float(costs @ slacks**2)
         apart = beta - 2 * costs * slacks * signs
         # K has no negative eigenvalue (`refuse_not_psd`): below zero is rounding, of that size.
         gap = _relative(abs(float(apart @ (K @ apart))) / 2, value)
-        return TwoNormFit(beta, b, scores, slacks, value, gap, n_iter)
+        return TwoNormFit(beta, b, scores, slacks, value, gap)
 
     start = _hard_margin(K, ridge, signs, float(costs.sum()))
-    now = best = at(start, K @ start, 1)
-    _say(now, verbose)
-    while best.gap > tol and now.n_iter < max_iter:
+    now = best = at(start, K @ start)
+    progress = Progress(max_iter, verbose)
+    progress.record(now.objective, now.gap)
+    while best.gap > tol and not progress.exhausted:
         short = np.flatnonzero(now.slacks)
         block = K[np.ix_(short, short)]
         block[np.diag_indices_from(block)] += ridge[short]
@@ -213,15 +203,15 @@ def two_norm_svm_matrix(
         score_step, length, trial = K @ step, 1.0, now
         while trial is now or (trial.objective >= now.objective and trial.gap >= now.gap):
             if length < SHORTEST_STEP:
-                return replace(best, n_iter=now.n_iter)
+                return replace(best, n_iter=progress.n_iter)
             beta, scores = now.coef + length * step, now.scores + length * score_step
-            trial = at(beta, scores, now.n_iter + 1)
+            trial = at(beta, scores)
             length /= 2
         now = trial
-        _say(now, verbose)
+        progress.record(now.objective, now.gap)
         if now.gap < best.gap:
             best = now
-    return replace(best, n_iter=now.n_iter)
+    return replace(best, n_iter=progress.n_iter)
 
 
 def _hard_margin(K: Array, ridge: Array, signs: Array, total_cost: float) -> Array:

@@ -22,17 +22,11 @@ from everypair.linalg.matrix import Matrix
 from everypair.pairs import PairPoint
 from everypair.pairs.listed import ListedHuberHingePoint, PairList
 from everypair.pairs.point import growth
-from everypair.pairs.sorted import HuberHingePoint, SortedScores
+from everypair.pairs.sorted import HingePoint, HuberHingePoint, SortedScores
+from everypair.penalties import L2
 from everypair.rows import Rows
-from everypair.solvers.objective import (
-    Iterate,
-    Judgement,
-    Objective,
-    Progress,
-    Solver,
-    at_rest,
-    better_start,
-)
+from everypair.solvers.problem import Iterate, Problem, Solver, at_rest, better_start
+from everypair.solvers.progress import Judgement, Progress
 from everypair.solvers.rounding import hinge_error
 
 Array = NDArray[np.float64]
@@ -56,30 +50,39 @@ INNER_SHARE = 0.3
 def judge_as_hinge(now: Iterate) -> Judgement:
     """The hinge objective and its relative gap at a point of the rounded problem, stretched."""
     stretch, value = best_stretch(now)
-    loss = _rounded(now)
+    return judge_against(duals_of_hinge(now), now, value, stretch)
+
+
+def judge_against(
+    duals: tuple[float, float], now: Iterate, value: float, stretch: float = 1.0
+) -> Judgement:
+    """The objective of the hinge, ``value``, beside a dual value: at least, and as computed."""
+    (least, dual), mass_short = duals, _sorted_hinge(now).mass_short
     error = hinge_error(
-        now.objective.X,
+        now.problem.X,
         stretch * now.w,
         value,
         # A shortfall of the stretched margins: 1 - t z >= u where 1 - z >= 1 - (1 - u) / t.
-        lambda least: loss.mass_short(1 - (1 - least) / stretch),
-        now.objective.tol,
+        mass_short if stretch == 1 else lambda short: mass_short(1 - (1 - short) / stretch),
+        now.problem.tol,
     )
-    least = mass_of_multipliers(now) * (1 - growth(now.scores.size))
-    least -= now.half_square(now.loss_gradient, beside=least)
     # Rounding may push either above the other: then they differ by no less than they seem to.
     gap = abs(value - least) + error
-    return Judgement.of_gap(value, gap, gap - max(0.0, value - dual_of_hinge(now)))
+    return now.problem.judgement(value, gap, max(0.0, gap - max(0.0, value - dual)))
 
 
-def dual_of_hinge(now: Iterate) -> float:
-    """Of the rounded loss' multipliers, which lie in [0, 1]."""
-    slope = now.loss_gradient
-    return mass_of_multipliers(now) - float(slope @ slope) / (2 * now.objective.alpha)
+def dual_of_hinge(now: Iterate, error: Array | float = 0.0) -> float:
+    """Of the rounded hinge's multipliers, which lie in [0, 1]; at least, where X'c has an error."""
+    penalty, mass = now.problem.penalty, now.point.multipliers
+    u = np.abs(now.pulled) + error
+    return max(theta * mass - penalty.conjugate(theta * u, now.w) for theta in penalty.scales(u))
 
 
-def mass_of_multipliers(now: Iterate) -> float:
-    return -float(now.score_gradient[_rounded(now).pairs.positives].sum())
+def duals_of_hinge(now: Iterate) -> tuple[float, float]:
+    """`dual_of_hinge` at least, and as computed."""
+    computed, mass = dual_of_hinge(now), now.point.multipliers
+    most = now.with_rounding(lambda error: -dual_of_hinge(now, error), -computed, beside=mass)
+    return -most - growth(now.scores.size) * mass, computed
 
 
 def best_stretch(now: Iterate) -> tuple[float, float]:
@@ -91,7 +94,7 @@ def best_stretch(now: Iterate) -> tuple[float, float]:
     tried while the rounded problem itself is further from solved than the rounding costs.
     """
     loss = _rounded(now)
-    norm = now.objective.alpha * float(now.w @ now.w)
+    norm = 2 * now.problem.penalty.value(now.w)
     stretches, values = [1.0], [loss.hinge_value() + norm / 2]
     short = min(loss.largest_shortfall(), loss.width, MOST_STRETCH)
     if short > 0 and now.gap <= (values[0] - dual_of_hinge(now)) / 2:
@@ -116,9 +119,9 @@ def hinge_by_continuation(
     widest, at a solution of almost the same problem a narrow one.
     """
 
-    def rounded(width: float) -> Objective:
+    def rounded(width: float) -> Problem:
         point: Callable[[Array], PairPoint] = partial(rounded_hinge, pairs, width)
-        return Objective(X, point, alpha, judge_as_hinge, tol)
+        return Problem(X, point, L2(alpha), judge_as_hinge, tol)
 
     width = FIRST_WIDTH
     best = better_start(rounded(width), start)
@@ -155,7 +158,7 @@ class _CloseForItsRounding:
         return INNER_SHARE * max((distance - rounding) * value - now.gap, self.tol * value)
 
 
-def _continued(narrower: Objective, now: Iterate, before: Iterate | None) -> Iterate:
+def _continued(narrower: Problem, now: Iterate, before: Iterate | None) -> Iterate:
     """Where to begin at the next width.
 
     The solution moves about in proportion to the width, so its last move tells the next; where
@@ -182,4 +185,9 @@ def rounded_hinge(
 
 def _rounded(now: Iterate) -> HuberHingePoint | ListedHuberHingePoint:
     assert isinstance(now.loss, HuberHingePoint | ListedHuberHingePoint)
+    return now.loss
+
+
+def _sorted_hinge(now: Iterate) -> HingePoint | HuberHingePoint | ListedHuberHingePoint:
+    assert isinstance(now.loss, HingePoint | HuberHingePoint | ListedHuberHingePoint)
     return now.loss
