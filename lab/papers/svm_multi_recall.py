@@ -17,7 +17,7 @@ from everypair.measures.contingency import RecallAtK
 from everypair.measures.ranked import Ranked
 from lab.papers import svm_multi as main
 from lab.papers.kept import Found, Params, grouped
-from lab.papers.page import Page, table
+from lab.papers.page import PaperPage, table
 
 
 class RecallAtMost(RecallAtK):
@@ -64,7 +64,7 @@ def at_most(params: Params) -> Found:
 
 
 def write_at_most(
-    page: Page, cells: list[tuple[Params, Found]], judged: list[tuple[Params, Found]]
+    page: PaperPage, cells: list[tuple[Params, Found]], judged: list[tuple[Params, Found]]
 ) -> None:
     of_table = {(p["data"], p["label"], p["draw"]): f["Rec@2p"] for p, f in judged}
     rows = []

@@ -208,7 +208,7 @@ class MeasureSVM(KernelRanker):
             )
             self.train_score_ = measure.value(positive, fit.scores)
         self.measure_ = measure
-        self.objective_, self.slack_, self.dual_gap_ = fit.objective, fit.slack, fit.gap
+        self.objective_, self.slack_, self.dual_gap_ = fit.objective, fit.slack, fit.distance
         self.n_iter_, self.n_cuts_, self.history_ = fit.n_iter, fit.n_cuts, fit.history
         self._positive_share = float(positive.mean())
         if self.threshold is not None:
@@ -222,8 +222,10 @@ class MeasureSVM(KernelRanker):
         else:
             coefficients = basis.coefficients(fit.coef)
             self._keep_expansion(kernel, basis.pivots, coefficients, basis.left_out)
-        if not fit.gap <= self.tol:
-            warn_not_converged("relative duality gap", fit.gap, self.tol, fit.n_iter, "lower C")
+        if not fit.distance <= self.tol:
+            warn_not_converged(
+                "relative duality gap", fit.distance, self.tol, fit.n_iter, "lower C"
+            )
         elif not np.any(fit.coef):
             warn(
                 f"The best slack, {fit.slack:g}, is that of w = 0. Either C={self.C:g} is too "
