@@ -13,6 +13,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 PRELUDE = """
 import multiprocessing, threading, time
 import numpy as np
+import everypair.pairs  # a child cannot finish an import that a thread has begun
 from everypair import AUCClassifier, AUCRLS
 
 rng = np.random.default_rng(0)

@@ -16,7 +16,7 @@ from scipy import sparse
 from everypair.linalg.matrix import as_matrix
 from everypair.measures import Measure, measure_of
 from everypair.solvers.cutting_plane import cutting_plane
-from everypair.solvers.planes import Evaluation, Planes, Problem
+from everypair.solvers.planes import Planes, SlackPoint, SlackProblem
 from lab.benchmarks.measure_svm import gaussians
 
 TOL = 1e-3
@@ -24,11 +24,11 @@ MAX_CUTS = 600
 CASES = [("f1", 0.01), ("f1", 1.0), ("prbep", 1.0), ("roc_area", 0.01), ("error", 1.0)]
 
 
-def zero(problem: Problem) -> tuple[Evaluation, Planes]:
+def zero(problem: SlackProblem) -> tuple[SlackPoint, Planes]:
     return problem.at(np.zeros(problem.X.shape[1] + 1)), Planes(problem)
 
 
-def models_minimum(problem: Problem) -> int:
+def models_minimum(problem: SlackProblem) -> int:
     """Algorithm 1 of the paper: always on to the minimum of the model."""
     now, planes = zero(problem)
     best = now
@@ -41,7 +41,7 @@ def models_minimum(problem: Problem) -> int:
     return planes.n_cuts
 
 
-def line_search(problem: Problem) -> tuple[int, int]:
+def line_search(problem: SlackProblem) -> tuple[int, int]:
     """OCAS (Franc & Sonnenburg 2009): the best point on the way to the model's minimum, the
     next cut a tenth of the way beyond it."""
     now, planes = zero(problem)
@@ -67,7 +67,7 @@ def line_search(problem: Problem) -> tuple[int, int]:
     return planes.n_cuts, searches
 
 
-def level(problem: Problem) -> int:
+def level(problem: SlackProblem) -> int:
     return cutting_plane(
         problem.X,
         problem.positive,
@@ -93,7 +93,7 @@ def interior_point(planes: Planes) -> float:
     return perf_counter() - began
 
 
-def qp_ratio(problem: Problem, n_cuts: int = 150) -> float:
+def qp_ratio(problem: SlackProblem, n_cuts: int = 150) -> float:
     """Clarabel's time beside ours on the same planes; ours starts where the last cut ended."""
     now, planes = zero(problem)
     took = []
@@ -116,7 +116,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     for name, C in CASES:
         measure: Measure = measure_of(name)
-        problem = Problem(matrix, y, measure, C, not measure.ranks)
+        problem = SlackProblem(matrix, y, measure, C, not measure.ranks)
         cuts = models_minimum(problem)
         searched = line_search(problem)
         limit = "> " if cuts == MAX_CUTS else ""

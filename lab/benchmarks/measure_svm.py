@@ -164,7 +164,7 @@ def constant() -> None:
             value = measure.value(y_test, np.asarray(X_test @ fit.coef))
             norm = np.linalg.norm(fit.coef)
             print(
-                f"| {name}, {k} | {'yes' if fitted else 'no'} | {fit.gap:.1e} | {norm:.3f} "
+                f"| {name}, {k} | {'yes' if fitted else 'no'} | {fit.distance:.1e} | {norm:.3f} "
                 f"| {value:.4f} |"
             )
 

@@ -23,7 +23,7 @@ from sklearn.preprocessing import normalize
 
 from lab.data.reuters import stories, word_matrix
 from lab.papers.kept import Found, Params, Store, grouped, of_part
-from lab.papers.page import COLOURS, Page, mean_sd, panels, table
+from lab.papers.page import COLOURS, PaperPage, mean_sd, panels, table
 
 Array = NDArray[np.float64]
 
@@ -209,7 +209,7 @@ def _rls_scores(K: Array, K_new: Array, y: NDArray[np.bool_], lams: Array, const
     return np.asarray(K_new @ (vectors @ inner)) + offset
 
 
-def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
+def write(page: PaperPage, store: Store, done: list[tuple[Params, Found]]) -> None:
     from lab.papers import auc_rls_added as added
 
     plain = [(params, cell) for params, cell in done if "part" not in params]

@@ -28,7 +28,7 @@ from sklearn.model_selection import StratifiedKFold
 from lab.data.reuters import stories
 from lab.papers import auc_rls as main
 from lab.papers.kept import Found, Params, grouped
-from lab.papers.page import Page, mean_sd, table
+from lab.papers.page import PaperPage, mean_sd, table
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -140,7 +140,7 @@ def positives(params: Params) -> Found:
     return out
 
 
-def write_weights(page: Page, by_words: dict[str, list[Found]], order: list[str]) -> None:
+def write_weights(page: PaperPage, by_words: dict[str, list[Found]], order: list[str]) -> None:
     """Levels and error bars by the weights of words; then topic by topic the nearest ones."""
     rows, far = [], {}
     for words, found in by_words.items():
@@ -188,7 +188,7 @@ def write_weights(page: Page, by_words: dict[str, list[Found]], order: list[str]
 
 
 def write_positives(
-    page: Page, cells: list[tuple[Params, Found]], by_words: dict[str, list[Found]]
+    page: PaperPage, cells: list[tuple[Params, Found]], by_words: dict[str, list[Found]]
 ) -> None:
     """How often RLS lands in the printed interval with as many positives as the paper."""
     rows = []
@@ -218,7 +218,7 @@ def write_positives(
     )
 
 
-def write(page: Page, cells: list[tuple[Params, Found]]) -> None:
+def write(page: PaperPage, cells: list[tuple[Params, Found]]) -> None:
     rows, ends = [], []
     below = int(np.searchsorted(LAMS, 0.99 * main.RELATIVE_LAMS[0]))
     for words, found in grouped(cells, "words").items():

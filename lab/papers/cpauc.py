@@ -28,7 +28,7 @@ from lab.data.fetchers import fetch
 from lab.data.simulate import MEANS, simulate
 from lab.papers import cpauc_added
 from lab.papers.kept import Found, Params, Store, grouped, of_part
-from lab.papers.page import COLOURS, Page, mean_sd, panels, table
+from lab.papers.page import COLOURS, PaperPage, mean_sd, panels, table
 
 Array = NDArray[np.float64]
 
@@ -264,7 +264,7 @@ def _time_cell(params: Params) -> Found:
     return out
 
 
-def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
+def write(page: PaperPage, store: Store, done: list[tuple[Params, Found]]) -> None:
     if models := of_part(done, "models"):
         _write_models(page, grouped(models, "model", "n", "p"))
     if times := of_part(done, "time"):
@@ -290,7 +290,7 @@ def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
         cpauc_added.write_level(page, level, PRINTED_AUC)
 
 
-def _write_models(page: Page, by_size: dict[tuple[str, int, int], list[Found]]) -> None:
+def _write_models(page: PaperPage, by_size: dict[tuple[str, int, int], list[Found]]) -> None:
     rows, chosen_rows, gaps = [], [], []
     for size in (size for size in PRINTED_AUC if size in by_size):
         found, printed = by_size[size], PRINTED_AUC[size]
@@ -372,7 +372,7 @@ def _model_claims(by_size: dict[tuple[str, int, int], list[Found]]) -> str:
     return table(["claim", "ours (lines of Table 1)"], rows)
 
 
-def _write_times(page: Page, by_size: dict[tuple[int, int], list[Found]]) -> None:
+def _write_times(page: PaperPage, by_size: dict[tuple[int, int], list[Found]]) -> None:
     rows = []
     ratios: dict[str, list[float]] = {"PAUC": [], "CPAUC": []}
     for n, p in sorted(by_size):
@@ -398,7 +398,7 @@ def _write_times(page: Page, by_size: dict[tuple[int, int], list[Found]]) -> Non
     page.figure(figure, "figure1", "Time of one fit")
 
 
-def _write_pima(page: Page, found: list[Found]) -> None:
+def _write_pima(page: PaperPage, found: list[Found]) -> None:
     rows = []
     for method in PIMA_METHODS:
         printed = PRINTED_PIMA.get(method)

@@ -34,7 +34,7 @@ from sklearn.preprocessing import StandardScaler
 from lab.data.fetchers import fetch
 from lab.data.simulate import MEANS, simulate
 from lab.papers.kept import Found, Params, grouped
-from lab.papers.page import Page, mean_sd, table
+from lab.papers.page import PaperPage, mean_sd, table
 
 Array = NDArray[np.float64]
 
@@ -183,7 +183,7 @@ def exact(
     return X[kept], y[kept]
 
 
-def write_steps(page: Page, cells: list[tuple[Params, Found]]) -> None:
+def write_steps(page: PaperPage, cells: list[tuple[Params, Found]]) -> None:
     rows = []
     for (n, p), found in sorted(grouped(cells, "n", "p").items()):
 
@@ -214,7 +214,7 @@ def write_steps(page: Page, cells: list[tuple[Params, Found]]) -> None:
     )  # fmt: skip
 
 
-def write_pima(page: Page, cells: list[tuple[Params, Found]]) -> None:
+def write_pima(page: PaperPage, cells: list[tuple[Params, Found]]) -> None:
     found = [f for _, f in cells]
     lines = []
     for rows in ("all", "complete"):
@@ -248,7 +248,7 @@ def beyond(
 
 
 def write_lambdas(
-    page: Page,
+    page: PaperPage,
     cells: list[tuple[Params, Found]],
     printed: Mapping[Any, tuple[float, ...]],
     apart: list[tuple[Any, str]],
@@ -285,7 +285,7 @@ def write_lambdas(
 
 
 def write_draws(
-    page: Page,
+    page: PaperPage,
     by_draw: dict[str, dict[Any, list[Found]]],
     printed: Mapping[Any, tuple[float, ...]],
     printed_chosen: Mapping[Any, tuple[float, ...]],
@@ -329,7 +329,7 @@ def write_draws(
 
 
 def write_level(
-    page: Page, cells: list[tuple[Params, Found]], printed: Mapping[Any, tuple[float, ...]]
+    page: PaperPage, cells: list[tuple[Params, Found]], printed: Mapping[Any, tuple[float, ...]]
 ) -> None:
     """The lambda chosen, and AUC and wrong features with the smallest of the level ones."""
     from lab.papers.cpauc import METHODS

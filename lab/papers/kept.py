@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import platform
-import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +17,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from everypair import __version__
+from everypair.app.files.output import written_whole
 from everypair.estimators._search import with_progress
 
 Params = dict[str, Any]
@@ -124,17 +124,10 @@ def of_part(done: Sequence[tuple[Params, Found]], part: str) -> list[tuple[Param
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Under another name first: a reader finds the old content or the new one."""
+    """A reader finds the old content or the new one; a missing folder is made."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+    with written_whole(path) as file:
+        file.write(text.encode())
 
 
 def run_cells(

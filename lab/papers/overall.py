@@ -28,7 +28,7 @@ from sklearn.preprocessing import StandardScaler
 
 from lab.data.tasks import names, task
 from lab.papers.kept import TIMES, Found, Params, Store, grouped
-from lab.papers.page import COLOURS, Page, panels, table
+from lab.papers.page import COLOURS, PaperPage, panels, table
 
 Array = NDArray[np.float64]
 
@@ -202,7 +202,7 @@ def _trained_on(method: str) -> str:
     return next((kind for kind, of_kind in kinds.items() if method in of_kind), "baseline")
 
 
-def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
+def write(page: PaperPage, store: Store, done: list[tuple[Params, Found]]) -> None:
     by_task = grouped(done, "task")
     columns = [name for name in done[0][1] if name not in {"rows", "share", *TIMES}]
     auc = np.array([[np.mean([f[m][0] for f in by_task[t]]) for m in columns] for t in by_task])
@@ -253,7 +253,7 @@ def _against(ours: Array, other: Array) -> str:
     return f"{gain.mean():+.4f}, {gain.min():+.4f}; {(gain > 0).sum()} / {(gain < 0).sum()}"
 
 
-def _difference(page: Page, columns: list[str], ranks: Array) -> list[str]:
+def _difference(page: PaperPage, columns: list[str], ranks: Array) -> list[str]:
     """Friedman's test and Nemenyi's critical difference over data sets, with the diagram."""
     n, k = ranks.shape
     if n < 3:

@@ -27,7 +27,7 @@ def mean_sd(values: Sequence[float] | NDArray[np.float64], digits: int = 3) -> s
     return f"{np.mean(values):.{digits}f} ± {spread:.{digits}f}"
 
 
-class Page:
+class PaperPage:
     """Sections in order; figures beside it. `write` puts all into the folder of results."""
 
     def __init__(self, folder: Path, name: str, title: str, intro: str):

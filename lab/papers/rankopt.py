@@ -28,7 +28,7 @@ from sklearn.svm import LinearSVC
 
 from lab.data.fetchers import adult_table, fetch, kddcup99_table
 from lab.papers.kept import Found, Params, Store, grouped
-from lab.papers.page import COLOURS, Page, mean_sd, panels, table
+from lab.papers.page import COLOURS, PaperPage, mean_sd, panels, table
 
 Array = NDArray[np.float64]
 
@@ -173,7 +173,7 @@ def _scores(method: str, X: Array, y: NDArray[np.bool_], X_test: Array) -> list[
     return [model.fit(X, y).decision_function(X_test)]
 
 
-def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
+def write(page: PaperPage, store: Store, done: list[tuple[Params, Found]]) -> None:
     by_size = grouped(done, "data", "rows")
     rows = []
     for name in TASKS:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from lab.papers.kept import Found, Params, Store, run_cells
-from lab.papers.page import Page
+from lab.papers.page import PaperPage
 
 TABLES = {
     "auc-rls": "AUC-RLS (Pahikkala et al. 2008), Table 1: Reuters, 25 topics",
@@ -34,7 +34,7 @@ class Experiment(Protocol):
     def work(self, params: Params) -> Found:
         """What one cell finds: numbers, lists and words."""
 
-    def write(self, page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
+    def write(self, page: PaperPage, store: Store, done: list[tuple[Params, Found]]) -> None:
         """Fill the page from the finished cells."""
 
 
@@ -90,7 +90,7 @@ def run(
     done = store.done(wanted)
     if render_only and not done:
         raise ValueError(f"{store.path} has no finished cell of this table: run it first.")
-    page = Page(folder, name, TABLES.get(name, name), (experiment.__doc__ or "").strip())
+    page = PaperPage(folder, name, TABLES.get(name, name), (experiment.__doc__ or "").strip())
     if done:
         experiment.write(page, store, done)
     page.close(store, len(wanted), done)

@@ -27,7 +27,7 @@ from lab.data import fetchers
 from lab.data.toy import weston_toy
 from lab.papers import rocsvm_added as added
 from lab.papers.kept import Found, Params, Store, grouped, of_part, results_of
-from lab.papers.page import COLOURS, Page, mean_sd, panels, table
+from lab.papers.page import COLOURS, PaperPage, mean_sd, panels, table
 
 Array = NDArray[np.float64]
 
@@ -244,7 +244,7 @@ def _best(folds: list[Found]) -> tuple[list[float], list[float], str]:
     return [fold[best][0] for fold in folds], [fold[best][1] for fold in folds], best
 
 
-def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
+def write(page: PaperPage, store: Store, done: list[tuple[Params, Found]]) -> None:
     if tables := of_part(done, "tables"):
         _write_tables(page, grouped(tables, "data", "method"))
     if cells2 := of_part(done, "figure2"):
@@ -259,7 +259,7 @@ def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
         added.write_partitions(page, partitions, PRINTED["wpbc"][2])
 
 
-def _write_tables(page: Page, found: dict[tuple[str, str], list[Found]]) -> None:
+def _write_tables(page: PaperPage, found: dict[tuple[str, str], list[Found]]) -> None:
     columns = {"ROC-SVM, m = 10": 0, "2-norm SVM": 1, "RankBoost": 2}
     rows: dict[int, list[list[str]]] = {0: [], 1: []}
     chosen = []
@@ -289,7 +289,7 @@ def _write_tables(page: Page, found: dict[tuple[str, str], list[Found]]) -> None
     page.add("Chosen", table(["data", "method", "C, sigma or rounds", "folds"], chosen))
 
 
-def _write_figure2(page: Page, found: list[Found]) -> None:
+def _write_figure2(page: PaperPage, found: list[Found]) -> None:
     rows = []
     for rho in RHOS:
         means = [np.mean([f[f"{rho}|{m}"] for f in found], axis=0) for m in NEIGHBORS]
@@ -315,7 +315,7 @@ def _write_figure2(page: Page, found: list[Found]) -> None:
     page.figure(figure, "figure2", "AUC and accuracy on the toy problem by neighbours")
 
 
-def _write_figures34(page: Page, by_skew: dict[float, list[Found]]) -> None:
+def _write_figures34(page: PaperPage, by_skew: dict[float, list[Found]]) -> None:
     figure, axes = panels(3, 4, 3.0, 2.4)
     methods = ("2-norm SVM", "ROC-SVM, m = 10", "ROC-SVM, all pairs")
     rows = []
@@ -348,7 +348,7 @@ def _write_figures34(page: Page, by_skew: dict[float, list[Found]]) -> None:
 
 
 def _write_figure5(
-    page: Page, found: dict[Any, list[Found]], tables: dict[Any, list[Found]]
+    page: PaperPage, found: dict[Any, list[Found]], tables: dict[Any, list[Found]]
 ) -> None:
     figure, axes = panels(1, 2, 3.4, 2.8)
     rows = []

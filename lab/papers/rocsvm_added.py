@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from lab.data.fetchers import spectf_part
 from lab.papers.kept import Found, Params
-from lab.papers.page import Page, mean_sd, table
+from lab.papers.page import PaperPage, mean_sd, table
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -118,7 +118,7 @@ def third_method(X: Array, positive: Bools, X_test: Array, rounds: list[int]) ->
     return out
 
 
-def write_spectf(page: Page, found: Found, quoted: tuple[Any, ...]) -> None:
+def write_spectf(page: PaperPage, found: Found, quoted: tuple[Any, ...]) -> None:
     tried = sorted({int(key.split("|")[1]) for key in found if "|" in key})
     rows, in_gap, near = [], [], []
     wanted = quoted[0][0]
@@ -151,7 +151,7 @@ def write_spectf(page: Page, found: Found, quoted: tuple[Any, ...]) -> None:
     page.add("Added: RankBoost on SPECTF, one split as UCI had it", *parts)
 
 
-def write_partitions(page: Page, cells: list[tuple[Params, Found]], quoted: Any) -> None:
+def write_partitions(page: PaperPage, cells: list[tuple[Params, Found]], quoted: Any) -> None:
     rows = []
     for data in dict.fromkeys(params["data"] for params, _ in cells):
         found = [f for params, f in cells if params["data"] == data]

@@ -35,7 +35,7 @@ from sklearn.svm import LinearSVC
 from lab.data.fetchers import fetch
 from lab.data.reuters import stories, word_matrix
 from lab.papers.kept import Found, Params, Store, grouped, of_part
-from lab.papers.page import COLOURS, Page, panels, table
+from lab.papers.page import COLOURS, PaperPage, panels, table
 
 Array = NDArray[np.float64]
 
@@ -221,7 +221,7 @@ def weighted_svm(C: float, j: float) -> LinearSVC:
     return LinearSVC(loss="hinge", C=C, class_weight={True: j, False: 1.0}, random_state=0)
 
 
-def write(page: Page, store: Store, done: list[tuple[Params, Found]]) -> None:
+def write(page: PaperPage, store: Store, done: list[tuple[Params, Found]]) -> None:
     from lab.papers import svm_multi_choice as choosing
     from lab.papers import svm_multi_recall as recall
 
@@ -334,7 +334,7 @@ def gain_table(labels: list[str], means: Array) -> str:
     return table(["training positives", *MEASURES], rows)
 
 
-def _write_figure1(page: Page, found: list[Found]) -> None:
+def _write_figure1(page: PaperPage, found: list[Found]) -> None:
     gains = np.array([[f[t]["multi"] - f[t]["svm"] for f in found] for t in MEASURES])
     labels, means = by_positives([f["positives"] for f in found], gains)
     page.add(

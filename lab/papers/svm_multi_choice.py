@@ -28,7 +28,7 @@ from sklearn.svm import SVC
 
 from lab.papers import svm_multi as main
 from lab.papers.kept import Found, Params
-from lab.papers.page import Page, table
+from lab.papers.page import PaperPage, table
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -184,7 +184,7 @@ def _of_multi(X: Any, y: Bools, X_test: Any, y_test: Bools) -> Found:
 
 
 def write(
-    page: Page,
+    page: PaperPage,
     cells: list[tuple[Params, Found]],
     of_limits: list[tuple[Params, Found]],
     judged: list[tuple[Params, Found]],
@@ -202,7 +202,7 @@ def write(
         _write_gains(page, found, [multi[t] for t in labels], [recall[t] for t in labels])
 
 
-def _write_searches(page: Page, found: list[Found], limited: list[Found]) -> None:
+def _write_searches(page: PaperPage, found: list[Found], limited: list[Found]) -> None:
     rows = []
     for search in SEARCHES:
         row = [search]
@@ -224,7 +224,7 @@ def _write_searches(page: Page, found: list[Found], limited: list[Found]) -> Non
     )
 
 
-def _write_widened(page: Page, found: list[Found], limited: list[Found]) -> None:
+def _write_widened(page: PaperPage, found: list[Found], limited: list[Found]) -> None:
     groups = {
         f"at most {RARE}": [f for f in found if f["positives"] <= RARE],
         f"{RARE + 1} and more": [f for f in found if f["positives"] > RARE],
@@ -270,7 +270,9 @@ def _most_frequent(exponents: list[list[int]]) -> str:
     return f"2^{C}, 2^{j} ({counts.max()})"
 
 
-def _write_gains(page: Page, found: list[Found], multi: list[Found], recall: list[float]) -> None:
+def _write_gains(
+    page: PaperPage, found: list[Found], multi: list[Found], recall: list[float]
+) -> None:
     """SVM-multi less the SVM of one search, as the table has it."""
     rows, gains = [], []
     for k, title in enumerate(main.MEASURES):

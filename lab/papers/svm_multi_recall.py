@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from everypair.measures import RecallAtMostK
 from lab.papers import svm_multi as main
 from lab.papers.kept import Found, Params, grouped
-from lab.papers.page import Page, table
+from lab.papers.page import PaperPage, table
 
 
 def at_most(params: Params) -> Found:
@@ -40,7 +40,7 @@ def at_most(params: Params) -> Found:
 
 
 def write_at_most(
-    page: Page, cells: list[tuple[Params, Found]], judged: list[tuple[Params, Found]]
+    page: PaperPage, cells: list[tuple[Params, Found]], judged: list[tuple[Params, Found]]
 ) -> None:
     of_table = {(p["data"], p["label"], p["draw"]): f["Rec@2p"] for p, f in judged}
     rows = []

@@ -21,7 +21,7 @@ from . import command_line, races
 from .objectives import judge
 from .peer import Answer, Peer
 from .solvers import every_peer
-from .tasks import Task, load
+from .tasks import PeerTask, load
 
 CLOSE = 1e-6
 CERTAIN = 1e-8
@@ -39,7 +39,7 @@ def relative_gap(objective: float, bound: float | None) -> float:
 
 
 def measure(
-    task: Task,
+    task: PeerTask,
     peer: Peer,
     known_bound: float | None,
     emit: Emit,
@@ -98,7 +98,7 @@ def measure(
 
 
 def timed(
-    peer: Peer, task: Task, tol: float, deadline: float
+    peer: Peer, task: PeerTask, tol: float, deadline: float
 ) -> tuple[Answer, tuple[float, float], int]:
     """``(answer, (wall, CPU) seconds, peak bytes beyond the data)``, the best of short fits."""
     best, used, total = (np.inf, np.inf), 0, 0.0
@@ -119,7 +119,7 @@ def timed(
     return answer, best, max(0, used)
 
 
-def test_auc(task: Task, answer: Answer) -> float:
+def test_auc(task: PeerTask, answer: Answer) -> float:
     scores = task.X_test @ answer.coef if answer.test_scores is None else answer.test_scores
     return float(roc_auc_score(task.y_test, scores))
 

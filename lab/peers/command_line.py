@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import dump_svmlight_file
 
-from .tasks import Task
+from .tasks import PeerTask
 
 POLL = 0.005
 MOST_VALUES = 40_000_000
@@ -35,7 +35,7 @@ class OutOfTimeError(Exception):
     pass
 
 
-def svmlight_file(task: Task, with_query: bool) -> Path:
+def svmlight_file(task: PeerTask, with_query: bool) -> Path:
     key = id(task.X), with_query
     if key not in _written:
         path = Path(_folder.name) / f"{len(_written)}.dat"
@@ -45,7 +45,7 @@ def svmlight_file(task: Task, with_query: bool) -> Path:
     return _written[key][1]
 
 
-def too_long_to_write(task: Task) -> str | None:
+def too_long_to_write(task: PeerTask) -> str | None:
     values = task.X.nnz if task.is_sparse else task.X.size
     return f"a text file of {values:.0e} values" if values > MOST_VALUES else None
 
@@ -87,7 +87,7 @@ def _high_water(pid: int) -> int:
 
 
 def run_less_reading(
-    program: str, task: Task, at_once: list[object], arguments: list[object]
+    program: str, task: PeerTask, at_once: list[object], arguments: list[object]
 ) -> tuple[tuple[float, float], int]:
     """``((wall, CPU) seconds, peak of resident memory)``."""
     key = id(task.X), program

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import expit
 
 from .peer import Answer
-from .tasks import Task
+from .tasks import PeerTask
 
 
 class Worth(NamedTuple):
@@ -27,7 +27,7 @@ class Worth(NamedTuple):
     bound: float | None
 
 
-def judge(problem: str, task: Task, answer: Answer) -> Worth:
+def judge(problem: str, task: PeerTask, answer: Answer) -> Worth:
     """``problem``: a loss over pairs or points, such as ``"pairs hinge"``."""
     over, loss = problem.split()[:2]
     if over == "pairs":
@@ -39,7 +39,7 @@ WIDTHS = 2.0 ** np.arange(1, -30, -2)
 SHRUNK = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-def _over_pairs(loss: str, task: Task, answer: Answer) -> Worth:
+def _over_pairs(loss: str, task: PeerTask, answer: Answer) -> Worth:
     from everypair.linalg.matrix import as_matrix
     from everypair.pairs import pair_point
     from everypair.rows import Rows
@@ -83,7 +83,7 @@ def _loss_and_slope(loss: str, margins: np.ndarray) -> tuple[np.ndarray, np.ndar
     return short, -(short > 0).astype(float)
 
 
-def _over_points(loss: str, task: Task, answer: Answer) -> Worth:
+def _over_points(loss: str, task: PeerTask, answer: Answer) -> Worth:
     X, signs, alpha, w = task.X, task.signs, task.alpha, answer.coef
     scores = X @ w
     on_intercept = alpha if answer.intercept_is == "penalised" else 0.0

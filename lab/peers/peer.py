@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from .tasks import Task
+from .tasks import PeerTask
 
 TOLERANCES = tuple(float(tol) for tol in 10.0 ** -np.arange(2, 13))
 """Tried from loose to tight; the loosest that is accurate enough counts."""
@@ -44,10 +44,10 @@ class Peer:
     """``pairs <loss>`` or ``points <loss>``: who is judged by what. A third word splits the points'
     problems by their intercept, ``other`` means no objective of ours."""
     solves: str
-    fit: Callable[[Task, float], Answer] = field(repr=False)
+    fit: Callable[[PeerTask, float], Answer] = field(repr=False)
     tolerances: tuple[float, ...] = TOLERANCES
     program: bool = False
-    refuses: Callable[[Task], str | None] = lambda task: None
+    refuses: Callable[[PeerTask], str | None] = lambda task: None
     """Why it cannot take a task."""
 
     @property

@@ -22,7 +22,7 @@ TEST_SHARE = 0.25
 
 
 @dataclass(frozen=True)
-class Task:
+class PeerTask:
     name: str
     X: Any
     y: np.ndarray
@@ -53,7 +53,7 @@ class Task:
         X = self.X
         return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if self.is_sparse else X.nbytes
 
-    def small(self, n_rows: int = 1000) -> Task:
+    def small(self, n_rows: int = 1000) -> PeerTask:
         """Rows of both classes, enough to compile and load everything."""
         rows = np.concatenate(
             [np.flatnonzero(members)[: n_rows // 2] for members in (self.y, ~self.y)]
@@ -184,12 +184,12 @@ def _split(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     return np.sort(order[n_test:]), np.sort(order[:n_test])
 
 
-def load(name: str) -> Task:
+def load(name: str) -> PeerTask:
     if name in PUBLIC:
-        return Task(name, *_public(name))
+        return PeerTask(name, *_public(name))
     kind, size = name.split()
     n_rows, n_columns = map(int, size.split("x"))
     n_test = min(TEST_ROWS, n_rows)
     # The rows are independent, so the last of them are as good a test as any.
     X, y = SIMULATED[kind](n_rows + n_test, n_columns)
-    return Task(name, X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:])
+    return PeerTask(name, X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:])

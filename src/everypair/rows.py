@@ -27,8 +27,8 @@ class Rows:
 
     Every positive row i pairs with every negative row j, and the pair weighs ``a_i b_j`` for the
     shares a and b of the rows in their classes. ``weight`` is None when every row weighs the same;
-    else each class has a unit of its own, the power of two below its largest weight: ``units`` of
-    the positives and of the negatives.
+    else each class has a unit of its own, ``units`` of the positives and of the negatives: the
+    power of two below its largest weight, or in a fit its total.
     """
 
     positive: Bool
@@ -58,7 +58,9 @@ class Rows:
             labels, weight = labels[kept], weight[kept]
         names = _ordered_labels(labels, pos_label)
         positive = np.asarray(labels == names[1])
-        return cls._weighing(positive, weight, kept, names)
+        # Powers of two, so that whole weights add up exactly.
+        high, low = (_power_of_two(np.max(weight[which])) for which in (positive, ~positive))
+        return cls(positive, weight / np.where(positive, high, low), kept, names, (high, low))
 
     @classmethod
     def uncut(cls, positive: ArrayLike, sample_weight: ArrayLike | None = None) -> Rows:
@@ -83,15 +85,10 @@ class Rows:
                     f"The sample_weight of every {name} row is zero: "
                     "at least one row of each class needs a positive weight."
                 )
-        return cls._weighing(positive, weight, None, (False, True))
-
-    @classmethod
-    def _weighing(
-        cls, positive: Bool, weight: Array, kept: Bool | None, labels: tuple[Any, Any]
-    ) -> Rows:
-        # Powers of two, so that whole weights add up exactly.
-        high, low = (_power_of_two(np.max(weight[which])) for which in (positive, ~positive))
-        return cls(positive, weight / np.where(positive, high, low), kept, labels, (high, low))
+        share, units = _shares(weight, positive)
+        rows = cls(positive, share, None, (False, True), units)
+        vars(rows)["share"] = share  # the same array: a fit keeps its weights once
+        return rows
 
     @property
     def skew(self) -> float:
@@ -149,10 +146,7 @@ class Rows:
         """
         if self.weight is None:
             return np.where(self.positive, 1 / self.n_positive, 1 / self.n_negative)
-        share = self.weight.copy()
-        for members in (self.positive, ~self.positive):
-            share[members] /= share[members].max()
-            share[members] /= share[members].sum()
+        share, _ = _shares(self.weight, self.positive)
         return share
 
     @cached_property
@@ -210,6 +204,21 @@ def _weights(sample_weight: ArrayLike, n_rows: int) -> Array:
     if (least := weight.min()) < 0:
         raise ValueError(f"sample_weight has the negative value {least:g}: weights must be >= 0.")
     return weight
+
+
+def _shares(weight: Array, positive: Bool) -> tuple[Array, tuple[float, float]]:
+    """The weights over the totals of their classes, and these totals."""
+    share, totals = weight.copy(), []
+    for members in (positive, ~positive):
+        # Divided by the largest first: weights near the ends of the range neither overflow in the
+        # sum nor lose the others.
+        largest = share[members].max()
+        share[members] /= largest
+        total = share[members].sum()
+        share[members] /= total
+        with np.errstate(over="ignore", under="ignore"):
+            totals.append(float(largest * total))
+    return share, (totals[0], totals[1])
 
 
 def check_level(level: float) -> float:

@@ -11,7 +11,7 @@ import pytest
 
 from lab.data import fetchers, reuters
 from lab.data.fetchers import DataNotFound, fetch, read_file
-from lab.data.sources import SOURCES, Source
+from lab.data.sources import SOURCES, DownloadSource
 from lab.data.tasks import names, task, tasks
 
 CONTENT = b"1,2,3\n4,5,6\n"
@@ -22,7 +22,7 @@ PATH = "toy/table.csv"
 def toy_file(monkeypatch, tmp_path):
     """A pinned file that is nowhere yet; the data folder and the cache are empty."""
     pin = hashlib.sha256(CONTENT).hexdigest()
-    monkeypatch.setitem(SOURCES, PATH, Source(pin, "https://data.invalid/table.csv"))
+    monkeypatch.setitem(SOURCES, PATH, DownloadSource(pin, "https://data.invalid/table.csv"))
     monkeypatch.setenv(fetchers.FOLDER_VARIABLE, str(tmp_path / "data"))
     monkeypatch.setattr(fetchers, "cache_folder", lambda: tmp_path / "cache")
     return tmp_path
@@ -84,7 +84,7 @@ def test_a_download_is_asked_for_with_its_pin_and_kept_in_the_cache(toy_file, mo
 def test_a_packed_download_is_checked_once_unpacked(toy_file, monkeypatch):
     pooch = pytest.importorskip("pooch")
     pin = SOURCES[PATH].sha256
-    monkeypatch.setitem(SOURCES, PATH, Source(pin, "https://data.invalid/table.csv.gz"))
+    monkeypatch.setitem(SOURCES, PATH, DownloadSource(pin, "https://data.invalid/table.csv.gz"))
 
     def retrieve(url, pin, fname, path):
         assert pin is None
@@ -96,7 +96,7 @@ def test_a_packed_download_is_checked_once_unpacked(toy_file, monkeypatch):
 
 
 def test_a_file_without_an_address_says_so(toy_file, monkeypatch):
-    monkeypatch.setitem(SOURCES, PATH, Source(SOURCES[PATH].sha256, None))
+    monkeypatch.setitem(SOURCES, PATH, DownloadSource(SOURCES[PATH].sha256, None))
     with pytest.raises(DataNotFound, match="no address"):
         read_file(PATH)
 

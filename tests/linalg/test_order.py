@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import everypair.linalg.order
-from everypair.linalg.order import LEAST, descending
+from everypair.linalg.order import ROWS_FOR_KEYS, descending
 
 rng = np.random.default_rng(0)
-N = 2 * LEAST
+N = 2 * ROWS_FOR_KEYS
 NUMBERS = {
     "normal": rng.normal(size=N),
     "far from zero": 1e6 + rng.normal(size=N),

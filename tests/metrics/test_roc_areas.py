@@ -159,7 +159,7 @@ def test_the_curve_of_many_rows_is_that_of_few(spread, monkeypatch):
     y = rng.random(500) < 0.3
     s = rng.integers(-spread, spread, 500).astype(float)
     of_few = curve.Curve.of(Rows.of(y), s)
-    monkeypatch.setattr(curve, "MANY", 1)
+    monkeypatch.setattr(curve, "COMPILED_ROWS", 1)
     of_many = curve.Curve.of(Rows.of(y), s)
     for name in ("levels", "tp", "fp"):
         np.testing.assert_array_equal(getattr(of_many, name), getattr(of_few, name))

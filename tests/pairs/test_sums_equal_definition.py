@@ -28,8 +28,8 @@ CASES = [*LOSSES, "huber_hinge 1", "huber_hinge 1e-3"]
 def however_sorted(request, monkeypatch):
     """Small classes are sorted directly unless told otherwise."""
     if request.param:
-        monkeypatch.setattr(order, "LEAST", 1)
-        monkeypatch.setattr(order, "SEEN", 1)
+        monkeypatch.setattr(order, "ROWS_FOR_KEYS", 1)
+        monkeypatch.setattr(order, "CENTRE_VALUES", 1)
 
 
 def both(case, pairs, scores):

@@ -9,7 +9,7 @@ from everypair.linalg.matrix import as_matrix
 from everypair.measures import FBeta, Measure, Violation
 from everypair.solvers import planes as module
 from everypair.solvers.cutting_plane import cutting_plane
-from everypair.solvers.planes import Planes, Problem
+from everypair.solvers.planes import Planes, SlackProblem
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def data():
 def test_planes_lie_below_the_slack_and_touch_it_where_they_were_cut(data):
     X, positive = data
     rng = np.random.default_rng(1)
-    problem = Problem(as_matrix(X), positive, FBeta(), 1.0, True)
+    problem = SlackProblem(as_matrix(X), positive, FBeta(), 1.0, True)
     planes = Planes(problem)
     points = [0.05 * rng.standard_normal(7) for _ in range(20)]
     for w in points:
@@ -37,7 +37,7 @@ def test_planes_lie_below_the_slack_and_touch_it_where_they_were_cut(data):
 def test_bound_is_the_minimum_of_the_model(data):
     X, positive = data
     rng = np.random.default_rng(2)
-    problem = Problem(as_matrix(X), positive, FBeta(), 0.02, True)
+    problem = SlackProblem(as_matrix(X), positive, FBeta(), 0.02, True)
     planes = Planes(problem)
     for _ in range(8):
         point = problem.at(0.05 * rng.standard_normal(7))
@@ -73,7 +73,7 @@ def test_dropping_stale_cuts_keeps_the_answer(data, monkeypatch, stale):
     monkeypatch.setattr(module, "STALE", stale)
     fit = cutting_plane(as_matrix(X), positive, FBeta(), 1.0, constant=True, tol=1e-6)
     whole = cutting_plane(as_matrix(X), positive, FBeta(), 1.0, constant=True, tol=1e-9)
-    assert fit.gap <= 1e-6
+    assert fit.distance <= 1e-6
     assert fit.objective == pytest.approx(whole.objective, rel=2e-6)
     if stale == 5:
         assert fit.n_cuts < fit.n_iter - 10
@@ -86,8 +86,8 @@ def test_history_descends_and_ends_at_the_fit(data):
     assert list(seconds) == sorted(seconds)
     assert list(objectives) == sorted(objectives, reverse=True)
     assert list(gaps) == sorted(gaps, reverse=True)
-    assert (objectives[-1], gaps[-1]) == (fit.objective, fit.gap)
-    again = Problem(as_matrix(X), positive, FBeta(), 0.1, True)
+    assert (objectives[-1], gaps[-1]) == (fit.objective, fit.distance)
+    again = SlackProblem(as_matrix(X), positive, FBeta(), 0.1, True)
     assert again.at(np.append(fit.coef, fit.constant)).objective == fit.objective
 
 
@@ -111,5 +111,5 @@ class Nothing(Measure):
 def test_a_measure_without_loss_ends_at_zero(data):
     X, positive = data
     fit = cutting_plane(as_matrix(X), positive, Nothing(), 1.0, constant=True)
-    assert (fit.objective, fit.gap, fit.n_iter) == (0.0, 0.0, 1)
+    assert (fit.objective, fit.distance, fit.n_iter) == (0.0, 0.0, 1)
     assert not np.any(fit.coef)

@@ -5,12 +5,12 @@ its alpha is ours. The intercept is not penalised.
 from __future__ import annotations
 
 from ..peer import Answer, Peer, linear
-from ..tasks import Task
+from ..tasks import PeerTask
 
 WIDEST_HESSIAN = 2000
 
 
-def fit(task: Task, tol: float) -> Answer:
+def fit(task: PeerTask, tol: float) -> Answer:
     from glum import GeneralizedLinearRegressor
 
     model = GeneralizedLinearRegressor(
@@ -24,7 +24,7 @@ def fit(task: Task, tol: float) -> Answer:
     return linear(model.fit(task.X, task.y.astype(float)), "free")
 
 
-def refuses(task: Task) -> str | None:
+def refuses(task: PeerTask) -> str | None:
     if task.X.shape[1] > WIDEST_HESSIAN:
         return f"builds a Hessian of {task.X.shape[1]:,} columns"
     return None

@@ -8,12 +8,12 @@ from __future__ import annotations
 from functools import partial
 
 from ..peer import Answer, Peer, linear
-from ..tasks import Task
+from ..tasks import PeerTask
 
 SAMPLERS = ("RandomUnderSampler", "RandomOverSampler", "SMOTE")
 
 
-def fit(sampler: str, task: Task, tol: float) -> Answer:
+def fit(sampler: str, task: PeerTask, tol: float) -> Answer:
     from imblearn import over_sampling, under_sampling
     from sklearn.linear_model import LogisticRegression
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..peer import Answer, Peer
-from ..tasks import Task
+from ..tasks import PeerTask
 
 BATCH = 512
 
 
-def fit(task: Task, epochs: float) -> Answer:
+def fit(task: PeerTask, epochs: float) -> Answer:
     import torch
     from libauc.losses import AUCMLoss
     from libauc.optimizers import PESG

@@ -13,7 +13,7 @@ from time import perf_counter, process_time
 import numpy as np
 
 from ..peer import Answer, Peer
-from ..tasks import Task
+from ..tasks import PeerTask
 
 KINDS = {
     "-s 0": ("logistic", "trust region"),
@@ -28,7 +28,7 @@ _PREPARED: dict[int, tuple[object, object]] = {}
 """By the id of X, which is kept beside so that no other takes it."""
 
 
-def _problem(task: Task):
+def _problem(task: PeerTask):
     from liblinear.liblinear import problem
     from scipy import sparse
 
@@ -37,7 +37,7 @@ def _problem(task: Task):
     return _PREPARED[id(task.X)][1]
 
 
-def fit(kind: str, task: Task, tol: float) -> Answer:
+def fit(kind: str, task: PeerTask, tol: float) -> Answer:
     from liblinear.liblinear import parameter
     from liblinear.liblinearutil import train
 

@@ -13,12 +13,12 @@ import numpy as np
 
 from ..command_line import model_file, run_less_reading, svmlight_file, too_long_to_write
 from ..peer import Answer, Peer
-from ..tasks import Task
+from ..tasks import PeerTask
 
 PROGRAM = "train"
 
 
-def fit(task: Task, tol: float) -> Answer:
+def fit(task: PeerTask, tol: float) -> Answer:
     C = 1 / (task.alpha * int(task.y.sum()) * int((~task.y).sum()))
 
     def arguments(epsilon: float) -> list[object]:

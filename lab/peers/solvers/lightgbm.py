@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..peer import Answer, Peer
-from ..tasks import Task
+from ..tasks import PeerTask
 
 GROUP_ROWS = 10_000
 
 
-def fit(task: Task, rounds: float) -> Answer:
+def fit(task: PeerTask, rounds: float) -> Answer:
     import lightgbm
 
     order = np.random.default_rng(0).permutation(task.n_rows)

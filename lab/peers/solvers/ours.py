@@ -6,10 +6,10 @@ from dataclasses import replace
 from functools import partial
 
 from ..peer import Answer, Peer, linear
-from ..tasks import Task
+from ..tasks import PeerTask
 
 
-def fit(loss: str, task: Task, tol: float) -> Answer:
+def fit(loss: str, task: PeerTask, tol: float) -> Answer:
     from everypair import AUCClassifier
 
     model = AUCClassifier(loss, alpha=task.alpha, tol=tol).fit(task.X, task.y)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..peer import Answer, Peer
-from ..tasks import Task
+from ..tasks import PeerTask
 
 
-def fit(task: Task, _tolerance: float) -> Answer:
+def fit(task: PeerTask, _tolerance: float) -> Answer:
     from rlscore.learner import GlobalRankRLS
 
     model = GlobalRankRLS(task.X, task.signs, regparam=task.alpha * task.n_rows**2 / 2)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..peer import Answer, Peer
-from ..tasks import Task
+from ..tasks import PeerTask
 
 
-def fit(task: Task, tol: float) -> Answer:
+def fit(task: PeerTask, tol: float) -> Answer:
     from skglm.datafits import Logistic
     from skglm.penalties import L2
     from skglm.solvers import LBFGS

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from ..peer import Answer, Peer, linear
-from ..tasks import Task
+from ..tasks import PeerTask
 
 SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky", "liblinear", "sag", "saga")
 WIDEST_HESSIAN = 2000
@@ -19,14 +19,14 @@ def intercept_of(solver: str) -> str:
     return "penalised" if solver == "liblinear" else "free"
 
 
-def fit(solver: str, task: Task, tol: float) -> Answer:
+def fit(solver: str, task: PeerTask, tol: float) -> Answer:
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(C=task.C, solver=solver, tol=tol, max_iter=100_000)
     return linear(model.fit(task.X, task.y), intercept_of(solver))
 
 
-def refuses(solver: str, task: Task) -> str | None:
+def refuses(solver: str, task: PeerTask) -> str | None:
     if solver == "newton-cholesky" and task.X.shape[1] > WIDEST_HESSIAN:
         return f"builds a Hessian of {task.X.shape[1]:,} columns"
     return None

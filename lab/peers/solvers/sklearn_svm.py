@@ -7,10 +7,10 @@ from __future__ import annotations
 from functools import partial
 
 from ..peer import Answer, Peer, linear
-from ..tasks import Task
+from ..tasks import PeerTask
 
 
-def fit(loss: str, task: Task, tol: float) -> Answer:
+def fit(loss: str, task: PeerTask, tol: float) -> Answer:
     from sklearn.svm import LinearSVC
 
     dual = loss == "hinge"  # the squared hinge has a primal solver, faster where n > p

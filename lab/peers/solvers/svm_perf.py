@@ -13,12 +13,12 @@ from ..command_line import (
     too_long_to_write,
 )
 from ..peer import Answer, Peer
-from ..tasks import Task
+from ..tasks import PeerTask
 
 PROGRAM = "svm_perf_learn"
 
 
-def fit(task: Task, percent: float) -> Answer:
+def fit(task: PeerTask, percent: float) -> Answer:
     def arguments(epsilon: float) -> list[object]:
         C = 1 / (100 * task.alpha)
         return ["-l", 10, "-w", 3, "--b", 0, "-c", repr(C), "-e", repr(epsilon), data, model_file()]

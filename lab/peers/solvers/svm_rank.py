@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from ..command_line import model_file, run_less_reading, svm_struct_weights, svmlight_file
 from ..peer import Answer, Peer
-from ..tasks import Task
+from ..tasks import PeerTask
 
 PROGRAM = "svm_rank_learn"
 MOST_ROWS = 60_000
 
 
-def fit(task: Task, share: float) -> Answer:
+def fit(task: PeerTask, share: float) -> Answer:
     def arguments(epsilon: float) -> list[object]:
         C = 1 / task.alpha
         return ["-l", 2, "-w", 3, "-c", repr(C), "-e", repr(epsilon), data, model_file()]
@@ -23,7 +23,7 @@ def fit(task: Task, share: float) -> Answer:
     return Answer(svm_struct_weights(task.X.shape[1]), seconds=seconds, peak_bytes=peak)
 
 
-def refuses(task: Task) -> str | None:
+def refuses(task: PeerTask) -> str | None:
     """Reading is quadratic in the rows, and would only use up the limit."""
     return f"reads {task.n_rows:,} rows squared" if task.n_rows > MOST_ROWS else None
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..peer import Answer, Peer
-from ..tasks import Task
+from ..tasks import PeerTask
 
 BLOCK_PAIRS = 10_000_000
 MOST_PAIRS = 2e9
 
 
-def fit(task: Task, tol: float) -> Answer:
+def fit(task: PeerTask, tol: float) -> Answer:
     import torch
 
     X = torch.as_tensor(np.ascontiguousarray(task.X), dtype=torch.float64)
@@ -47,7 +47,7 @@ def fit(task: Task, tol: float) -> Answer:
     return Answer(w.detach().numpy())
 
 
-def refuses(task: Task) -> str | None:
+def refuses(task: PeerTask) -> str | None:
     n_pairs = int(task.y.sum()) * int((~task.y).sum())
     if task.is_sparse:
         return "needs a dense tensor"

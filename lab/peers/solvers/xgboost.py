@@ -11,12 +11,12 @@ from functools import partial
 import numpy as np
 
 from ..peer import Answer, Peer
-from ..tasks import Task
+from ..tasks import PeerTask
 
 ROUNDS = (100.0,)
 
 
-def fit(booster: str, task: Task, rounds: float) -> Answer:
+def fit(booster: str, task: PeerTask, rounds: float) -> Answer:
     import xgboost
 
     data = xgboost.DMatrix(task.X, label=task.y.astype(int))

@@ -215,7 +215,7 @@ class MeasureSVM(KernelRanker):
             )
             self.train_score_ = measure.value(positive, fit.scores)
         self.measure_ = measure
-        self.objective_, self.slack_, self.dual_gap_ = fit.objective, fit.slack, fit.gap
+        self.objective_, self.slack_, self.dual_gap_ = fit.objective, fit.slack, fit.distance
         self.n_iter_, self.n_cuts_, self.history_ = fit.n_iter, fit.n_cuts, fit.history
         self._positive_share = float(positive.mean())
         if self.threshold is not None:
@@ -229,8 +229,10 @@ class MeasureSVM(KernelRanker):
         else:
             coefficients = basis.coefficients(fit.coef)
             self._keep_expansion(kernel, basis.pivots, coefficients, basis.left_out)
-        if not fit.gap <= self.tol:
-            warn_not_converged("relative duality gap", fit.gap, self.tol, fit.n_iter, "lower C")
+        if not fit.distance <= self.tol:
+            warn_not_converged(
+                "relative duality gap", fit.distance, self.tol, fit.n_iter, "lower C"
+            )
         elif not np.any(fit.coef):
             self._warn_of_zero(matrix, positive, measure, C)
         return self

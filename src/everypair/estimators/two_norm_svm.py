@@ -235,4 +235,4 @@ class TwoNormSVM(KernelRanker):
 
     def _keep(self, fit: Any) -> None:
         self.intercept_ = np.array([fit.intercept])
-        self.objective_, self.dual_gap_, self.n_iter_ = fit.objective, fit.gap, fit.n_iter
+        self.objective_, self.dual_gap_, self.n_iter_ = fit.objective, fit.distance, fit.n_iter

@@ -15,7 +15,7 @@ from everypair._compiled import mend_order, order_keys
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-LEAST = 10_000
+ROWS_FOR_KEYS = 10_000
 """Fewer are sorted directly."""
 
 MOST_BITS = 28
@@ -25,7 +25,7 @@ MOST_MOVES = 1
 """Putting right may move each number so often on average; beyond that all are sorted directly, and
 the packing was for nothing."""
 
-SEEN = 1000
+CENTRE_VALUES = 1000
 """Values amid which the centre of all is looked for."""
 
 
@@ -35,9 +35,9 @@ def descending(values: Array, rows: Index) -> tuple[Index, Array]:
     The rows are given ascending, their values must be finite; equal ones come in any order.
     """
     n = rows.size
-    if n >= LEAST and (n_low := int(rows[-1]).bit_length()) <= MOST_BITS:
+    if n >= ROWS_FOR_KEYS and (n_low := int(rows[-1]).bit_length()) <= MOST_BITS:
         # Distances from amid the values lose fewer bits than these; rounding keeps their order.
-        seen = np.sort(values[rows[:: n // SEEN]])
+        seen = np.sort(values[rows[:: n // CENTRE_VALUES]])
         keys, order, ranked = np.empty(n, np.uint64), np.empty(n, np.intp), np.empty(n)
         order_keys(values, rows, seen[seen.size // 2], n_low, keys)
         keys.sort()

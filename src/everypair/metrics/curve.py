@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from everypair.rows import Array, Rows
 
-MANY = 20_000
+COMPILED_ROWS = 20_000
 """Rows from which on compiled code is worth its loading."""
 
 
@@ -31,7 +31,7 @@ class Curve:
 
     @classmethod
     def of(cls, rows: Rows, scores: Array) -> Curve:
-        if rows.weight is None and scores.size >= MANY:
+        if rows.weight is None and scores.size >= COMPILED_ROWS:
             return cls._of_many(rows, scores)
         order = np.argsort(scores)[::-1]
         ranked = scores[order]

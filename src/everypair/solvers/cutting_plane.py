@@ -1,6 +1,6 @@
 """The 1-slack structural SVM by cutting planes, stabilised by a level.
 
-    P(w) = 1/2 |w|^2 + C slack(Xw)            (Joachims 2005, Optimization Problem 2)
+    P(w) = 1/2 |w|^2 + C slack(Xw)            (Joachims 2005, Optimization SlackProblem 2)
 
 The most violated labelling at w gives a plane ``offset + slope . w`` below the slack, with
 slope = X'(c' - c). The highest of the planes so far, and zero, is a model of the slack; the
@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from everypair.linalg.matrix import Matrix
 from everypair.measures import Measure
-from everypair.solvers.planes import Planes, Problem
+from everypair.solvers.planes import Planes, SlackProblem
 from everypair.solvers.progress import Progress
+from everypair.solvers.result import Result
 
 Array = NDArray[np.float64]
 
@@ -32,21 +33,13 @@ NO_WAY = 1e-3
 
 
 @dataclass(frozen=True)
-class MeasureFit:
-    """A solution and how close it came."""
+class SlackResult(Result):
+    """The distance is ``(P - D) / P``."""
 
-    coef: Array
-    constant: float
-    scores: Array
-    objective: float
-    slack: float
-    gap: float
-    """``(P - D) / P``."""
-    n_iter: int
-    n_cuts: int
+    constant: float = 0.0
+    slack: float = 0.0
+    n_cuts: int = 0
     """Planes in the model at the end."""
-    history: list[tuple[float, float, float]]
-    """(seconds, lowest objective, gap), one entry a step."""
 
 
 def cutting_plane(
@@ -59,7 +52,7 @@ def cutting_plane(
     tol: float = 1e-3,
     max_iter: int = 1000,
     verbose: int = 0,
-) -> MeasureFit:
+) -> SlackResult:
     """Minimise ``1/2 |w|^2 + C slack(Xw)``; ``constant`` adds a feature that is 1 in each row."""
     path = cutting_plane_path(
         X, positive, measure, [C], constant=constant, tol=tol, max_iter=max_iter, verbose=verbose
@@ -77,12 +70,12 @@ def cutting_plane_path(
     tol: float = 1e-3,
     max_iter: int = 1000,
     verbose: int = 0,
-) -> Iterator[MeasureFit]:
+) -> Iterator[SlackResult]:
     """A fit at each C, each from where the last one ended.
 
     A plane below the slack stays below it whatever C is: all planes found so far are kept.
     """
-    problem = Problem(X, positive, measure, 0.0, constant)
+    problem = SlackProblem(X, positive, measure, 0.0, constant)
     planes, w = Planes(problem), np.zeros(X.shape[1] + 1)
     for C in Cs:
         problem.C = planes.C = float(C)
@@ -92,8 +85,8 @@ def cutting_plane_path(
 
 
 def _cutting_plane(
-    problem: Problem, planes: Planes, w: Array, tol: float, max_iter: int, verbose: int
-) -> MeasureFit:
+    problem: SlackProblem, planes: Planes, w: Array, tol: float, max_iter: int, verbose: int
+) -> SlackResult:
     progress = Progress(max_iter, verbose)
     zero = problem.at(np.zeros_like(w))
     at_zero = zero.objective
@@ -129,14 +122,7 @@ def _cutting_plane(
         now = problem.at(w)
         if now.objective < best.objective:
             best = now
-    return MeasureFit(
-        coef=best.w[:-1],
-        constant=float(best.w[-1]),
-        scores=best.scores,
-        objective=best.objective,
-        slack=best.slack,
-        gap=gap,
-        n_iter=progress.n_iter,
-        n_cuts=planes.n_cuts,
-        history=progress.history,
-    )
+    return SlackResult(
+        best.w[:-1], best.scores, best.objective, gap, progress.n_iter, progress.history,
+        constant=float(best.w[-1]), slack=best.slack, n_cuts=planes.n_cuts,
+    )  # fmt: skip

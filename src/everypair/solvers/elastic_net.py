@@ -41,7 +41,7 @@ Stop = Callable[[Iterate, float], bool]
 LEAST_COLUMNS = 50
 """A working set has at least so many columns, where there are so many near their bound."""
 
-NEAR = 0.7
+JOINING_SHARE = 0.7
 """Columns whose gradient is at this share of its bound join before they must: on a path of
 100 alphas over three decades that is five alphas ahead."""
 
@@ -58,7 +58,7 @@ COARSE_STEP, COARSE_TOL = 0.1, 1e-2
 SURE_VARIANCE = 1e-10
 """Below this share of the mean square a variance is looked at again."""
 
-CONSTANT = 8 * float(np.finfo(np.float64).eps)
+CONSTANT_COLUMN_SPREAD = 8 * float(np.finfo(np.float64).eps)
 """A column whose values differ by this share of them differs by rounding."""
 
 
@@ -80,7 +80,7 @@ class WorkingSet:
         n_columns = X.shape[1]
         urgency = np.where(needed, np.inf, _urgency(now))
         n_needed = int(np.count_nonzero(needed))
-        near = int(np.count_nonzero(urgency >= NEAR))
+        near = int(np.count_nonzero(urgency >= JOINING_SHARE))
         size = min(near, max(at_least, 2 * n_needed, n_needed + LEAST_COLUMNS))
         if size > n_columns / 2:
             return cls(np.arange(n_columns), X)
@@ -318,7 +318,7 @@ def _spreads(X: Matrix, pairs: Rows) -> Array:
         few = X.columns(columns).written_out(rows)
         size = np.abs(few).max(axis=0)
         apart = (few - few[0]) / size
-        apart[:, np.ptp(apart, axis=0) <= CONSTANT] = 0.0
+        apart[:, np.ptp(apart, axis=0) <= CONSTANT_COLUMN_SPREAD] = 0.0
         means = weight[rows] @ apart
         spreads[columns] = size * np.sqrt(np.maximum(0, weight[rows] @ apart**2 - means**2))
     return spreads

@@ -29,12 +29,12 @@ from everypair.solvers.result import Result
 Array = NDArray[np.float64]
 
 FIRST_RANK = 128
-GROWTH = 4
+RANK_GROWTH = 4
 """Ranks of the rough solves: 128, 512, ..., below the last. Each costs a fraction of the next."""
 
 ROUGH_TOL = 1e-3
 
-FLOOR = 1e-2
+LEAST_MULTIPLIER_SHARE = 1e-2
 """Rows without a multiplier may get one later: they count as if it were this share of the
 largest it can be."""
 
@@ -73,9 +73,9 @@ def minimise_in_kernel(
             )
             if last:
                 return result_at(now, progress), factor.low_rank
-            importance = now.point.gradient**2 + (FLOOR * pairs.share) ** 2
+            importance = now.point.gradient**2 + (LEAST_MULTIPLIER_SHARE * pairs.share) ** 2
             start = now.w
-            rank = min(GROWTH * rank, max_rank)
+            rank = min(RANK_GROWTH * rank, max_rank)
 
 
 def minimise_over_list(

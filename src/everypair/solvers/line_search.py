@@ -22,7 +22,7 @@ SHORTEST_STEP_TO_TARGET = 2.0**-20
 SHORTENING = 0.1, 0.5
 """A step that is too long is shortened by a factor between these."""
 
-STEEP = 0.5
+SLOPE_SHARE_TO_GO_ON = 0.5
 """A step at whose end more than this share of the slope is left ..."""
 
 LONGEST_STEP = 4.0
@@ -135,7 +135,7 @@ class _Line:
         """
         left = self.slope_at(trial)
         for _ in range(MOST_HALVINGS if too_long else 1):
-            if left > STEEP * self.slope:
+            if left > SLOPE_SHARE_TO_GO_ON * self.slope:
                 break
             ahead = (length + too_long) / 2 if too_long else self._level_at(left)
             longer = self.at(ahead)

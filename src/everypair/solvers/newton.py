@@ -25,7 +25,7 @@ WORN_STEPS = 6
 CHEAP_COLUMNS = 3
 """A Hessian's passes over a sample, one a column, cost little beside so many over all rows."""
 
-HESSIANS = 8
+HESSIANS_OF_A_SOLVE = 8
 """Newton's method is taken to need so many, where products have not been enough."""
 
 HESSIAN_BYTES = 2**25
@@ -163,7 +163,7 @@ class ProductsFirst:
     def __call__(self, now: Iterate, stop: Stop, progress: Progress) -> Iterate:
         if self._newton is None:
             a_hessian = now.problem.X.products_per_hessian
-            patience = Patience(HESSIANS * a_hessian) if _fits(now) else None
+            patience = Patience(HESSIANS_OF_A_SOLVE * a_hessian) if _fits(now) else None
             now = newton_cg(now, stop, progress, patience)
             if patience is None or not patience.is_over or stop(now) or progress.exhausted:
                 return now

@@ -21,8 +21,8 @@ from everypair.solvers.progress import Progress
 
 Array = NDArray[np.float64]
 
-FORCING = 0.1
-ENOUGH = 0.5
+LARGEST_FORCING = 0.1
+PROMISED_GAP_SHARE = 0.5
 """Conjugate gradients end where they promise this share of the gap that would do."""
 
 MAX_CG_STEPS = 500
@@ -56,8 +56,10 @@ def newton_cg(
         if residual_norm == 0:
             break
         # Quadratic convergence near the end, no more work than that needs before it.
-        forcing = min(FORCING, np.sqrt(residual_norm / first_norm))
-        enough = np.sqrt(2 * now.problem.quadratic.alpha * ENOUGH * stop.gap_wanted(now))
+        forcing = min(LARGEST_FORCING, np.sqrt(residual_norm / first_norm))
+        enough = np.sqrt(
+            2 * now.problem.quadratic.alpha * PROMISED_GAP_SHARE * stop.gap_wanted(now)
+        )
         step, score_step, predicted, at_edge, n_products = _steihaug(
             now, preconditioner, radius, forcing * residual_norm, enough
         )

@@ -26,7 +26,7 @@ DROP_TOGETHER = 0.1
 """Cuts with no weight in either QP for so many steps are dropped, once they are this share."""
 
 
-class Problem:
+class SlackProblem:
     """P at a point, and the plane below it. The last coefficient is the constant's."""
 
     def __init__(
@@ -44,7 +44,7 @@ class Problem:
         """Psi(y') - Psi(y)."""
         return np.append(self.X.pull_back(change), change.sum() if self.constant else 0.0)
 
-    def at(self, w: Array) -> Evaluation:
+    def at(self, w: Array) -> SlackPoint:
         scores = self.scores(w)
         found = self.most_violated(scores)
         slack = max(0.0, found.slack(scores))
@@ -55,7 +55,7 @@ class Problem:
         if not np.isfinite(np.float64(self.C) * self.C * max(square, 1.0)):
             raise ValueError(f"C={self.C:g} is too large for float64: lower C or rescale X.")
         objective = float(w @ w) / 2 + self.C * slack
-        return Evaluation(w, scores, slack, objective, Cut(found.loss, found.change, slope))
+        return SlackPoint(w, scores, slack, objective, Cut(found.loss, found.change, slope))
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class SlackPoint:
     w: Array
     scores: Array
     slack: float
@@ -79,7 +79,7 @@ class Evaluation:
 class DenseSlopes:
     """The slopes as rows of a matrix: for X with more rows than columns."""
 
-    def __init__(self, problem: Problem):
+    def __init__(self, problem: SlackProblem):
         self._rows = np.zeros((8, problem.X.shape[1] + 1))
         self._n_rows = 1
 
@@ -110,7 +110,7 @@ class SlopesOfChanges:
     X has columns. Two products with X replace a pass over all the slopes.
     """
 
-    def __init__(self, problem: Problem):
+    def __init__(self, problem: SlackProblem):
         self._problem = problem
         self._changes = sparse.csr_array((1, problem.X.shape[0]))
 
@@ -135,7 +135,7 @@ class Planes:
     matrix, and the weights of two QPs, the lower bound's and the level's.
     """
 
-    def __init__(self, problem: Problem):
+    def __init__(self, problem: SlackProblem):
         n_rows, n_columns = problem.X.shape
         self.C = problem.C
         self.slopes = SlopesOfChanges(problem) if n_columns > n_rows else DenseSlopes(problem)

@@ -26,7 +26,13 @@ from everypair.pairs import PairPoint
 from everypair.pairs.point import fenchel_dual, usable
 from everypair.penalties import Penalty, Quadratic, Separable
 from everypair.solvers.progress import Judgement, Progress
-from everypair.solvers.rounding import LITTLE, bent, pulled, pulled_error, pulled_error_by_rows
+from everypair.solvers.rounding import (
+    NEGLIGIBLE_SHARE,
+    bent,
+    pulled,
+    pulled_error,
+    pulled_error_by_rows,
+)
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -187,7 +193,7 @@ class Iterate:
         which it is small, it is bounded anew by rows.
         """
         found = of(self.pulled_error)
-        little = LITTLE * self.problem.tol * self.problem.scale(beside)
+        little = NEGLIGIBLE_SHARE * self.problem.tol * self.problem.scale(beside)
         if not self._read_by_rows and not found - plain <= max(little, self.gap):
             self._read_by_rows = True
             by_rows = pulled_error_by_rows(self.problem.X, self.loss, self.point.gradient)

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from everypair.solvers.rounding import LITTLE
+from everypair.solvers.rounding import NEGLIGIBLE_SHARE
 
 
 class Judgement(NamedTuple):
@@ -30,7 +30,9 @@ class Judgement(NamedTuple):
         A ``share`` below one asks for as much less of what steps can take off.
         """
         if self.rounding > tol:
-            return self.distance - self.rounding <= share * max(tol, LITTLE * self.rounding)
+            return self.distance - self.rounding <= share * max(
+                tol, NEGLIGIBLE_SHARE * self.rounding
+            )
         return self.distance <= share * tol + (1 - share) * self.rounding
 
 

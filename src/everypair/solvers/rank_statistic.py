@@ -34,7 +34,7 @@ SATURATED = 5.0
 TIE = 1e-9
 """A margin up to this share of the widest is a tie: equal rows may round to unequal scores."""
 
-NEAR = 1e-6
+RADIUS_ACCURACY = 1e-6
 SHARE_ROUNDING, LEVEL_ROUNDING = 1e-12, 1e-15
 """In the search for a radius: rounding of a share, and of a margin beside the largest."""
 
@@ -218,8 +218,8 @@ class _EveryMargin:
         if excess(0.0) <= SHARE_ROUNDING:
             return 0.0
         # Rounding may leave the widest margin a little above one.
-        near = brentq(excess, 0.0, 2.0, xtol=NEAR)
-        low, high = near - 2 * NEAR, near + 2 * NEAR
+        near = brentq(excess, 0.0, 2.0, xtol=RADIUS_ACCURACY)
+        low, high = near - 2 * RADIUS_ACCURACY, near + 2 * RADIUS_ACCURACY
         if low < 0 or excess(low) <= SHARE_ROUNDING or excess(high) > SHARE_ROUNDING:
             low, high = 0.0, 2.0
         # The share falls in steps, and may equal the asked one all along a step: its lower

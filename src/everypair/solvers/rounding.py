@@ -25,7 +25,7 @@ from everypair.pairs.point import growth, length
 
 Array = NDArray[np.float64]
 
-LITTLE = 0.1
+NEGLIGIBLE_SHARE = 0.1
 """A bound on rounding is good enough at this share of the tolerance. Of a gap that rounding makes,
 no more than this share is worth another step."""
 
@@ -93,7 +93,7 @@ def hinge_error(
     may be short, whose weight ``mass_short`` says: of those with a shortfall of at least so much.
     """
     of_margin = 2 * largest_score_error(X, w)
-    if of_margin > LITTLE * tol * value:
+    if of_margin > NEGLIGIBLE_SHARE * tol * value:
         of_margin *= mass_short(-of_margin)
     return of_margin + growth(X.shape[0]) * value
 

@@ -25,7 +25,7 @@ RIDGE = 1e-13
 ACCURACY = 1e-12
 """Of ``max(gradient) - gradient . x``, which bounds how far x is from the maximum."""
 
-LEAST = 1e-250
+LEAST_SQUARE = 1e-250
 """Squares of slopes below it count as none: their own rounding would divide by zero."""
 
 MOVES_PER_VARIABLE = 20
@@ -82,6 +82,6 @@ class SimplexQP:
 
     def _start_factor(self, G: Array) -> None:
         largest = float(G.diagonal().max())
-        self._shift = largest if largest > LEAST else 1.0
+        self._shift = largest if largest > LEAST_SQUARE else 1.0
         corner = self._support[0]
         self._factor[0, 0] = np.sqrt(G[corner, corner] + self._shift * (1 + RIDGE))

@@ -9,7 +9,8 @@ are dual feasible and certify w: ``P - D = |grad_w P|^2 / 2``.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from sklearn.svm import SVC
 
 from everypair.linalg.low_rank import NOT_PSD, not_psd
 from everypair.solvers.progress import Progress
+from everypair.solvers.result import Result
 
 Array = NDArray[np.float64]
 
@@ -27,18 +29,29 @@ EASY_COST = 1.0
 ROUGH_TOL = 1e-2
 
 
-@dataclass(frozen=True)
-class TwoNormFit:
+class _Point(NamedTuple):
+    """The objective at some coefficients, the intercept at its best."""
+
     coef: Array
-    """A coefficient a feature, or a row of the kernel matrix."""
     intercept: float
     scores: Array
-    """Without the intercept."""
     slacks: Array
     objective: float
     gap: float
-    """Relative."""
-    n_iter: int = 0
+
+    def result(self, progress: Progress) -> TwoNormResult:
+        return TwoNormResult(
+            self.coef, self.scores, self.objective, self.gap, progress.n_iter, progress.history,
+            intercept=self.intercept, slacks=self.slacks,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class TwoNormResult(Result):
+    """A coefficient a feature, or a row of the kernel matrix; scores without the intercept."""
+
+    intercept: float = 0.0
+    slacks: Array = field(default_factory=lambda: np.zeros(0))
 
 
 def best_intercept(signs: Array, scores: Array, costs: Array) -> float:
@@ -66,7 +79,7 @@ def best_intercept(signs: Array, scores: Array, costs: Array) -> float:
 
 def two_norm_svm(
     features: Array, signs: Array, costs: Array, tol: float, max_iter: int, verbose: int = 0
-) -> TwoNormFit:
+) -> TwoNormResult:
     """Newton steps on the rows that fall short, until the relative gap is at most ``tol``.
 
     Large costs are approached tenfold at a time: from far away their Newton steps are short.
@@ -78,7 +91,7 @@ def two_norm_svm(
         accuracy = tol if share == 1 else max(tol, ROUGH_TOL)
         now = _descend(features, signs, share * costs, w, scores, accuracy, progress)
         if share == 1:
-            return replace(now, n_iter=progress.n_iter)
+            return now.result(progress)
         w, scores, share = now.coef, now.scores, min(1.0, 10 * share)
 
 
@@ -90,14 +103,14 @@ def _descend(
     scores: Array,
     tol: float,
     progress: Progress,
-) -> TwoNormFit:
-    def at(w: Array, scores: Array) -> TwoNormFit:
+) -> _Point:
+    def at(w: Array, scores: Array) -> _Point:
         b = best_intercept(signs, scores, costs)
         slacks = np.maximum(0.0, 1 - signs * (scores + b))
         value = float(w @ w) / 2 + float(costs @ slacks**2)
         slope = w - features.T @ (2 * costs * slacks * signs)
         gap = _relative(float(slope @ slope) / 2, value)
-        return TwoNormFit(w, b, scores, slacks, value, gap)
+        return _Point(w, b, scores, slacks, value, gap)
 
     now = at(w, scores)
     # Zero is within any gap of the minimum where C is small, but ranks nothing.
@@ -163,7 +176,7 @@ class NoFactorError(Exception):
 
 def two_norm_svm_matrix(
     K: Array, signs: Array, costs: Array, tol: float, max_iter: int, verbose: int = 0
-) -> TwoNormFit:
+) -> TwoNormResult:
     """The same for ``f = K beta``: each Newton step is exact on the rows S that fall short,
 
         (K_SS + diag(1 / 2c)) beta_S + b = y_S,    sum beta_S = 0
@@ -174,14 +187,14 @@ def two_norm_svm_matrix(
     """
     ridge = 1 / (2 * costs)
 
-    def at(beta: Array, scores: Array) -> TwoNormFit:
+    def at(beta: Array, scores: Array) -> _Point:
         b = best_intercept(signs, scores, costs)
         slacks = np.maximum(0.0, 1 - signs * (scores + b))
         value = float(beta @ scores) / 2 + float(costs @ slacks**2)
         apart = beta - 2 * costs * slacks * signs
         # K has no negative eigenvalue (`refuse_not_psd`): below zero is rounding, of that size.
         gap = _relative(abs(float(apart @ (K @ apart))) / 2, value)
-        return TwoNormFit(beta, b, scores, slacks, value, gap)
+        return _Point(beta, b, scores, slacks, value, gap)
 
     start = _hard_margin(K, ridge, signs, float(costs.sum()))
     now = best = at(start, K @ start)
@@ -203,7 +216,7 @@ def two_norm_svm_matrix(
         score_step, length, trial = K @ step, 1.0, now
         while trial is now or (trial.objective >= now.objective and trial.gap >= now.gap):
             if length < SHORTEST_STEP:
-                return replace(best, n_iter=progress.n_iter)
+                return best.result(progress)
             beta, scores = now.coef + length * step, now.scores + length * score_step
             trial = at(beta, scores)
             length /= 2
@@ -211,7 +224,7 @@ def two_norm_svm_matrix(
         progress.record(now.objective, now.gap)
         if now.gap < best.gap:
             best = now
-    return replace(best, n_iter=progress.n_iter)
+    return best.result(progress)
 
 
 def _hard_margin(K: Array, ridge: Array, signs: Array, total_cost: float) -> Array:

@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 
 from lab.papers import svm_multi, svm_multi_choice
-from lab.papers.page import Page
+from lab.papers.page import PaperPage
 
 GRID = svm_multi_choice.GRID
 
@@ -120,7 +120,7 @@ def test_the_choice_is_judged_by_an_svm_with_a_free_constant(few_stories, tmp_pa
             value = judge.value(y_test, penalised(X, y, GRID[k]).decision_function(X_test))
             kept = limits["penalised"][title][search]
             assert kept == pytest.approx(100 * float(value), abs=1e-3)
-    page = Page(tmp_path, "svm-multi", "SVM-multi", "")
+    page = PaperPage(tmp_path, "svm-multi", "SVM-multi", "")
     params = {"data": "reuters", "label": "any"}
     table = {title: {"multi": 50.0, "svm": 40.0} for title in svm_multi.MEASURES}
     svm_multi_choice.write(
