@@ -17,7 +17,7 @@ import json
 from pathlib import Path
 
 import numpy as np
-from rankopt_splits import PSF_TASKS, climbed, cuts, prepared, timed_fit, verdict
+from lab.benchmarks.rankopt_splits import PSF_TASKS, climbed, cuts, prepared, timed_fit, verdict
 from scipy import stats
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score

@@ -6,7 +6,7 @@ import time
 from unittest.mock import patch
 
 import numpy as np
-from rankopt_splits import PSF_TASKS, climbed, cuts, prepared, timed_fit, verdict
+from lab.benchmarks.rankopt_splits import PSF_TASKS, climbed, cuts, prepared, timed_fit, verdict
 from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize
 from sklearn.metrics import roc_auc_score

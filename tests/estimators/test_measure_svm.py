@@ -224,7 +224,7 @@ def test_a_path_over_c_is_that_of_single_fits(cancer):
         cutting_plane(as_matrix(X), positive, FBeta(1.0), C, constant=True, tol=1e-4) for C in Cs
     ]
     for one, other in zip(path, alone, strict=True):
-        assert one.gap <= 1e-4
+        assert one.distance <= 1e-4
         assert one.objective == pytest.approx(other.objective, rel=2e-4)
     assert sum(fit.n_iter for fit in path) < sum(fit.n_iter for fit in alone)
 

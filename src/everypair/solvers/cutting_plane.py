@@ -93,6 +93,7 @@ def _cutting_plane(
     now = problem.at(w) if np.any(w) else zero
     planes.move_to(now.w)
     best = min(zero, now, key=lambda point: point.objective)
+    del zero  # its rows' worth of memory
     pull = problem.C * float(np.linalg.norm(now.cut.slope))
     # At first, the step that would halve a quadratic of this slope.
     log_multiplier = np.log(max(pull**2 / (2 * at_zero), 1e-12)) if at_zero else 0.0

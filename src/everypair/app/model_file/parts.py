@@ -75,7 +75,7 @@ CLASSES = {
     "RadiusRow": "everypair.estimators.rankopt",
     **dict.fromkeys(
         ("BreakEven", "ErrorRate", "FBeta", "PartialROCArea", "PrecisionAtK", "ROCArea",
-         "RecallAtK"),
+         "RecallAtK", "RecallAtMostK"),
         "everypair.measures",
     ),
     **dict.fromkeys(
