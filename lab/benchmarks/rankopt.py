@@ -17,7 +17,6 @@ import json
 from pathlib import Path
 
 import numpy as np
-from lab.benchmarks.rankopt_splits import PSF_TASKS, climbed, cuts, prepared, timed_fit, verdict
 from scipy import stats
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -25,6 +24,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from everypair import AUCClassifier, RankOpt, RankOptCV
 from lab.benchmarks.rankopt_choices import choices
+from lab.benchmarks.rankopt_splits import PSF_TASKS, climbed, cuts, prepared, timed_fit, verdict
 from lab.data.tasks import names, tasks
 from lab.harness import Page, growth_exponent, markdown_table
 

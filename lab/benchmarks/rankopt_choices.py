@@ -6,7 +6,6 @@ import time
 from unittest.mock import patch
 
 import numpy as np
-from lab.benchmarks.rankopt_splits import PSF_TASKS, climbed, cuts, prepared, timed_fit, verdict
 from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize
 from sklearn.metrics import roc_auc_score
@@ -16,6 +15,7 @@ from everypair.linalg.matrix import as_matrix
 from everypair.solvers import sphere as climbs
 from everypair.solvers.columns import column_moments
 from everypair.solvers.sphere import Climb, Coordinates, Sphere
+from lab.benchmarks.rankopt_splits import PSF_TASKS, climbed, cuts, prepared, timed_fit, verdict
 from lab.data.tasks import tasks
 from lab.harness import markdown_table
 
