@@ -250,8 +250,8 @@ def test_every_estimator_is_compared_and_documented():
     assert set(known) <= set(re.findall(r"`([a-z0-9-]+)`", table))
     built = {type(candidate.build()).__name__ for candidate in known.values()}
     estimators = {name for name in everypair.__all__ if inspect.isclass(getattr(everypair, name))}
-    # The first two are there as RankOptCV and MeasureOptCV, which choose their radius; the search of
-    # the comparison chooses C of MeasureSVM.
+    # Two are there as RankOptCV and MeasureOptCV, which choose their radius; the search of the
+    # comparison chooses C of MeasureSVM.
     assert estimators - built == {"RankOpt", "MeasureOpt", "MeasureSVMCV"}
 
 
