@@ -9,13 +9,15 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, roc_curve
-from sklearn.model_selection import GroupKFold
+from sklearn.model_selection import GroupKFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from everypair import MeasureOpt, MeasureOptCV
 from everypair.estimators._held_out import HeldOut
+from everypair.estimators.measure_opt import _Problem
+from everypair.linalg.matrix import as_matrix
 from everypair.measures import ContingencyMeasure
 from everypair.measures.operating import operating_measure
 from everypair.rows import Rows
@@ -151,13 +153,28 @@ def test_noise_keeps_the_start():
     assert any(model.chose_start_ for model in models)
 
 
-def test_the_cut_comes_from_held_out_scores(curved):
-    X, y = curved
-    model = MeasureOptCV("f1", saturation=(0.5, 0.9)).fit(X[:700], y[:700])
-    held_out = f1_score(y[700:], model.predict(X[700:]))
-    assert held_out == pytest.approx(model.best_score_, abs=0.2)
+@pytest.mark.parametrize("saturation", [(0.001,), (0.9,)])
+def test_the_cut_comes_from_held_out_scores(curved, saturation):
+    X, y = curved[0][:500], curved[1][:500]
+    model = MeasureOptCV("f1", alphas=[1e-5], saturation=saturation).fit(X, y)
+    problem = _Problem.of(as_matrix(X), y, None, model.measure_)
+    held_out = np.zeros(y.size)
+    for _, test in StratifiedKFold(5).split(X, y):
+        part = problem.without(test)
+        (start,) = part.starts(np.array([1e-5]), 200, 1e-2)
+        scores = start.scores + start.intercept
+        if not model.chose_start_:
+            scores = part.climbs(start, saturation, 200, 1e-2)[-1].climb.scores
+        held_out[test] = scores[test]
+    cut = problem.cut(held_out)
+    if model.chose_start_:
+        (start,) = problem.starts(np.array([1e-5]), 200, 1e-2)
+        cut -= start.intercept
+    raw = cut + problem.centre @ model.coef_[0]
+    assert model.intercept_[0] == pytest.approx(-raw, abs=1e-9)
+    assert raw != pytest.approx(problem.cut(X @ model.coef_[0]), abs=1e-6)  # of training scores
     assert set(model.cv_results_) == {"alpha", "saturation", "score", "gain_error"}
-    assert model.cv_results_["score"].shape == (8,)
+    assert model.cv_results_["score"].shape == (2,)
 
 
 def test_with_too_few_rows_in_the_quota_nothing_is_climbed():
@@ -210,6 +227,8 @@ def test_a_measure_of_ones_own(curved):
     [
         ({"measure": "f2"}, "measure='f2' is not known: use one of 'f1'"),
         ({"measure": "precision_at_k", "k": 5000}, "k=5000 means 5000 of 1500 rows"),
+        ({"measure": "precision_at_k", "k": 1.0}, "k=1.0 means every row"),
+        ({"measure": "cost", "cost": (1,)}, "give two costs"),
         ({"measure": "precision_at_k"}, "k=None is not a number of rows"),
         ({"measure": "tpr_at_fpr", "fpr": 0.0}, "needs fpr= between 0 and 1, but fpr=0.0"),
         ({"measure": "tpr_at_fpr"}, "needs fpr= between 0 and 1, but fpr=None"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from numbers import Real
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -121,7 +121,7 @@ class MeasureOptCV(_MeasureClimber):
         "alphas": ["array-like", None],
         "saturation": ["array-like", Real],
         "cv": ["cv_object"],
-        "n_jobs": [int, None],
+        "n_jobs": [Integral, None],
     }
 
     def __init__(

@@ -369,6 +369,10 @@ def operating_measure(
     if callable(measure) and not isinstance(measure, str):
         return OfTable(TableMeasure(measure))
     if measure in TABLES:
+        if len(cost) != 2:
+            raise ValueError(
+                f"cost={cost!r}: give two costs, of a false positive and a false negative."
+            )
         return OfTable(TABLES[measure](beta, cost))
     shares = {"fpr": fpr, "tpr": tpr, "recall": recall, "precision": precision}
     if measure in QUOTAS:
@@ -388,10 +392,13 @@ def _share_of_rows(k: Any, rows: Rows) -> float:
     """A count is of rows as they are; a share and a multiple of the positives are of weight."""
     n_rows = rows.positive.size
     count = rows_at_k(k, n_rows, rows.n_positive)
+    share = count / n_rows if isinstance(k, Integral) else k
     if isinstance(k, str):
         positive, negative = rows.totals
-        return min(1.0, float(k.strip()[:-1] or 1) * positive / (positive + negative))
-    return count / n_rows if isinstance(k, Integral) else float(k)
+        share = float(k.strip()[:-1] or 1) * positive / (positive + negative)
+    if share >= 1:
+        raise ValueError(f"k={k!r} means every row: use fewer, or there is nothing to choose.")
+    return float(share)
 
 
 def _share(measure: str, name: str, value: Any) -> float:

@@ -163,8 +163,11 @@ class SoftMeasure:
         return cut, rates
 
     def _at_precision(self, quota: Quota, scores: Array) -> tuple[float, Term]:
-        """The lowest cut with a precision: recall there. Where no cut has it: what is missing of
-        the precision, below zero, at the recall where least is missing."""
+        """Recall at the lowest cut with a precision, as far as `TRIED_CUTS` even ones show it.
+
+        Where none has it: what is missing of the precision, below zero, at the recall where
+        least is missing.
+        """
         low, high = extent(scores[self.pairs.positives])
         cuts = np.linspace(low - 1.0, high + 1.0, TRIED_CUTS)
         tried = [self.rates(scores, float(cut)) for cut in cuts]
