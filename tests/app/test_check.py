@@ -340,3 +340,10 @@ def test_profiles_of_many_columns_equal_those_of_one(monkeypatch, block):
             assert (own.partition == found[other].partition) == np.array_equal(*parts)
             equal = np.array_equal(x, z, equal_nan=True)
             assert (own.content == found[other].content) == equal
+
+
+def test_one_more_column_is_not_called_columns():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=60)
+    check = check_table({f"c{k}": x for k in range(7)}, np.arange(60) % 2 == 0)
+    assert found(check, "said twice")[-1].sentence == "1 more column says what others say: 'c6'."

@@ -151,3 +151,11 @@ def test_format_that_fits_no_column_is_told_where_another_column_has_dates(other
     for given in (("%d.%m.%Y",), ("%d/%m/%Y", "%d.%m.%Y")):
         with pytest.raises(DataError, match=r"no column is read by --date-format %d\.%m\.%Y"):
             read(Source(path, dates=given))
+
+
+def test_a_format_for_one_column_leaves_compact_dates_of_another(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("d,e\n" + "".join(f"0{k}/0{k}/2024,2024010{k}\n" for k in range(1, 9)))
+    for given in ("%d/%m/%Y", "d=%d/%m/%Y"):
+        days = read(Source(path, dates=(given,))).column("e").to_pylist()
+        assert days == [datetime(2024, 1, k) for k in range(1, 9)]

@@ -362,7 +362,8 @@ def _said_twice(
         yield Finding("said twice", "note", text, (earlier, name))
     if len(pairs) > NAMED:
         rest = [name for _, name, _ in pairs[NAMED:]]
-        text = f"{len(rest)} more columns say what others say: {_listed(rest)}."
+        many = f"{len(rest)} more columns say" if len(rest) > 1 else "1 more column says"
+        text = f"{many} what others say: {_listed(rest)}."
         yield Finding("said twice", "note", text, tuple(rest))
 
 

@@ -194,7 +194,8 @@ def _of_numbers(column: pa.ChunkedArray, forms: Sequence[str] = (), must: bool =
         known = pc.and_(pc.is_valid(column), pc.invert(pc.is_nan(column)))
         if not pc.any(known).as_py():
             return _nothing(len(column)), ""
-    forms = forms or ([COMPACT] if are_compact(column) else ())
+    if not must and are_compact(column):
+        forms = [*forms, COMPACT]
     digits = digits_of(column) if forms else None
     found = None if digits is None else _dates(Words.of(digits), forms, must)
     return found or (column, "")
