@@ -75,6 +75,11 @@ def evaluate(
                 "of 1/2 has no interval."
             )
         measured = None if by is None else _Measured.of(by, y, scores, weights)
+    if _seen(saved, y, auc):
+        notes.append(
+            "these seem to be the rows that the model was trained on (as many, as many of them "
+            "positive, the same AUC): evaluate it on rows that it has not seen."
+        )
     if n_missing:
         notes.append(f"left out: {counted(n_missing, 'row')} without a label.")
     for note in notes:
@@ -169,6 +174,17 @@ class _Measured:
         known = show_interval(self.low, self.high)
         sure = f"95% interval {known}" if known else "no interval"
         return f"{shown} {self.value:.3f}{where}, {sure}{at_best}"
+
+
+SAME_AUC = 1e-9
+"""Two areas of the same rows by the same model differ by the rounding of scores at most."""
+
+
+def _seen(saved: SavedModel, y: Any, auc: float) -> bool:
+    """Are these the training rows, as far as the model file can tell?"""
+    same_rows = (y.size, y.sum()) == (saved.n_rows, saved.n_positive)
+    # A model that ranks nothing has the AUC 1/2 on all rows.
+    return bool(same_rows and auc != 0.5 and abs(auc - saved.train_auc) <= SAME_AUC)
 
 
 def _labels_and_scores(
