@@ -27,9 +27,11 @@ the same simulated data sets. All models are logistic regressions, and every lin
 and numbers of features other than those of [intervals.md](intervals.md).
 
 kappa is the share of DeLong's variance within the folds, V, that is added to it
-([notes](../../lab/notes/metrics.md)). "True variance" uses what nobody has in practice: the
-variance of the area over all data sets of the line. Where even that covers more than 97 %, no
-better kappa helps."""
+([notes](../../lab/notes/metrics.md)). r is the correlation of a fold's influences by its own model
+and by one that trained on the fold; the rule in use measures kappa by K (1 - r), and takes 1 while
+the area may be chance. "True variance" uses what nobody has in practice: the variance of the area
+over all data sets of the line. Where even that covers more than 97 %, no better kappa helps.
+`width` is the median over the lines, beside the rule in use."""
 
 
 @dataclass
