@@ -201,7 +201,7 @@ class SmoothPoint:
         return self._curvature
 
     def product(self, vector: Array) -> Array:
-        vector = vector - vector.mean()
+        vector = self.pairs.centred(vector)
         others = self._curvature_sums(self.boxes.moments(self.pairs.share * vector))
         return self._curvature * vector - others
 
@@ -230,7 +230,7 @@ class SmoothPoint:
         return moments + gram_bytes(n_columns)
 
     def dual_value(self) -> float:
-        return fenchel_dual(self.value(), self.scores, self.gradient())
+        return fenchel_dual(self.value(), self.pairs, self.scores, self.gradient())
 
     def gradient_error(self, gradient: Array) -> float:
         return length(self.gradient_row_errors(gradient))

@@ -59,7 +59,7 @@ class LossPoint:
 
     @cached_property
     def dual_value(self) -> float:
-        return fenchel_dual(self.value, self.scores, self.gradient)
+        return fenchel_dual(self.value, self.loss.pairs, self.scores, self.gradient)
 
     @cached_property
     def exponential(self) -> float:
