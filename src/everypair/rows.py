@@ -117,6 +117,23 @@ class Rows:
         assert self.within is not None
         return self.within.pair_up(self.positive, self.weight, self.skew)
 
+    def large_groups(self, least: int) -> list[tuple[int, Index, Rows]]:
+        """The groups of at least so many rows: number, rows, and they as `Rows` of their own."""
+        kept: dict[int, Any] = vars(self).setdefault("_large_groups", {})
+        if least not in kept:
+            paired, kept[least] = self.paired, []
+            sizes = np.diff(paired.edges[0]) + np.diff(paired.edges[1])
+            for g in np.flatnonzero(sizes >= least):
+                rows = np.concatenate(
+                    [
+                        of_class[edges[g] : edges[g + 1]]
+                        for of_class, edges in zip(paired.classes, paired.edges, strict=True)
+                    ]
+                )
+                of_group = Rows.uncut(self.positive[rows], self.inside[rows])
+                kept[least].append((int(g), rows, of_group))
+        return kept[least]
+
     def take(self, rows: Index) -> Rows:
         """Some of the rows; each group weighs what it weighs here."""
         if self.within is None:

@@ -1,10 +1,10 @@
 """Smooth losses over the pairs of many groups (`pairs.smooth_groups`): each group by the definition
 or by boxes, whichever costs less.
 
-Group g has the positive scores ``x[x_edges[g]:x_edges[g + 1]]`` with weights a, and the negative
-scores y with weights b. A pair's loss is a function of ``e = exp(-(x_i - y_j))``, a product of two
-factors, one a row: no pair needs an exponential of its own. With ``t = e / (1 + e)`` and
-``r = 1 / (1 + e)``
+Group g has the positive rows ``x_rows[x_edges[g]:x_edges[g + 1]]`` with weights a, and the negative
+rows of ``y_rows`` with weights b. A pair's loss is a function of ``e = exp(-(x_i - y_j))``, a
+product of two factors, one a row: no pair needs an exponential of its own. With ``t = e / (1 + e)``
+and ``r = 1 / (1 + e)``
 
     kind 0, logistic   log(1 + e)   slope -t     curvature t r
     kind 1, sigmoid    t            slope -t r   curvature t r (r - t)
@@ -21,7 +21,7 @@ WIDEST = 300.0
 """Scores so far from the middle of their group have exponentials within float64, and products of
 two of them as well."""
 
-PAIR_COST, ROW_COST, BOX_COST = 1.0, 10.0, 16.0
+PAIR_COST, ROW_COST, BOX_COST = 1.0, 5.0, 20.0
 """Of a pair by the definition; of a row and of two boxes beside each other, by boxes."""
 
 REACH = 24
@@ -67,74 +67,89 @@ def log_one_plus(e):
 
 
 @divides_freely
-def fill_pieces(outer, inner, e_outer, e_inner, sign, wide, lost, won):
-    """``t`` and ``r`` of one row with every row of the other class.
+def fill_pieces(outer, e_outer, inner, e_inner, n, sign, wide, lost, won):
+    """``t`` and ``r`` of one row with each of n rows of the other class.
 
     ``sign``: 1 where the one row is the positive of each pair.
     """
     if not wide:
-        for j in range(inner.size):
+        for j in range(n):
             e = e_outer * e_inner[j]
             r = 1.0 / (1.0 + e)
             won[j] = r
             lost[j] = e * r
         return
-    for j in range(inner.size):
+    for j in range(n):
         z = sign * (outer - inner[j])
         e = np.exp(-abs(z))
         small, large = e / (1.0 + e), 1.0 / (1.0 + e)
         won[j], lost[j] = (large, small) if z >= 0 else (small, large)
 
 
+@compiled
+def dot(weights, values, n):
+    """Four sums do not wait for each other."""
+    first = second = third = fourth = 0.0
+    j = 0
+    while j + 4 <= n:
+        first += weights[j] * values[j]
+        second += weights[j + 1] * values[j + 1]
+        third += weights[j + 2] * values[j + 2]
+        fourth += weights[j + 3] * values[j + 3]
+        j += 4
+    while j < n:
+        first += weights[j] * values[j]
+        j += 1
+    return (first + second) + (third + fourth)
+
+
 @divides_freely
-def group_slopes(kind, outer, inner, of_outer, of_inner, e_outer, e_inner, w_outer, w_inner, sign,
-                 wide, lost, won):  # fmt: skip
+def group_slopes(kind, outer, e_outer, w_outer, of_outer, m, inner, e_inner, w_inner, of_inner, n,
+                 sign, wide, lost, won):  # fmt: skip
     """The loss of a group by the definition, and every row's sum of ``-phi'`` over its pairs."""
-    n = inner.size
     total = 0.0
-    of_inner[:] = 0.0
-    for i in range(outer.size):
-        fill_pieces(outer[i], inner, e_outer[i], e_inner, sign, wide, lost, won)
-        value = 0.0
+    for j in range(n):
+        of_inner[j] = 0.0
+    for i in range(m):
+        fill_pieces(outer[i], e_outer[i], inner, e_inner, n, sign, wide, lost, won)
         if kind == 1:
+            value = dot(w_inner, lost, n)
             for j in range(n):
-                value += w_inner[j] * lost[j]
                 lost[j] *= won[j]
         elif wide:
+            value = 0.0
             for j in range(n):
                 z = sign * (outer[i] - inner[j])
                 value += w_inner[j] * (max(0.0, -z) + np.log1p(np.exp(-abs(z))))
         else:
+            e = e_outer[i]
             for j in range(n):
-                won[j] = log_one_plus(e_outer[i] * e_inner[j])
-            for j in range(n):
-                value += w_inner[j] * won[j]
-        weight, slope = w_outer[i], 0.0
+                won[j] = log_one_plus(e * e_inner[j])
+            value = dot(w_inner, won, n)
+        weight = w_outer[i]
         for j in range(n):
             of_inner[j] += weight * lost[j]
-        for j in range(n):
-            slope += w_inner[j] * lost[j]
-        of_outer[i] = slope
+        of_outer[i] = dot(w_inner, lost, n)
         total += weight * value
     return total
 
 
 @divides_freely
-def group_curvatures(kind, outer, inner, of_outer, of_inner, e_outer, e_inner, w_outer, w_inner,
-                     v_outer, v_inner, differ, sign, wide, lost, won):  # fmt: skip
+def group_curvatures(kind, outer, e_outer, w_outer, v_outer, of_outer, m, inner, e_inner, w_inner,
+                     v_inner, of_inner, n, differ, sign, wide, lost, won):  # fmt: skip
     """Every row's sum of ``phi''`` over its pairs by the definition; where they ``differ``, of
     ``phi'' (v_i - v_j)`` instead."""
-    n = inner.size
-    of_inner[:] = 0.0
-    for i in range(outer.size):
-        fill_pieces(outer[i], inner, e_outer[i], e_inner, sign, wide, lost, won)
+    for j in range(n):
+        of_inner[j] = 0.0
+    for i in range(m):
+        fill_pieces(outer[i], e_outer[i], inner, e_inner, n, sign, wide, lost, won)
         if kind == 0:
             for j in range(n):
                 lost[j] *= won[j]
         else:
             for j in range(n):
                 lost[j] *= won[j] * (won[j] - lost[j])
-        weight, curvature = w_outer[i], 0.0
+        weight = w_outer[i]
         if differ:
             v = v_outer[i]
             for j in range(n):
@@ -144,43 +159,48 @@ def group_curvatures(kind, outer, inner, of_outer, of_inner, e_outer, e_inner, w
         else:
             for j in range(n):
                 of_inner[j] += weight * lost[j]
-        for j in range(n):
-            curvature += w_inner[j] * lost[j]
-        of_outer[i] = curvature
+        of_outer[i] = dot(w_inner, lost, n)
+
+
+@compiled
+def ends(x, m, y, n):
+    """The least and the largest of m and n values."""
+    low = high = x[0]
+    for i in range(1, m):
+        low, high = min(low, x[i]), max(high, x[i])
+    for j in range(n):
+        low, high = min(low, y[j]), max(high, y[j])
+    return low, high
 
 
 @divides_freely
-def prepare(x, y, e_x, e_y):
+def prepare(x, m, y, n, low, high, e_x, e_y):
     """The factors of the pairs' exponentials; whether the scores lie too far apart for them."""
-    low, high = min(x.min(), y.min()), max(x.max(), y.max())
     if high - low > 2 * WIDEST:
         return True
     middle = low + (high - low) / 2
-    for i in range(x.size):
+    for i in range(m):
         e_x[i] = np.exp(middle - x[i])
-    for j in range(y.size):
+    for j in range(n):
         e_y[j] = np.exp(y[j] - middle)
     return False
 
 
 @compiled
-def boxes_pay(x, y, per_unit, pair_cost):
+def boxes_pay(m, n, low, high, per_unit, pair_cost):
     """Whether boxes cost less than the definition, a pair of which costs so much."""
-    n_rows = x.size + y.size
-    n_pairs = float(x.size) * float(y.size)
-    if pair_cost * n_pairs <= ROW_COST * n_rows:
+    n_pairs, n_rows = pair_cost * m * n, m + n
+    if n_pairs <= ROW_COST * n_rows:
         return False
-    low, high = min(x.min(), y.min()), max(x.max(), y.max())
     n_boxes = min((high - low) * per_unit + 1.0, float(n_rows))
     beside = n_boxes * min(n_boxes, 2.0 * REACH + 1.0)
-    return pair_cost * n_pairs > ROW_COST * n_rows + BOX_COST * beside
+    return n_pairs > ROW_COST * n_rows + BOX_COST * beside
 
 
 @compiled
-def lay_boxes(x, y, per_unit, x_slots, y_slots):
+def lay_boxes(x, y, low, high, per_unit, x_slots, y_slots):
     """The ids of the group's boxes, and each row's slot in them (`boxes.box_slots`)."""
-    first = np.floor(min(x.min(), y.min()) * per_unit)
-    last = np.floor(max(x.max(), y.max()) * per_unit)
+    first, last = np.floor(low * per_unit), np.floor(high * per_unit)
     if last - first < 4 * (x.size + y.size) and max(-first, last) < LAST_WHOLE_NUMBER:
         for i in range(x.size):
             x_slots[i] = np.int32(np.floor(x[i] * per_unit) - first)
@@ -243,94 +263,119 @@ def evaluate(scores, slots, per_unit, fields, sign, out):
 
 
 @compiled
-def smooth_group_slopes(kind, x, y, a, b, x_edges, y_edges, first, last, most, per_unit, width,
-                        value_near, value_far, slope_near, slope_far, back_near, back_far, exp_up,
-                        exp_down, of_x, of_y, values):  # fmt: skip
-    """The loss of each of the groups ``first:last`` and every row's sum of ``-phi'``.
+def smooth_group_slopes(kind, scores, x_rows, y_rows, a, b, omega, x_edges, y_edges, first, last,
+                        most, per_unit, width, value_near, value_far, slope_near, slope_far,
+                        back_near, back_far, exp_up, exp_down, values, gradient):  # fmt: skip
+    """The loss of each of the groups ``first:last`` and the gradient at their rows.
 
     Groups of ``most`` rows and more are left out. ``slope`` is the kernel of phi' seen from the
     positives, ``back`` the one seen from the negatives.
     """
     longest = longest_of(x_edges, y_edges, first, last, most)
-    e_x, e_y, lost, won = np.empty((4, longest))
-    x_slots, y_slots = np.empty((2, longest), np.int32)
+    x, y, e_x = np.empty(longest), np.empty(longest), np.empty(longest)
+    e_y, of_x, of_y = np.empty(longest), np.empty(longest), np.empty(longest)
+    w_x, w_y, lost = np.empty(longest), np.empty(longest), np.empty(longest)
+    won = np.empty(longest)
+    x_slots, y_slots = np.empty(longest, np.int32), np.empty(longest, np.int32)
     reach = value_near.shape[0] // 2
     for g in range(first, last):
-        X, Y = slice(x_edges[g], x_edges[g + 1]), slice(y_edges[g], y_edges[g + 1])
-        xs, ys, wa, wb, ox, oy = x[X], y[Y], a[X], b[Y], of_x[X], of_y[Y]
-        if xs.size + ys.size >= most:
+        p, q = x_edges[g], y_edges[g]
+        m, n = x_edges[g + 1] - p, y_edges[g + 1] - q
+        if m + n >= most:
             continue
-        if boxes_pay(xs, ys, per_unit, PAIR_COST):
-            ids = lay_boxes(xs, ys, per_unit, x_slots, y_slots)
-            of_positives = moments_of(xs, wa, x_slots, per_unit, ids.size)
-            of_negatives = moments_of(ys, wb, y_slots, per_unit, ids.size)
+        for i in range(m):
+            x[i], w_x[i] = scores[x_rows[p + i]], a[p + i]
+        for j in range(n):
+            y[j], w_y[j] = scores[y_rows[q + j]], b[q + j]
+        low, high = ends(x, m, y, n)
+        if boxes_pay(m, n, low, high, per_unit, PAIR_COST):
+            xs, ys = x[:m], y[:n]
+            ids = lay_boxes(xs, ys, low, high, per_unit, x_slots, y_slots)
+            of_positives = moments_of(xs, w_x, x_slots, per_unit, ids.size)
+            of_negatives = moments_of(ys, w_y, y_slots, per_unit, ids.size)
             with_positives, with_negatives = of_positives[:, 0] > 0, of_negatives[:, 0] > 0
             fields = fields_of(ids, with_positives, with_negatives, of_negatives, value_near,
                                value_far, exp_up, exp_down, reach, width)  # fmt: skip
-            total = 0.0
-            for box in range(ids.size):
-                for k in range(COEFFICIENTS):
-                    total += of_positives[box, k] * fields[box, k]
-            values[g] = total
+            values[g] = np.sum(of_positives * fields)
             fields = fields_of(ids, with_positives, with_negatives, of_negatives, slope_near,
                                slope_far, exp_up, exp_down, reach, width)  # fmt: skip
-            evaluate(xs, x_slots, per_unit, fields, -1.0, ox)
+            evaluate(xs, x_slots, per_unit, fields, -1.0, of_x)
             fields = fields_of(ids, with_negatives, with_positives, of_positives, back_near,
                                back_far, exp_up, exp_down, reach, width)  # fmt: skip
-            evaluate(ys, y_slots, per_unit, fields, -1.0, oy)
-            continue
-        wide = prepare(xs, ys, e_x, e_y)
-        # The longer class inside: its rows are done several at once.
-        if xs.size <= ys.size:
-            values[g] = group_slopes(kind, xs, ys, ox, oy, e_x, e_y, wa, wb, 1.0, wide, lost, won)
+            evaluate(ys, y_slots, per_unit, fields, -1.0, of_y)
         else:
-            values[g] = group_slopes(kind, ys, xs, oy, ox, e_y, e_x, wb, wa, -1.0, wide, lost, won)
+            wide = prepare(x, m, y, n, low, high, e_x, e_y)
+            # The longer class inside: its rows are done several at once.
+            if m <= n:
+                values[g] = group_slopes(kind, x, e_x, w_x, of_x, m, y, e_y, w_y, of_y, n, 1.0,
+                                         wide, lost, won)  # fmt: skip
+            else:
+                values[g] = group_slopes(kind, y, e_y, w_y, of_y, n, x, e_x, w_x, of_x, m, -1.0,
+                                         wide, lost, won)  # fmt: skip
+        weight = omega[g]
+        for i in range(m):
+            gradient[x_rows[p + i]] = -(weight * w_x[i]) * of_x[i]
+        for j in range(n):
+            gradient[y_rows[q + j]] = (weight * w_y[j]) * of_y[j]
 
 
 @compiled
-def smooth_group_curvatures(kind, x, y, a, b, x_edges, y_edges, v_x, v_y, d_x, d_y, differ, first,
-                            last, most, per_unit, width, near, far, back_near, back_far, exp_up,
-                            exp_down, of_x, of_y):  # fmt: skip
-    """Every row's sum of ``phi''``, or of ``phi'' (v_i - v_j)``, with d the former."""
+def smooth_group_curvatures(kind, scores, x_rows, y_rows, a, b, omega, x_edges, y_edges, vector,
+                            curvature, differ, first, last, most, per_unit, width, near, far,
+                            back_near, back_far, exp_up, exp_down, out):  # fmt: skip
+    """Every row's weighted sum of ``phi''``, or of ``phi'' (v_i - v_j)`` given the former."""
     longest = longest_of(x_edges, y_edges, first, last, most)
-    e_x, e_y, lost, won = np.empty((4, longest))
-    x_slots, y_slots = np.empty((2, longest), np.int32)
+    x, y, e_x = np.empty(longest), np.empty(longest), np.empty(longest)
+    e_y, of_x, of_y = np.empty(longest), np.empty(longest), np.empty(longest)
+    w_x, w_y, v_x = np.empty(longest), np.empty(longest), np.empty(longest)
+    v_y, lost, won = np.empty(longest), np.empty(longest), np.empty(longest)
+    x_slots, y_slots = np.empty(longest, np.int32), np.empty(longest, np.int32)
     reach = near.shape[0] // 2
     for g in range(first, last):
-        X, Y = slice(x_edges[g], x_edges[g + 1]), slice(y_edges[g], y_edges[g + 1])
-        xs, ys, wa, wb, ox, oy = x[X], y[Y], a[X], b[Y], of_x[X], of_y[Y]
-        vx, vy = v_x[X], v_y[Y]
-        if xs.size + ys.size >= most:
+        p, q = x_edges[g], y_edges[g]
+        m, n = x_edges[g + 1] - p, y_edges[g + 1] - q
+        if m + n >= most:
             continue
-        if boxes_pay(xs, ys, per_unit, PAIR_COST):
-            ids = lay_boxes(xs, ys, per_unit, x_slots, y_slots)
-            of_positives = moments_of(xs, wa * vx, x_slots, per_unit, ids.size)
-            of_negatives = moments_of(ys, wb * vy, y_slots, per_unit, ids.size)
-            with_positives, with_negatives = np.zeros((2, ids.size), np.bool_)
-            for i in range(xs.size):
+        for i in range(m):
+            row = x_rows[p + i]
+            x[i], w_x[i], v_x[i] = scores[row], a[p + i], vector[row]
+        for j in range(n):
+            row = y_rows[q + j]
+            y[j], w_y[j], v_y[j] = scores[row], b[q + j], vector[row]
+        low, high = ends(x, m, y, n)
+        by_boxes = boxes_pay(m, n, low, high, per_unit, PAIR_COST)
+        if by_boxes:
+            xs, ys = x[:m], y[:n]
+            ids = lay_boxes(xs, ys, low, high, per_unit, x_slots, y_slots)
+            of_positives = moments_of(xs, w_x * v_x, x_slots, per_unit, ids.size)
+            of_negatives = moments_of(ys, w_y * v_y, y_slots, per_unit, ids.size)
+            with_positives = np.zeros(ids.size, np.bool_)
+            with_negatives = np.zeros(ids.size, np.bool_)
+            for i in range(m):
                 with_positives[x_slots[i]] = True
-            for j in range(ys.size):
+            for j in range(n):
                 with_negatives[y_slots[j]] = True
             fields = fields_of(ids, with_positives, with_negatives, of_negatives, near, far,
                                exp_up, exp_down, reach, width)  # fmt: skip
-            evaluate(xs, x_slots, per_unit, fields, 1.0, ox)
+            evaluate(xs, x_slots, per_unit, fields, 1.0, of_x)
             fields = fields_of(ids, with_negatives, with_positives, of_positives, back_near,
                                back_far, exp_up, exp_down, reach, width)  # fmt: skip
-            evaluate(ys, y_slots, per_unit, fields, 1.0, oy)
-            if differ:
-                dx, dy = d_x[X], d_y[Y]
-                for i in range(xs.size):
-                    ox[i] = dx[i] * vx[i] - ox[i]
-                for j in range(ys.size):
-                    oy[j] = dy[j] * vy[j] - oy[j]
-            continue
-        wide = prepare(xs, ys, e_x, e_y)
-        if xs.size <= ys.size:
-            group_curvatures(kind, xs, ys, ox, oy, e_x, e_y, wa, wb, vx, vy, differ, 1.0, wide,
-                             lost, won)  # fmt: skip
+            evaluate(ys, y_slots, per_unit, fields, 1.0, of_y)
         else:
-            group_curvatures(kind, ys, xs, oy, ox, e_y, e_x, wb, wa, vy, vx, differ, -1.0, wide,
-                             lost, won)  # fmt: skip
+            wide = prepare(x, m, y, n, low, high, e_x, e_y)
+            if m <= n:
+                group_curvatures(kind, x, e_x, w_x, v_x, of_x, m, y, e_y, w_y, v_y, of_y, n,
+                                 differ, 1.0, wide, lost, won)  # fmt: skip
+            else:
+                group_curvatures(kind, y, e_y, w_y, v_y, of_y, n, x, e_x, w_x, v_x, of_x, m,
+                                 differ, -1.0, wide, lost, won)  # fmt: skip
+        weight = omega[g]
+        for i in range(m):
+            row, value = x_rows[p + i], weight * w_x[i] * of_x[i]
+            out[row] = curvature[row] * v_x[i] - value if differ and by_boxes else value
+        for j in range(n):
+            row, value = y_rows[q + j], weight * w_y[j] * of_y[j]
+            out[row] = curvature[row] * v_y[j] - value if differ and by_boxes else value
 
 
 @compiled
@@ -349,26 +394,28 @@ def smooth_group_rows(kind, x, y, b, x_edges, y_edges, rows, per_unit, width, ne
                       exp_down, out):  # fmt: skip
     """``out_i = sum_j b_j phi''(x_i - y_j) rows_j`` of each positive i over its group's negatives.
 
-    ``near`` has as many coefficients as are enough.
+    x and y hold the scores group by group. ``near`` has as many coefficients as are enough.
     """
     n_columns, n_coef = rows.shape[1], near.shape[1]
     n_groups = x_edges.size - 1
     longest = longest_of(x_edges, y_edges, 0, n_groups, np.iinfo(np.int64).max)
-    e_x, e_y, lost, won = np.empty((4, longest))
-    x_slots, y_slots = np.empty((2, longest), np.int32)
+    e_x, e_y, lost = np.empty(longest), np.empty(longest), np.empty(longest)
+    won = np.empty(longest)
+    x_slots, y_slots = np.empty(longest, np.int32), np.empty(longest, np.int32)
     reach = near.shape[0] // 2
     for g in range(n_groups):
         X, Y = slice(x_edges[g], x_edges[g + 1]), slice(y_edges[g], y_edges[g + 1])
         xs, ys, wb, sources, targets = x[X], y[Y], b[Y], rows[Y], out[X]
-        targets[:] = 0.0
-        if boxes_pay(xs, ys, per_unit, PAIR_COST * 0.5):
-            ids = lay_boxes(xs, ys, per_unit, x_slots, y_slots)
+        m, n = xs.size, ys.size
+        low, high = ends(xs, m, ys, n)
+        if boxes_pay(m, n, low, high, per_unit, PAIR_COST):
+            ids = lay_boxes(xs, ys, low, high, per_unit, x_slots, y_slots)
             moments = np.zeros((ids.size, n_coef, n_columns))
             add_row_moments(sources, ys, wb, y_slots, per_unit, moments)
-            held, wanted = np.zeros((2, ids.size), np.bool_)
-            for j in range(ys.size):
+            held, wanted = np.zeros(ids.size, np.bool_), np.zeros(ids.size, np.bool_)
+            for j in range(n):
                 held[y_slots[j]] = True
-            for i in range(xs.size):
+            for i in range(m):
                 wanted[x_slots[i]] = True
             fields = np.zeros_like(moments)
             box_near_rows(ids, held, wanted, moments, near, fields)
@@ -376,11 +423,12 @@ def smooth_group_rows(kind, x, y, b, x_edges, y_edges, rows, per_unit, width, ne
                 box_far(ids, wanted, moments, reach, width, far, exp_up, exp_down, fields)
             evaluate_rows(xs, x_slots, per_unit, fields, targets)
             continue
-        wide = prepare(xs, ys, e_x, e_y)
-        for i in range(xs.size):
-            fill_pieces(xs[i], ys, e_x[i], e_y, 1.0, wide, lost, won)
+        wide = prepare(xs, m, ys, n, low, high, e_x, e_y)
+        for i in range(m):
+            fill_pieces(xs[i], e_x[i], ys, e_y, n, 1.0, wide, lost, won)
             target = targets[i]
-            for j in range(ys.size):
+            target[:] = 0.0
+            for j in range(n):
                 curvature = lost[j] * won[j]
                 if kind == 1:
                     curvature *= won[j] - lost[j]
