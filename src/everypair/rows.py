@@ -147,6 +147,23 @@ class Rows:
         """The same rows of other weights."""
         return Rows.uncut(self.positive, sample_weight, self.within)
 
+    def part(self, rows: Index, sample_weight: Array) -> Rows:
+        """Some of the rows, all of them weighing so much; groups weigh by their rule."""
+        groups = None if self.within is None else self.within.take(rows)
+        return Rows.uncut(self.positive[rows], sample_weight[rows], groups)
+
+    @property
+    def relative_weight(self) -> Array:
+        """The weight of each row, both classes in one unit."""
+        if self.weight is None:
+            return np.ones(self.n_rows)
+        return np.where(self.positive, self.weight, self.skew * self.weight)
+
+    @property
+    def n_groups_without_pairs(self) -> int:
+        """Groups that have rows but no pair."""
+        return 0 if self.within is None else self.paired.n_without_pairs
+
     @property
     def skew(self) -> float:
         """What a unit of the negatives weighs in units of the positives.

@@ -67,7 +67,7 @@ class Groups:
         place = np.full(n_groups, -1, dtype=np.intp)
         place[numbers] = np.arange(numbers.size)
         return PairedGroups(
-            self, numbers, place, sides, self._omega(numbers, *sides, skew), members, weight
+            self, numbers, place, sides, self._omega(numbers, *sides, skew), members, weight, totals
         )
 
     def _omega(
@@ -99,8 +99,12 @@ class PairedGroups:
         weight: Array,
         members: list[Index],
         row_weight: Array | None,
+        all_totals: list[Array],
     ):
         self.groups, self.numbers, self.weight = groups, numbers, weight
+        of_positives, of_negatives = (of_class / of_class.sum() for of_class in all_totals)
+        self.share_of_pairs = float(of_positives @ of_negatives)
+        """What the pairs inside groups weigh beside all pairs of the rows."""
         self._place, self._totals, self._row_weight = place, totals, row_weight
         self.classes, self.edges = [], []
         """The positive rows, and the negative ones, group by group; where each group begins."""

@@ -26,12 +26,15 @@ from everypair.linalg.dense import DenseMatrix
 from everypair.linalg.matrix import canonical, summed
 from everypair.metrics.thresholds import check_rule, cut_by
 from everypair.rows import Rows, distinct_labels
+from everypair.within import GROUP_WEIGHTS
 
 Array = NDArray[np.float64]
 
 
 THRESHOLDS: list[Any] = [StrOptions({"balanced", "accuracy", "f1", "midpoint"}), dict, Real]
 """What scikit-learn checks of ``threshold``; `check_rule` does the rest."""
+
+WITHIN_WEIGHTS: list[Any] = [StrOptions(set(GROUP_WEIGHTS))]
 
 
 class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -42,7 +45,9 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     classes_: NDArray[Any]
+    n_groups_without_pairs_: int
     threshold: Any
+    within_weight: str
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -75,6 +80,14 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
         return X, positive, sample_weight
+
+    def _pair_up(
+        self, positive: NDArray[np.bool_], sample_weight: Array | None, within: Any
+    ) -> Rows:
+        """The pairs of these rows, inside their groups; sets ``n_groups_without_pairs_``."""
+        pairs = Rows.uncut(positive, sample_weight, within, self.within_weight)
+        self.n_groups_without_pairs_ = pairs.n_groups_without_pairs
+        return pairs
 
     def _encode_labels(self, y: NDArray[Any]) -> NDArray[np.bool_]:
         if y.dtype.kind not in "biuf":

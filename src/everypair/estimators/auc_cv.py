@@ -20,7 +20,7 @@ from everypair.estimators._along_alphas import (
     grid_of,
     problem_of,
 )
-from everypair.estimators._base import THRESHOLDS, LinearRanker, warn_not_converged
+from everypair.estimators._base import THRESHOLDS, WITHIN_WEIGHTS, LinearRanker, warn_not_converged
 from everypair.estimators._search import folds_of, side_by_side
 from everypair.rows import Rows
 
@@ -33,7 +33,8 @@ class AUCClassifierCV(LinearRanker):
 
     In every fold a whole path is fitted on the training rows, from the largest alpha to the
     smallest, and each of its solutions is scored by the exact AUC of the held-out rows. The alpha
-    (and l1_ratio) with the highest mean AUC is refitted on all rows, as part of a last path.
+    (and l1_ratio) with the highest mean AUC is refitted on all rows, as part of a last path. With
+    ``within`` the pairs of the fits and of the held-out AUC are those inside groups.
 
     Parameters
     ----------
@@ -54,10 +55,13 @@ class AUCClassifierCV(LinearRanker):
     penalty_weights : array of shape (n_features,), default=None
         As in `AUCClassifier`.
     cv : int, splitter, iterable or None, default=None
-        None: 5 stratified folds. An iterable gives (train, test) rows.
+        None: 5 stratified folds. An iterable gives (train, test) rows. With ``within`` and no
+        ``groups``, None and a number keep each group of ``within`` whole, or, where there are
+        fewer groups than folds, deal the rows of each class of each group over the folds.
     selection : {"best", "one_standard_error"}, default="best"
         ``one_standard_error`` takes the largest alpha whose mean AUC is within one standard
         error of the best: a simpler model for an AUC that cannot be told apart.
+    {within_weight}
     {threshold}
     tol : float, default=1e-6
         As in `AUCClassifier`, at each alpha.
@@ -94,6 +98,7 @@ class AUCClassifierCV(LinearRanker):
     history_ : list of tuples
         Likewise.
     {train_score}
+    {without_pairs}
     {fitted}
 
     See Also
@@ -130,6 +135,7 @@ class AUCClassifierCV(LinearRanker):
         "penalty_weights": ["array-like", None],
         "cv": ["cv_object"],
         "selection": [StrOptions({"best", "one_standard_error"})],
+        "within_weight": WITHIN_WEIGHTS,
         "threshold": THRESHOLDS,
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -148,6 +154,7 @@ class AUCClassifierCV(LinearRanker):
         penalty_weights: ArrayLike | None = None,
         cv: Any = None,
         selection: str = "best",
+        within_weight: str = "pairs",
         threshold: str | float | Mapping[str, Any] = "balanced",
         tol: float = 1e-6,
         max_iter: int = 100,
@@ -163,6 +170,7 @@ class AUCClassifierCV(LinearRanker):
         self.penalty_weights = penalty_weights
         self.cv = cv
         self.selection = selection
+        self.within_weight = within_weight
         self.threshold = threshold
         self.tol = tol
         self.max_iter = max_iter
@@ -175,6 +183,7 @@ class AUCClassifierCV(LinearRanker):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        within: ArrayLike | None = None,
     ) -> Self:
         """Choose alpha by cross-validation, then fit on all rows.
 
@@ -184,6 +193,7 @@ class AUCClassifierCV(LinearRanker):
         {sample_weight}
             They count in the fits and in the AUC of the held-out rows.
         {groups}
+        {within}
 
         {returns_self}
         """
@@ -195,8 +205,10 @@ class AUCClassifierCV(LinearRanker):
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
         ratios = check_ratios(self.penalty, self.l1_ratio)
         weights = check_weights_of(self.penalty, self.penalty_weights, X.shape[1])
-        matrix, pairs = as_matrix(X), Rows.uncut(positive, sample_weight)
-        folds = folds_of(self.cv, X, positive, sample_weight, groups, each_has_auc=True)
+        matrix, pairs = as_matrix(X), self._pair_up(positive, sample_weight, within)
+        folds = folds_of(
+            self.cv, X, positive, sample_weight, groups, each_has_auc=True, within=pairs.within
+        )
         with own_threads():
             problem = partial(problem_of, matrix, loss=self.loss, weights=weights)
             tops = [problem(pairs=pairs, l1_ratio=float(r)).alpha_max for r in ratios]
@@ -205,7 +217,7 @@ class AUCClassifierCV(LinearRanker):
             self.alphas_, self.l1_ratios_ = grids.ravel(), np.repeat(ratios, grids.shape[1])
             tasks = [
                 partial(
-                    self._areas_of_fold, problem, float(ratio), grid, positive, sample_weight,
+                    self._areas_of_fold, problem, float(ratio), grid, pairs, sample_weight,
                     train, test,
                 )
                 for ratio, grid in zip(ratios, grids, strict=True)
@@ -256,7 +268,7 @@ class AUCClassifierCV(LinearRanker):
         problem: Any,
         l1_ratio: float,
         alphas: Array,
-        positive: NDArray[np.bool_],
+        pairs: Rows,
         sample_weight: Array | None,
         train: Index,
         test: Index,
@@ -264,11 +276,11 @@ class AUCClassifierCV(LinearRanker):
         """AUC of the test rows at each alpha, the worst gap with its rounding, the most steps."""
         from everypair.pairs import auc
 
-        row_weight = np.ones(positive.size) if sample_weight is None else sample_weight
-        training = np.zeros(positive.size)
+        row_weight = np.ones(pairs.n_rows) if sample_weight is None else sample_weight
+        training = np.zeros(pairs.n_rows)
         training[train] = row_weight[train]
-        held_out = Rows.uncut(positive[test], row_weight[test])
-        of_fold = problem(pairs=Rows.uncut(positive, training), l1_ratio=l1_ratio)
+        held_out = pairs.part(test, row_weight)
+        of_fold = problem(pairs=pairs.weighing(training), l1_ratio=l1_ratio)
         areas, gap, steps = [], (0.0, 0.0), 0
         for fit in fits_along(of_fold, alphas, **self._settings()):
             areas.append(auc(held_out, fit.scores[test]))

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from everypair.estimators._base import THRESHOLDS, LinearRanker, warn
+from everypair.estimators._base import THRESHOLDS, WITHIN_WEIGHTS, LinearRanker, warn
 from everypair.rows import Rows
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class _SphereClimber(LinearRanker):
         X: Any,
         y: ArrayLike,
         sample_weight: ArrayLike | None,
+        within: ArrayLike | None,
         climb: Callable[[Matrix, Rows, float], Array],
     ) -> Self:
         """``climb(X, pairs, share of positives)`` finds the coefficients and sets ``path_``."""
@@ -59,7 +60,7 @@ class _SphereClimber(LinearRanker):
 
         self._validate_params()
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
-        matrix, pairs = as_matrix(X), Rows.uncut(positive, sample_weight)
+        matrix, pairs = as_matrix(X), self._pair_up(positive, sample_weight, within)
         with own_threads(), np.errstate(over="ignore", invalid="ignore"):
             # Relative to the largest, so that huge weights do not overflow in their sum.
             relative = None if sample_weight is None else sample_weight / sample_weight.max()
@@ -138,7 +139,8 @@ class RankOpt(_SphereClimber):
     a variance of one. A radius is known by the share of pairs that it saturates,
     ``|x_i . w - x_j . w| > 5``, each pair counted with its weight ``a_i b_j``. A small radius
     makes R nearly linear and the direction smooth; as the radius grows R tends to AUC itself.
-    It acts as the penalty does elsewhere.
+    It acts as the penalty does elsewhere. With ``within`` the pairs are those inside groups,
+    weighted as in `AUCClassifier`.
 
     Parameters
     ----------
@@ -156,6 +158,7 @@ class RankOpt(_SphereClimber):
         statistic, and None means the paper's series from 0.1 to 0.99.
     n_subfolds : int, default=2
         Pseudo sub-folds whose directions are averaged; ``linear`` only.
+    {within_weight}
     {threshold}
     max_iter : int, default=200
         Steps at most at each radius.
@@ -178,6 +181,7 @@ class RankOpt(_SphereClimber):
         (NaN for ``all``), ``auc`` the exact AUC of the training rows.
         ``pandas.DataFrame(model.path_)`` shows it as a table.
     {train_score}
+    {without_pairs}
     n_iter_ : int
         Steps of all climbs.
     {fitted}
@@ -216,6 +220,7 @@ class RankOpt(_SphereClimber):
         "pairs": [StrOptions({"all", "linear"})],
         "saturation": ["array-like", Real, None],
         "n_subfolds": [Interval(Integral, 1, None, closed="left")],
+        "within_weight": WITHIN_WEIGHTS,
         "threshold": THRESHOLDS,
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -228,6 +233,7 @@ class RankOpt(_SphereClimber):
         pairs: str = "all",
         saturation: Sequence[float] | float | None = None,
         n_subfolds: int = 2,
+        within_weight: str = "pairs",
         threshold: str | float | Mapping[str, Any] = "balanced",
         max_iter: int = 200,
         tol: float = 1e-2,
@@ -237,23 +243,35 @@ class RankOpt(_SphereClimber):
         self.pairs = pairs
         self.saturation = saturation
         self.n_subfolds = n_subfolds
+        self.within_weight = within_weight
         self.threshold = threshold
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        within: ArrayLike | None = None,
+    ) -> Self:
         """Fit on rows X with labels y.
 
         Parameters
         ----------
         {rows}
         {sample_weight}
+        {within}
 
         {returns_self}
         """
-        return self._fit(X, y, sample_weight, self._climb)
+        if within is not None and self.pairs == "linear":
+            raise ValueError(
+                "pairs='linear' draws pairs among all rows: use pairs='all' with within."
+            )
+        return self._fit(X, y, sample_weight, within, self._climb)
 
     def _climb(self, X: Matrix, pairs: Rows, positive_share: float) -> Array:
         if self.pairs == "linear":

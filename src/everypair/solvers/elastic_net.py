@@ -19,6 +19,7 @@ from everypair.pairs import pair_point
 from everypair.pairs.sorted import HingePoint, HuberHingePoint
 from everypair.penalties import ElasticNet
 from everypair.rows import Rows
+from everypair.solvers.columns import CONSTANT_COLUMN_SPREAD, group_spreads
 from everypair.solvers.hinge import (
     FIRST_WIDTH,
     LAST_WIDTH,
@@ -57,9 +58,6 @@ COARSE_STEP, COARSE_TOL = 0.1, 1e-2
 
 SURE_VARIANCE = 1e-10
 """Below this share of the mean square a variance is looked at again."""
-
-CONSTANT_COLUMN_SPREAD = 8 * float(np.finfo(np.float64).eps)
-"""A column whose values differ by this share of them differs by rounding."""
 
 
 @dataclass
@@ -302,7 +300,13 @@ def _guesses(solved: list[tuple[float, Iterate]], width: float) -> Iterator[Iter
 
 
 def _spreads(X: Matrix, pairs: Rows) -> Array:
-    """Standard deviation of each column, both classes weighing the same; 0 for a constant."""
+    """Standard deviation of each column, both classes weighing the same; 0 for a constant.
+
+    In groups it is the deviation inside them: pairs do not see a column that differs between
+    groups alone.
+    """
+    if pairs.within is not None:
+        return group_spreads(X, pairs)
     weight = pairs.share / 2
     with np.errstate(over="ignore", invalid="ignore"):
         means, squares = X.pull_back_moments(weight)

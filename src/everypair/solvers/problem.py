@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from everypair.cached import cached_property
 from everypair.linalg.matrix import Matrix, too_large
-from everypair.pairs import PairPoint
+from everypair.pairs import PairPoint, pair_point
 from everypair.pairs.point import fenchel_dual, usable
 from everypair.penalties import Penalty, Quadratic, Separable
 from everypair.solvers.progress import Judgement, Progress
@@ -63,8 +63,10 @@ class LossPoint:
 
     @cached_property
     def exponential(self) -> float:
-        """The exponential loss at these scores: a product of two class sums."""
+        """The exponential loss at these scores: a product of two class sums, in each group."""
         pairs = self.loss.pairs
+        if pairs.within is not None:
+            return pair_point("exponential", pairs, self.scores).value()
         weight, (of_positives, of_negatives) = pairs.share, pairs.classes
         low, high = self.scores[of_positives], self.scores[of_negatives]
         least, most = low.min(), high.max()
