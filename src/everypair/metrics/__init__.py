@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from everypair.metrics.comparison import compare_auc as compare_auc
     from everypair.metrics.cross_val import CrossValAUC as CrossValAUC
     from everypair.metrics.cross_val import cross_val_auc as cross_val_auc
+    from everypair.metrics.in_groups import AUCByGroup as AUCByGroup
+    from everypair.metrics.in_groups import auc_by_group as auc_by_group
+    from everypair.metrics.in_groups import mean_reciprocal_rank as mean_reciprocal_rank
+    from everypair.metrics.in_groups import ndcg_at_k as ndcg_at_k
     from everypair.metrics.inference import AUCInterval as AUCInterval
     from everypair.metrics.inference import auc_confidence_interval as auc_confidence_interval
     from everypair.metrics.rates import accuracy_from_rates as accuracy_from_rates
@@ -47,6 +51,7 @@ _HOME = {
     "comparison": ["AUCComparison", "compare_auc"],
     "several": ["ModelComparison", "compare_models", "holm"],
     "cross_val": ["CrossValAUC", "cross_val_auc"],
+    "in_groups": ["AUCByGroup", "auc_by_group", "mean_reciprocal_rank", "ndcg_at_k"],
     "inference": ["AUCInterval", "auc_confidence_interval"],
     "rates": ["accuracy_from_rates", "f_from_rates", "precision_from_rates", "wracc_from_rates"],
     "roc": ["auc_score", "gini", "swapped_pairs"],

@@ -389,5 +389,5 @@ def auc(pairs: Rows, scores: Array) -> float:
     if pairs.within is not None:
         lost = np.empty(pairs.paired.n_groups)
         group_areas_lost(x.scores, y.scores, x.inside, y.inside, x.edges, y.edges, lost)
-        return 1 - float(pairs.paired.weight @ lost)
+        return 1 - min(1.0, float(pairs.paired.weight @ lost))
     return float(auc_pairs(x.scores, y.scores, x.weights, y.weights))

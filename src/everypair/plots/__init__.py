@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from everypair.plots.comparison import ROCComparisonDisplay as ROCComparisonDisplay
     from everypair.plots.convergence import ConvergenceDisplay as ConvergenceDisplay
     from everypair.plots.cv_auc import CVAUCDisplay as CVAUCDisplay
+    from everypair.plots.groups import GroupAUCDisplay as GroupAUCDisplay
     from everypair.plots.roc import ROCDisplay as ROCDisplay
     from everypair.plots.scores import ScoreDisplay as ScoreDisplay
 
@@ -25,6 +26,7 @@ _FILE = {
     "ClimbDisplay": "climb",
     "CoefficientPathDisplay": "coefficients",
     "ConvergenceDisplay": "convergence",
+    "GroupAUCDisplay": "groups",
     "ROCComparisonDisplay": "comparison",
     "ROCDisplay": "roc",
     "ScoreDisplay": "scores",
