@@ -66,8 +66,8 @@ class Rows:
         elif not np.any(kept):
             raise ValueError("Every sample_weight is zero: give some rows a positive weight.")
         else:
+            groups = None if groups is None else groups.take(np.flatnonzero(weight > 0))
             labels, weight = labels[kept], weight[kept]
-            groups = None if groups is None else groups.take(np.flatnonzero(kept))
         names = _ordered_labels(labels, pos_label)
         positive = np.asarray(labels == names[1])
         # Powers of two, so that whole weights add up exactly.

@@ -151,7 +151,7 @@ class ClusteredArea:
 
     @property
     def _unit_weight(self) -> Array:
-        return np.bincount(self.units, self.weight)
+        return np.bincount(self.units, self.weight).astype(np.float64, copy=False)
 
     @property
     def effective_units(self) -> float:

@@ -123,6 +123,7 @@ class _SeparablePoint:
     def __init__(self, pairs: Rows, scores: Array):
         # Relative to a point among the scores: pairs do not see a common offset, rounding does.
         self.pairs = pairs
+        self._cells: _Classes | _Cells
         if pairs.within is None:
             self.scores, self._cells = scores - scores[0], _Classes(pairs)
         else:

@@ -215,7 +215,7 @@ def sample_size(n_rows: int, loss: str) -> int:
 def _sample_groups(paired: PairedGroups, n_rows: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Groups until there are so many rows; of each class of a group no more than its part."""
     most = max(1, n_rows // (2 * min(paired.n_groups, LEAST_SAMPLED_GROUPS)))
-    sizes = sum(np.minimum(np.diff(edges), most) for edges in paired.edges)
+    sizes = np.sum([np.minimum(np.diff(edges), most) for edges in paired.edges], axis=0)
     order = rng.permutation(paired.n_groups)
     chosen = order[: 1 + int(np.searchsorted(np.cumsum(sizes[order]), n_rows))]
     rows = []

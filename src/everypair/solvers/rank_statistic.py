@@ -169,14 +169,12 @@ class _EveryMargin:
     def __init__(self, pairs: Rows, scores: Array):
         scores = pairs.centred(scores)
         if pairs.within is None:
-            classes = [rows[pairs.share[rows] > 0] for rows in (pairs.positives, pairs.negatives)]
-            ranked = [descending(scores, rows) for rows in classes]
-            side = Side(
-                *(
-                    RankedClass(rows, own, *[pairs.share[rows]] * 2, np.array([0, rows.size]))
-                    for rows, own in ranked
-                )
-            )
+            ranked = []
+            for rows in pairs.classes:
+                order, own = descending(scores, rows[pairs.share[rows] > 0])
+                weights, edges = pairs.share[order], np.array([0, order.size])
+                ranked.append(RankedClass(order, own, weights, weights, edges))
+            side = Side(*ranked)
         else:
             side = Side(*(RankedClass.of(pairs, scores, number) for number in (0, 1)))
         x, y = side.targets, side.sources
