@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,6 +32,7 @@ def evaluate(
         str | None, typer.Option("--target", "-t", help="Default: the name it had in training.")
     ] = None,
     weight: opt.Weight = None,
+    within: opt.Within = None,
     measure: Annotated[
         str | None,
         typer.Option(
@@ -58,14 +59,17 @@ def evaluate(
         by = measure_of(saved.measure)
     source = reading.of(data)
     with naming(data):
-        y, scores, weights, n_missing = _labels_and_scores(saved, source, target, weight)
+        found_rows = _labels_and_scores(saved, source, target, weight, within)
+        y, scores, weights, groups, n_missing = found_rows
         if y.all() or not y.any():
             only = saved.positive if y.all() else saved.negative
             raise DataError(f"every row has the label {only!r}: two classes are needed.", data)
         notes, interval = [], (np.nan, np.nan)
-        auc = auc_score(y, scores, sample_weight=weights)
+        auc = auc_score(y, scores, sample_weight=weights, within=groups)
         try:
-            found = auc_confidence_interval(y, scores, level=LEVEL, sample_weight=weights)
+            found = auc_confidence_interval(
+                y, scores, level=LEVEL, sample_weight=weights, within=groups
+            )
             interval = found.low, found.high
         except NoSpread as why:
             notes.append(
@@ -82,6 +86,7 @@ def evaluate(
         )
     if n_missing:
         notes.append(f"left out: {counted(n_missing, 'row')} without a label.")
+    spread = None if groups is None else _Spread.of(y, scores, groups, weights)
     for note in notes:
         show.note(note)
     above = scores > 0
@@ -106,17 +111,19 @@ def evaluate(
             "n_positive": int(y.sum()), "auc": auc, "low": interval[0], "high": interval[1],
             "level": LEVEL, "at_threshold": table | rates, "notes": notes,
             "measure": None if measured is None else measured.as_json(),
+            "within": None if spread is None else {"column": within, **asdict(spread)},
         }  # fmt: skip
         print_json(content)
         return
     print_text(
         f"{data.name}: {counted(y.size, 'row')}, {int(y.sum())} with {target or saved.target} = "
-        f"{saved.positive}\nAUC {auc:.3f}"
+        f"{saved.positive}\nAUC {auc:.3f}{'' if within is None else f' inside {within}'}"
         + (
             ", no interval"
             if np.isnan(interval[0])
             else ", 95% interval {:.3f} - {:.3f}".format(*interval)
         )
+        + ("" if spread is None else f"\n{spread.sentence()}")
         + ("" if measured is None else f"\n{measured.sentence()}")
     )
     print_table(
@@ -125,6 +132,44 @@ def evaluate(
     )
     for name, value in rates.items():
         print_text(f"{name.replace('_', ' '):28} {value:.3f}")
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """How the AUC differs between groups."""
+
+    n_groups: int
+    n_groups_without_pairs: int
+    quartiles: tuple[float, float, float]
+    share_below_half: float
+    ndcg_at_5: float
+    mean_reciprocal_rank: float
+
+    @classmethod
+    def of(cls, y: Any, scores: Any, groups: Any, weight: Any) -> _Spread:
+        import numpy as np
+
+        from everypair.metrics import auc_by_group, mean_reciprocal_rank, ndcg_at_k
+
+        areas = auc_by_group(y, scores, groups, weight).auc
+        low, middle, high = (float(q) for q in np.quantile(areas, [0.25, 0.5, 0.75]))
+        return cls(
+            areas.size,
+            int(np.unique(groups).size) - areas.size,
+            (low, middle, high),
+            float(np.mean(areas < 0.5)),
+            ndcg_at_k(y, scores, groups, 5),
+            mean_reciprocal_rank(y, scores, groups),
+        )
+
+    def sentence(self) -> str:
+        low, middle, high = self.quartiles
+        return (
+            f"{self.n_groups} groups with a pair, {self.n_groups_without_pairs} without; AUC of "
+            f"half of them from {low:.3f} to {high:.3f}, median {middle:.3f}, below 1/2 in "
+            f"{100 * self.share_below_half:.0f} %\n"
+            f"NDCG@5 {self.ndcg_at_5:.3f}, mean reciprocal rank {self.mean_reciprocal_rank:.3f}"
+        )
 
 
 @dataclass(frozen=True)
@@ -188,20 +233,23 @@ def _seen(saved: SavedModel, y: Any, auc: float) -> bool:
 
 
 def _labels_and_scores(
-    saved: SavedModel, source: Source, target: str | None, weight: str | None
-) -> tuple[Any, Any, Any, int]:
+    saved: SavedModel, source: Source, target: str | None, weight: str | None, within: str | None
+) -> tuple[Any, Any, Any, Any, int]:
     import numpy as np
 
-    from everypair.app.cli.inputs import column_texts, label_texts, weights_of
+    from everypair.app.cli.inputs import column_texts, group_texts, label_texts, weights_of
     from everypair.app.files.pieces import kept
     from everypair.app.files.problems import DataError
     from everypair.app.files.readers import SparseTable, read_chunks
 
     name = target or saved.target
     keep = {name: "category"} | ({} if weight is None else {weight: "number"})
-    if saved.kinds is None and weight is not None:
-        raise DataError("svmlight has no named columns: leave out --weight.", source.path)
-    labels, scores, weights, row = [], [], [], 0
+    keep |= {} if within is None else {within: "text"}
+    if saved.kinds is None and (weight is not None or within is not None):
+        raise DataError(
+            "svmlight has no named columns: leave out --weight and --within.", source.path
+        )
+    labels, scores, weights, groups, row = [], [], [], [], 0
     keep = {} if saved.kinds is None else keep
     for piece in read_chunks(source, saved.kinds, keep, saved.forms):
         if isinstance(piece, SparseTable):
@@ -210,6 +258,8 @@ def _labels_and_scores(
             texts, X = column_texts(kept(piece, name)), piece
             if weight is not None:
                 weights.append(weights_of(kept(piece, weight), weight, source.path, row))
+            if within is not None:
+                groups.append(group_texts(kept(piece, within), within, source.path, row))
         scores.append(saved.score(X))
         labels.append(_is_positive(texts, saved, name, row))
         row += texts.size
@@ -219,8 +269,11 @@ def _labels_and_scores(
     known = ~np.isnan(y)
     if not known.any():
         raise DataError("the target has no value at all.", source.path, column=name)
-    weighed = np.concatenate(weights)[known] if weights else None
-    return y[known] == 1, np.concatenate(scores)[known], weighed, int((~known).sum())
+    weighed, inside = (
+        np.concatenate(parts)[known] if parts else None for parts in (weights, groups)
+    )
+    n_missing = int((~known).sum())
+    return y[known] == 1, np.concatenate(scores)[known], weighed, inside, n_missing
 
 
 def _is_positive(texts: Any, saved: SavedModel, name: str, rows_before: int) -> Any:

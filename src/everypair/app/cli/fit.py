@@ -93,6 +93,8 @@ def fit(
     told = None if from_ is None else read_handover(from_, _typed(context), method)
     if told is not None:
         columns, reading, seed, by = told.columns, told.reading, told.seed, told.by
+    if by is not None and columns.within is not None:
+        raise ValueError("--within is judged by AUC: leave out --measure.")
     clock = [time.perf_counter()]
     rows = load_labelled(reading.of(data), columns, show)
     if told is not None:
@@ -113,7 +115,9 @@ def fit(
         )
         fitted = plan.fit(X, rows, seed)
         cut = None if by is None else plan.cut(by, fitted, X, rows, seed)
-        train_auc = auc_score(rows.y, scores_of(fitted.model, X), sample_weight=rows.weight)
+        train_auc = auc_score(
+            rows.y, scores_of(fitted.model, X), sample_weight=rows.weight, within=rows.within
+        )
     clock.append(time.perf_counter())
     remarks = plan.remarks(fitted)
     show.notes(remarks)
@@ -179,8 +183,9 @@ class _Plan:
         from everypair.app.comparison.search import fit_candidate
 
         return fit_candidate(
-            self.candidate, X, rows.y, rows.weight, rows.check.groups, seed, self.settings
-        )
+            self.candidate, X, rows.y, rows.weight, rows.check.groups, seed, self.settings,
+            rows.within,
+        )  # fmt: skip
 
     def remarks(self, fitted: Fitted) -> list[str]:
         out = [*self.notes, *(f"{self.candidate.name} {remark}." for remark in fitted.remarks)]
@@ -217,8 +222,9 @@ def _plan(
     candidates = [CANDIDATES[name] for name in names]
     with progress(None, show.silent) as advance:
         choice = choose(
-            candidates, X, rows.y, rows.weight, rows.check.groups, seed, budget, advance
-        )
+            candidates, X, rows.y, rows.weight, rows.check.groups, seed, budget, advance,
+            rows.within,
+        )  # fmt: skip
     return _Plan(choice.candidate, choice.settings, choice, choice.sentences(budget))
 
 

@@ -32,6 +32,13 @@ Data = Annotated[
 ModelFile = Annotated[
     Path, typer.Argument(readable=False, help="Model written by `everypair fit`.")
 ]
+Within = Annotated[
+    str | None,
+    typer.Option(
+        help="Column of groups (user, query, day): the pairs of a positive and a negative row are "
+        "those inside a group, for training and for AUC."
+    ),
+]
 Weight = Annotated[str | None, typer.Option(help="Column of row weights, not negative.")]
 EscapeFormulas = Annotated[
     bool,
@@ -88,6 +95,7 @@ class Columns:
     group: Annotated[
         str | None, typer.Option(help="Column of groups: rows of one group stay in one fold.")
     ] = None
+    within: Within = None
     drop: Annotated[
         list[str] | None, typer.Option(help="Column to leave out. May be given several times.")
     ] = None

@@ -35,6 +35,10 @@ def score(
     top: Annotated[
         int | None, typer.Option(min=1, help="Only the rows of the highest scores, best first.")
     ] = None,
+    within: Annotated[
+        str | None,
+        typer.Option(help="Column of groups (user, query, day): --top rows of each group."),
+    ] = None,
     id: Annotated[
         str | None, typer.Option(help="Column to name the rows by. Default: the row's number.")
     ] = None,
@@ -54,13 +58,16 @@ def score(
     closed = getattr(sys.stdout, "name", "") == os.devnull  # `everypair.__main__` put it there
     if output is None and closed:
         raise ValueError("standard output is closed: say where the scores go with -o FILE.")
+    if within is not None and top is None:
+        raise ValueError("--within names groups for --top: say how many rows of each, --top 5.")
     saved = load_model(model)
     source = reading.of(data)
     tally: dict[str, Any] = {"rows": 0, "positive": 0, "unseen": {}, "empty": {}}
     with naming(data), _output(output) as file:
-        pieces = _scored(saved, source, id, tally)
+        pieces = _scored(saved, source, id, within, tally)
         if top is not None:
-            pieces = iter([_highest(pieces, top)])
+            best = _highest(pieces, top, within)
+            tally["written"], pieces = best.num_rows, iter([best])
         if escape_formulas:
             pieces = map(without_formulas, pieces)
         _write(pieces, file, to_terminal=output is None and sys.stdout.isatty())
@@ -76,7 +83,7 @@ def score(
         "model": str(model),
         "output": None if output is None else str(output),
         "rows": tally["rows"],
-        "written": tally["rows"] if top is None else min(top, tally["rows"]),
+        "written": tally.get("written", tally["rows"]),
         "predicted_positive": tally["positive"],
         "positive": saved.positive,
         "unseen": tally["unseen"],
@@ -97,9 +104,9 @@ def score_header(saved: SavedModel) -> str:
 
 
 def _scored(
-    saved: SavedModel, source: Source, id: str | None, tally: dict[str, Any]
+    saved: SavedModel, source: Source, id: str | None, within: str | None, tally: dict[str, Any]
 ) -> Iterator[pa.Table]:
-    """Pieces of (row or id, score, predicted); the header says of which class the score is."""
+    """Pieces of (group, row or id, score, predicted); the header says of which class it is."""
     import numpy as np
     import pyarrow as pa
 
@@ -107,17 +114,18 @@ def _scored(
     from everypair.app.files.problems import DataError
     from everypair.app.files.readers import SparseTable, read_chunks
 
-    if id is not None and saved.kinds is None:
-        raise DataError("svmlight has no named columns: leave out --id.", source.path)
+    if (id is not None or within is not None) and saved.kinds is None:
+        raise DataError("svmlight has no named columns: leave out --id and --within.", source.path)
     labels = pa.array([saved.negative, saved.positive])
     header = score_header(saved)
-    if id in (header, "predicted"):
-        raise DataError(
-            "the scores have a column of this name already: rename it in the file.",
-            source.path,
-            column=id,
-        )
-    keep = {} if id is None else {id: "text"}
+    for name in (id, within):
+        if name in (header, "predicted") or (name == "row" and id is None):
+            raise DataError(
+                "the scores have a column of this name already: rename it in the file.",
+                source.path,
+                column=name,
+            )
+    keep = {name: "text" for name in (id, within) if name is not None}
     for piece in read_chunks(source, saved.kinds, keep, saved.forms):
         X = piece.X if isinstance(piece, SparseTable) else piece
         scores = saved.score(X)
@@ -133,20 +141,37 @@ def _scored(
             for column, count in saved.encoder.unseen(piece).items():
                 tally["unseen"][column] = tally["unseen"].get(column, 0) + count
         predicted = labels.take(pa.array(above.astype(np.int8)))
-        yield pa.table({id or "row": names, header: scores, "predicted": predicted})
+        columns = {id or "row": names, header: scores, "predicted": predicted}
+        if within is not None:
+            columns = {within: kept(piece, within), **columns}
+        yield pa.table(columns)
     if tally["rows"] == 0:
         raise DataError("there is a header but no row of data.", source.path)
 
 
-def _highest(pieces: Iterator[pa.Table], top: int) -> pa.Table:
-    """The rows of the highest scores, best first; of equal ones the earlier first."""
+def _highest(pieces: Iterator[pa.Table], top: int, within: str | None) -> pa.Table:
+    """The rows of the highest scores, best first; of equal ones the earlier first.
+
+    ``within`` groups: of each group, the groups in the order of their labels.
+    """
     import numpy as np
     import pyarrow as pa
 
     best: pa.Table | None = None
     for piece in pieces:
         both = piece if best is None else pa.concat_tables([best, piece])
-        order = np.argsort(-both.column(1).to_numpy(), kind="stable")[:top]
+        order = np.argsort(-both.column(both.num_columns - 2).to_numpy(), kind="stable")
+        if within is None:
+            order = order[:top]
+        else:
+            labels = both.column(0).to_pylist()
+            keys = [(label is None, "" if label is None else str(label)) for label in labels]
+            places = {key: k for k, key in enumerate(sorted(set(keys)))}
+            codes = np.array([places[key] for key in keys])[order]
+            by_group = np.argsort(codes, kind="stable")
+            codes = codes[by_group]
+            begins = np.searchsorted(codes, codes)
+            order = order[by_group][np.arange(codes.size) - begins < top]
         best = both.take(order)
     assert best is not None
     return best
