@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,19 +24,32 @@ from sklearn.utils import check_random_state
 from everypair.rows import Array, Index, NoSpread, Rows
 
 
-class AUCByGroup(NamedTuple):
-    """The area of each group that has a pair: what `auc_by_group` returns.
+@dataclass(frozen=True)
+class AUCByGroup:
+    """The area of each group that has a pair; ``pandas.DataFrame(vars(areas))`` is a table.
 
-    ``pandas.DataFrame(areas._asdict())`` shows it as a table.
+    Attributes
+    ----------
+    group : array of shape (n_groups,)
+        Labels of the groups, sorted.
+    auc : array of shape (n_groups,)
+        The area inside each group.
+    weight : array of shape (n_groups,)
+        The weights of the groups, which sum to one.
+    n_positive : array of shape (n_groups,)
+        Positive rows of the group that weigh anything.
+    n_negative : array of shape (n_groups,)
+        Likewise the negative rows.
+
+    See Also
+    --------
+    auc_by_group : Returns it.
     """
 
     group: NDArray[Any]
-    """Labels of the groups, sorted."""
     auc: Array
     weight: Array
-    """The weights of the groups, which sum to one."""
     n_positive: NDArray[np.intp]
-    """Positive rows of the group that weigh anything."""
     n_negative: NDArray[np.intp]
 
 
@@ -72,7 +85,7 @@ def auc_by_group(
     Returns
     -------
     AUCByGroup
-        Named tuple of arrays: ``group``, ``auc``, ``weight``, ``n_positive``, ``n_negative``.
+        Arrays: ``group``, ``auc``, ``weight``, ``n_positive``, ``n_negative``.
 
     See Also
     --------

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from everypair.linalg.class_moments import ClassMoments
 from everypair.linalg.matrix import Matrix
-from everypair.pairs import pair_point
 from everypair.rows import Rows
 
 Array = NDArray[np.float64]
@@ -53,6 +52,8 @@ class PairMoments:
         ``C+ + C-`` is M - d d', what the groups leave of it about d. They do not add up to the
         moments of more rows.
         """
+        from everypair.pairs import pair_point
+
         curvature = pair_point("square", pairs, np.zeros(pairs.n_rows)).hessian(X) / 2
         means = [
             X.pull_back(np.where(members, pairs.share, 0.0))
