@@ -21,7 +21,7 @@ WIDEST = 300.0
 """Scores so far from the middle of their group have exponentials within float64, and products of
 two of them as well."""
 
-PAIR_COST, ROW_COST, BOX_COST = 1.0, 5.0, 20.0
+PAIR_COST, ROW_COST, BOX_COST = 1.0, 5.0, 13.0
 """Of a pair by the definition; of a row and of two boxes beside each other, by boxes."""
 
 REACH = 24

@@ -98,8 +98,8 @@ def _read_labelled(source: Source, columns: Columns) -> Labelled:
             raise DataError(
                 f"this is the target: it cannot be {option} as well.", path, column=target
             )
-    named = (target, weight, group, columns.within, *(columns.drop or ()))
-    extra = [name for name in named if name is not None]
+    apart = (target, weight, group, columns.within, *(columns.drop or ()))
+    extra = [name for name in apart if name is not None]
     if len(table.column_names) == 1 and target not in table.column_names:
         raise DataError(
             f"there is one column only, {table.column_names[0]!r}: if the fields are separated by "
