@@ -112,6 +112,10 @@ y : array of shape (n_rows,)
 sample_weight : array of shape (n_rows,), default=None
     Weights >= 0; None means 1 for every row. A pair weighs the product of its rows' weights.
 """,
+    "measure_weight": """
+sample_weight : array of shape (n_rows,), default=None
+    Weights >= 0; None means 1 for every row. They count in the measure as well.
+""",
     "groups": """
 groups : array of shape (n_rows,), default=None
     For the splitter ``cv``, for example `sklearn.model_selection.GroupKFold`.

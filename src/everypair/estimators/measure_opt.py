@@ -376,17 +376,10 @@ class MeasureOpt(_MeasureClimber):
 
         Parameters
         ----------
-        X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
-            Training rows; the kernel matrix for ``kernel="precomputed"``.
-        y : array of shape (n_rows,)
-            Labels of two kinds.
-        sample_weight : array of shape (n_rows,), default=None
-            Non-negative weights of the rows, in the measure as well.
+        {kernel_rows}
+        {measure_weight}
 
-        Returns
-        -------
-        MeasureOpt
-            The fitted model itself.
+        {returns_self}
         """
         return self._fit(X, y, sample_weight, self._climb)
 
