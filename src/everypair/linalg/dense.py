@@ -162,6 +162,9 @@ class DenseMatrix:
         out = np.empty(self.shape[0])
 
         def part(start: int, stop: int) -> None:
+            if self._whole:  # no sum over rows: blocks would gain nothing
+                np.matmul(self.X[start:stop], vector, out=out[start:stop])
+                return
             for rows, block in self._pieces(start, stop):
                 np.matmul(block, vector, out=out[rows])
 

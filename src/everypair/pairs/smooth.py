@@ -31,7 +31,6 @@ from everypair.pairs.point import (
     fenchel_dual,
     gram_bytes,
     growth,
-    length,
 )
 from everypair.rows import Rows
 
@@ -232,16 +231,16 @@ class SmoothPoint:
     def dual_value(self) -> float:
         return fenchel_dual(self.value(), self.scores, self.gradient())
 
-    def gradient_error(self, gradient: Array) -> float:
-        return length(self.gradient_row_errors(gradient))
-
-    def gradient_row_errors(self, gradient: Array) -> Array:
+    def gradient_error(self, size: float) -> float:
         """Margins inside the boxes are exact, and every pair pulls the same way.
 
         Moments of equal terms round the same way each time.
         """
         sums = growth(self.pairs.n_rows) + UNIT_ROUNDOFF * self.boxes.chain
-        return (SLOPE_ACCURACY + sums) * np.abs(gradient)
+        return (SLOPE_ACCURACY + sums) * size
+
+    def gradient_row_errors(self, gradient: Array) -> Array:
+        return self.gradient_error(1.0) * np.abs(gradient)
 
     def steepest(self) -> float:
         return 0.25 * float(self.pairs.share.max())

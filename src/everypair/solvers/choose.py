@@ -124,7 +124,7 @@ def _solution_of_sample(
     if size == 0:
         return start
     rows = sample_rows(pairs, size)
-    part = Rows.uncut(pairs.positive[rows], pairs.share[rows])
+    part = Rows.uncut(pairs.positive[rows], None if pairs.even else pairs.share[rows])
     rough = _descend(X.take(rows), part, loss, alpha, start, SAMPLE_TOL, Progress(max_iter), run)
     # The hinge's matrices wear out with the rounding.
     if isinstance(run, Newton | ProductsFirst) and loss != "hinge":

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from everypair.cached import cached_property
 from everypair.linalg.matrix import Matrix, too_large
 from everypair.pairs import PairPoint
-from everypair.pairs.point import fenchel_dual, usable
+from everypair.pairs.point import fenchel_dual, length, usable
 from everypair.penalties import Penalty, Quadratic, Separable
 from everypair.solvers.progress import Judgement, Progress
 from everypair.solvers.rounding import (
@@ -51,6 +51,10 @@ class LossPoint:
     @cached_property
     def gradient(self) -> Array:
         return self.loss.gradient()
+
+    @cached_property
+    def gradient_length(self) -> float:
+        return length(self.gradient)
 
     @cached_property
     def multipliers(self) -> float:
@@ -164,7 +168,8 @@ class Iterate:
 
     @cached_property
     def pulled_error(self) -> Array:
-        return pulled_error(self.problem.X, self.loss, self.point.gradient)
+        size = self.point.gradient_length
+        return pulled_error(self.problem.X, self.loss.gradient_error(size), size)
 
     @cached_property
     def gradient(self) -> Array:

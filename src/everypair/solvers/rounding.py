@@ -65,14 +65,15 @@ def pulled(X: Matrix, gradient: Array) -> Array:
     return X.pull_back(gradient) - np.where(np.isfinite(means), means, 0.0) * left
 
 
-def pulled_error(X: Matrix, loss: PairPoint, gradient: Array) -> Array:
-    """Of `pulled` beside what the exact multipliers would give, by coefficient.
+def pulled_error(X: Matrix, error: float, size: float) -> Array:
+    """Of `pulled` beside what the exact multipliers would give, by coefficient: from the norms of
+    c and of its error.
 
     Without the sum of c, its error meets the columns about their means.
     """
     means, lengths, spreads = X.sizes
-    out = spreads * loss.gradient_error(gradient)
-    out += lengths * growth(X.chain) * length(gradient)
+    out = spreads * error
+    out += lengths * (growth(X.chain) * size)
     return np.where(np.isfinite(means), out, np.inf)
 
 
