@@ -19,6 +19,12 @@ from everypair._compiled.boxes import (
 from everypair._compiled.descent import (
     descend_coordinates,
 )
+from everypair._compiled.elastic_net import (
+    elastic_net_conjugate,
+    elastic_net_scales,
+    elastic_net_value,
+    elastic_net_young,
+)
 from everypair._compiled.labellings import (
     best_f_beta_table,
 )
@@ -93,6 +99,10 @@ __all__ = [
     "dense_add_rows",
     "descend_coordinates",
     "doubled_wins",
+    "elastic_net_conjugate",
+    "elastic_net_scales",
+    "elastic_net_value",
+    "elastic_net_young",
     "growing_sum",
     "left_out_pairs_won",
     "mass_below",

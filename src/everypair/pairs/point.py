@@ -67,7 +67,7 @@ class PairPoint(Protocol):
 
     def dual_value(self) -> float: ...
     def gradient_error(self, size: float) -> float:
-        """A bound on the norm of what rounding has added to the gradient, whose norm is ``size``."""
+        """A bound on the norm of what rounding has added to a gradient of norm ``size``."""
         ...
 
     def gradient_row_errors(self, gradient: Array) -> Array:

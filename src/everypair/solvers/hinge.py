@@ -11,23 +11,23 @@ like the square of the width. No quadratic program and no n+ x n- variables.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everypair.linalg.matrix import Matrix
-from everypair.pairs import PairPoint
 from everypair.pairs.listed import ListedHuberHingePoint, PairList
 from everypair.pairs.point import growth
 from everypair.pairs.sorted import HingePoint, HuberHingePoint, SortedScores
-from everypair.penalties import L2
+from everypair.penalties import Penalty
 from everypair.rows import Rows
-from everypair.solvers.problem import Iterate, Problem, Solver, at_rest, better_start
+from everypair.solvers.problem import Iterate, Problem, Solver, at_rest, run_settled
 from everypair.solvers.progress import Judgement, Progress
+from everypair.solvers.result import Result
 from everypair.solvers.rounding import hinge_error
+from everypair.solvers.scaling import LOST_BY_SCALING
 
 Array = NDArray[np.float64]
 
@@ -59,8 +59,8 @@ def judge_against(
     """The objective of the hinge, ``value``, beside a dual value: at least, and as computed."""
     (least, dual), mass_short = duals, _sorted_hinge(now).mass_short
     error = hinge_error(
-        now.problem.X,
-        stretch * now.w,
+        now.problem.score_error(stretch * now.w),
+        now.problem.X.shape[0],
         value,
         # A shortfall of the stretched margins: 1 - t z >= u where 1 - z >= 1 - (1 - u) / t.
         mass_short if stretch == 1 else lambda short: mass_short(1 - (1 - short) / stretch),
@@ -94,53 +94,52 @@ def best_stretch(now: Iterate) -> tuple[float, float]:
     tried while the rounded problem itself is further from solved than the rounding costs.
     """
     loss = _rounded(now)
-    norm = 2 * now.problem.penalty.value(now.w)
-    stretches, values = [1.0], [loss.hinge_value() + norm / 2]
+    penalty = now.problem.penalty
+    stretches, values = [1.0], [loss.hinge_value() + penalty.value(now.w)]
     short = min(loss.largest_shortfall(), loss.width, MOST_STRETCH)
     if short > 0 and now.gap <= (values[0] - dual_of_hinge(now)) / 2:
         stretches += [1 / (1 - share * short) for share in SHARES]
-        values += [loss.hinge_value(t) + norm * t**2 / 2 for t in stretches[1:]]
+        values += [loss.hinge_value(t) + penalty.value(t * now.w) for t in stretches[1:]]
     least = int(np.argmin(values))
     return stretches[least], values[least]
 
 
+def rounded_problem(
+    X: Matrix, pairs: Rows | PairList, penalty: Penalty, tol: float, width: float = FIRST_WIDTH
+) -> Problem:
+    """Of the hinge rounded by ``width``, judged as the hinge itself."""
+    return Problem(
+        X, partial(rounded_hinge, pairs, width), penalty, judge_as_hinge, tol,
+        LOST_BY_SCALING["hinge"], by_row=True,
+    )  # fmt: skip
+
+
 def hinge_by_continuation(
-    X: Matrix,
-    pairs: Rows | PairList,
-    alpha: float,
-    start: Array,
-    tol: float,
-    progress: Progress,
-    inner: Solver,
+    start: Iterate, progress: Progress, run: Solver, share: float = INNER_SHARE
 ) -> Iterate:
-    """The best iterate of a series of narrower and narrower roundings.
+    """The best iterate of a series of narrower and narrower roundings, whatever the penalty.
 
-    The series begins with the rounding that certifies the start best: at zero that is the
-    widest, at a solution of almost the same problem a narrow one.
+    ``start`` lies in the `rounded_problem` of the first width. The series begins with the rounding
+    that certifies it best: at zero that is the widest, at a solution of almost the same problem a
+    narrow one.
     """
-
-    def rounded(width: float) -> Problem:
-        point: Callable[[Array], PairPoint] = partial(rounded_hinge, pairs, width)
-        return Problem(X, point, L2(alpha), judge_as_hinge, tol)
-
-    width = FIRST_WIDTH
-    best = better_start(rounded(width), start)
+    tol = start.problem.tol
+    best, width = start, FIRST_WIDTH
     while best.w.any() and width > LAST_WIDTH:
-        loss = _rounded(best).rounded(width / NARROWER)
-        narrower = rounded(width / NARROWER).at(best.w, best.scores, loss)
+        narrower = _narrowed(best, width / NARROWER)
         if narrower.judged.distance > WORTH_NARROWING * best.judged.distance:
             break
         best, width = narrower, width / NARROWER
     now = best
     before: Iterate | None = None
     while True:
-        now = inner(now, _CloseForItsRounding(tol), progress)
+        now = run_settled(run, now, _CloseForItsRounding(tol, share), progress)
         if now.judged.distance < best.judged.distance:
             best = now
         if best.judged.done(tol) or progress.exhausted or width <= LAST_WIDTH:
             return best
         width /= NARROWER
-        now, before = _continued(rounded(width), now, before), now
+        now, before = _continued(now, before, width), now
 
 
 @dataclass(frozen=True)
@@ -148,31 +147,51 @@ class _CloseForItsRounding:
     """Solved well enough that the rounding makes most of the hinge's gap."""
 
     tol: float
+    share: float
+    """Of what the rounding costs."""
 
-    def __call__(self, now: Iterate) -> bool:
-        close = now.judged.done(self.tol) or now.gap <= self.gap_wanted(now)
+    def __call__(self, now: Iterate, share: float = 1.0) -> bool:
+        close = now.judged.done(self.tol, share) or now.gap <= share * self.gap_wanted(now)
         return close and not at_rest(now)
 
     def gap_wanted(self, now: Iterate) -> float:
         value, distance, rounding = now.judged
-        return INNER_SHARE * max((distance - rounding) * value - now.gap, self.tol * value)
+        scale = now.problem.scale(value)
+        return self.share * max((distance - rounding) * scale - now.gap, self.tol * scale)
 
 
-def _continued(narrower: Problem, now: Iterate, before: Iterate | None) -> Iterate:
+def _narrowed(now: Iterate, width: float) -> Iterate:
+    """The same point under another rounding."""
+    loss = _rounded(now).rounded(width)
+    problem = replace(now.problem, loss_at=partial(rounded_hinge, loss.pairs, width))
+    return problem.at(now.w, now.scores, loss, now.point.error)
+
+
+def _continued(now: Iterate, before: Iterate | None, width: float) -> Iterate:
     """Where to begin at the next width.
 
     The solution moves about in proportion to the width, so its last move tells the next; where
     that is no better, the last solution serves.
     """
-    start = narrower.at(now.w)
+    start = _narrowed(now, width)
     if before is not None:
-        ahead = narrower.at(
-            now.w + (now.w - before.w) / NARROWER,
-            start.scores + (start.scores - before.scores) / NARROWER,
-        )
-        if ahead.value < start.value:
+        error = now.point.error + before.point.error
+        ahead = start.moved(1 / NARROWER, now.w - before.w, now.scores - before.scores, error)
+        if ahead is not None and ahead.value < start.value:
             return ahead
     return start
+
+
+def result_at(now: Iterate, progress: Progress) -> Result:
+    """Of a solver that ended at ``now``; at a rounded hinge, of the best stretch of it."""
+    width, stretch = getattr(now.loss, "width", None), 1.0
+    if width is not None:
+        stretch, _ = best_stretch(now)
+    objective, distance, rounding = now.judged
+    return Result(
+        stretch * now.w, stretch * now.scores, objective, distance, progress.n_iter,
+        progress.history, rounding, width, stretch,
+    )  # fmt: skip
 
 
 def rounded_hinge(
