@@ -28,7 +28,7 @@ class Judgement(NamedTuple):
         return self.distance <= share * tol + (1 - share) * self.rounding
 
 
-class Judged(Protocol):
+class JudgedPoint(Protocol):
     """A point of any solver."""
 
     @property
@@ -51,7 +51,7 @@ class Progress:
     def exhausted(self) -> bool:
         return self.n_iter >= self.max_iter
 
-    def step(self, now: Judged) -> None:
+    def step(self, now: JudgedPoint) -> None:
         self.record(*now.judged[:2])
 
     def record(self, objective: float, distance: float, note: str = "") -> None:
