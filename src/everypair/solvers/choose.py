@@ -150,7 +150,7 @@ def _descend(
 ) -> Iterate:
     if loss == "hinge":
         problem = rounded_problem(X, pairs, L2(alpha), tol)
-        return hinge_by_continuation(better_start(problem, start), progress, run)
+        return hinge_by_continuation(better_start(problem, start), progress, run)[0]
     problem = Problem(X, partial(pair_point, loss, pairs), L2(alpha), tol=tol)
     return run_settled(run, better_start(problem, start), CloseEnough(tol), progress)
 

@@ -189,8 +189,9 @@ class SparseProblem:
             if self.loss == "hinge":
                 rounded = rounded_problem(self.X, self.pairs, problem.penalty, tol)
                 start = rounded.at(self._now.w, self._now.scores, error=self._now.point.error)
-                now = hinge_by_continuation(start, progress, self._descend, ROUNDING_SHARE)
-                self._now, found = now, result_at(now, progress)
+                self._now, found = hinge_by_continuation(
+                    start, progress, self._descend, ROUNDING_SHARE
+                )
             else:
                 start = self._now.under(problem)
                 self._now = now = run_settled(self._descend, start, _Converged(tol), progress)

@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.linalg.matrix import Matrix
+from everypair.pairs import pair_point
 from everypair.pairs.listed import ListedHuberHingePoint, PairList
 from everypair.pairs.point import growth
 from everypair.pairs.sorted import HingePoint, HuberHingePoint, SortedScores
 from everypair.penalties import Penalty
 from everypair.rows import Rows
-from everypair.solvers.problem import Iterate, Problem, Solver, at_rest, run_settled
+from everypair.solvers.problem import Iterate, Problem, Solver, at_rest, run_settled, settled
 from everypair.solvers.progress import Judgement, Progress
 from everypair.solvers.result import Result
 from everypair.solvers.rounding import hinge_error
@@ -91,13 +92,14 @@ def best_stretch(now: Iterate) -> tuple[float, float]:
     The rounding leaves every pair on the margin short of it by up to its width, and the hinge
     pays for that in full; stretching w a little is cheaper. Where no pair is short by more than
     the width (separable data), the t that ends every shortfall makes the hinge vanish. None is
-    tried while the rounded problem itself is further from solved than the rounding costs.
+    tried while the rounded problem itself is further from solved than the rounding costs, and none
+    for a penalty with corners, whose `_Limit` is exact.
     """
     loss = _rounded(now)
     penalty = now.problem.penalty
     stretches, values = [1.0], [loss.hinge_value() + penalty.value(now.w)]
     short = min(loss.largest_shortfall(), loss.width, MOST_STRETCH)
-    if short > 0 and now.gap <= (values[0] - dual_of_hinge(now)) / 2:
+    if not penalty.has_corners and short > 0 and now.gap <= (values[0] - dual_of_hinge(now)) / 2:
         stretches += [1 / (1 - share * short) for share in SHARES]
         values += [loss.hinge_value(t) + penalty.value(t * now.w) for t in stretches[1:]]
     least = int(np.argmin(values))
@@ -116,8 +118,9 @@ def rounded_problem(
 
 def hinge_by_continuation(
     start: Iterate, progress: Progress, run: Solver, share: float = INNER_SHARE
-) -> Iterate:
-    """The best iterate of a series of narrower and narrower roundings, whatever the penalty.
+) -> tuple[Iterate, Result]:
+    """The best iterate of a series of narrower and narrower roundings, and what it says of the
+    hinge, whatever the penalty.
 
     ``start`` lies in the `rounded_problem` of the first width. The series begins with the rounding
     that certifies it best: at zero that is the widest, at a solution of almost the same problem a
@@ -130,16 +133,60 @@ def hinge_by_continuation(
         if narrower.judged.distance > WORTH_NARROWING * best.judged.distance:
             break
         best, width = narrower, width / NARROWER
-    now = best
+    now, limit = best, _Limit(best) if start.problem.penalty.has_corners else None
     before: Iterate | None = None
     while True:
         now = run_settled(run, now, _CloseForItsRounding(tol, share), progress)
         if now.judged.distance < best.judged.distance:
             best = now
-        if best.judged.done(tol) or progress.exhausted or width <= LAST_WIDTH:
-            return best
+        last = progress.exhausted or width <= LAST_WIDTH
+        if limit is not None:
+            limit.look_at(now, before)
+            if limit.judged.done(tol) or last:
+                limit.settle()
+            if limit.judged.done(tol) or last:
+                return limit.certificate, limit.result(progress)
+        elif best.judged.done(tol) or last:
+            return best, result_at(best, progress)
         width /= NARROWER
         now, before = _continued(now, before, width), now
+
+
+class _Limit:
+    """The hinge's own solution from those of two roundings, and the best multipliers of all.
+
+    Between changes of the support and of the pairs inside the rounding, solutions are linear in the
+    width: where the penalty has corners, the line through two of them ends in the corner itself.
+    """
+
+    def __init__(self, start: Iterate) -> None:
+        self.certificate, self._duals = start, (-np.inf, -np.inf)
+        self._best = _unrounded(start)
+
+    def look_at(self, now: Iterate, before: Iterate | None) -> None:
+        below = duals_of_hinge(now)
+        if below > self._duals:
+            self.certificate, self._duals = now, below
+        found = [self._best, _unrounded(now)]
+        if before is not None:
+            error = now.point.error + before.point.error
+            step = now.w - before.w, now.scores - before.scores
+            found.append(found[1].moved(1 / (NARROWER - 1), *step, error) or found[1])
+        self._best = min(found, key=lambda at: at.value)
+        self._judge()
+
+    def settle(self) -> None:
+        self._best = settled(self._best)
+        self._judge()
+
+    def _judge(self) -> None:
+        self.judged = judge_against(self._duals, self._best, self._best.value)
+
+    def result(self, progress: Progress) -> Result:
+        return Result(
+            self._best.w, self._best.scores, self.judged.objective, self.judged.distance,
+            progress.n_iter, progress.history, self.judged.rounding,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -160,6 +207,12 @@ class _CloseForItsRounding:
         return self.share * max((distance - rounding) * scale - now.gap, self.tol * scale)
 
 
+def _unrounded(now: Iterate) -> Iterate:
+    """The same point under the hinge itself."""
+    problem = replace(now.problem, loss_at=partial(pair_point, "hinge", now.loss.pairs))
+    return problem.at(now.w, now.scores, error=now.point.error)
+
+
 def _narrowed(now: Iterate, width: float) -> Iterate:
     """The same point under another rounding."""
     loss = _rounded(now).rounded(width)
@@ -177,9 +230,15 @@ def _continued(now: Iterate, before: Iterate | None, width: float) -> Iterate:
     if before is not None:
         error = now.point.error + before.point.error
         ahead = start.moved(1 / NARROWER, now.w - before.w, now.scores - before.scores, error)
-        if ahead is not None and ahead.value < start.value:
+        if ahead is not None and _nearer(ahead, start):
             return ahead
     return start
+
+
+def _nearer(one: Iterate, other: Iterate) -> bool:
+    """By the gap where the penalty has corners: a lower value may lie on the wrong support."""
+    corners = one.problem.penalty.has_corners
+    return one.gap < other.gap if corners else one.value < other.value
 
 
 def result_at(now: Iterate, progress: Progress) -> Result:

@@ -23,7 +23,6 @@ from everypair.rows import Rows
 from everypair.solvers.choose import choose_for_factor, choose_for_list
 from everypair.solvers.hinge import (
     hinge_by_continuation,
-    result_at,
     rounded_hinge,
     rounded_problem,
 )
@@ -70,9 +69,9 @@ def minimise_in_kernel(
             problem = rounded_problem(
                 FactorMatrix(factor.features), pairs, L2(alpha), tol if last else ROUGH_TOL
             )
-            now = hinge_by_continuation(better_start(problem, start), progress, solver)
+            now, found = hinge_by_continuation(better_start(problem, start), progress, solver)
             if last:
-                return result_at(now, progress), factor.low_rank
+                return found, factor.low_rank
             importance = now.point.gradient**2 + (LEAST_MULTIPLIER_SHARE * pairs.share) ** 2
             start = now.w
             rank = min(RANK_GROWTH * rank, max_rank)
@@ -86,8 +85,8 @@ def minimise_over_list(
     with np.errstate(over="ignore", invalid="ignore"):
         problem = rounded_problem(X, pairs, L2(alpha), tol)
         start = better_start(problem, np.zeros(X.shape[1]))
-        now = hinge_by_continuation(start, progress, choose_for_list(X))
-    return result_at(now, progress)
+        _, found = hinge_by_continuation(start, progress, choose_for_list(X))
+    return found
 
 
 def kernel_gap(

@@ -105,7 +105,10 @@ class _Line:
         return float(point.point.gradient @ self.score_step) + of_penalty
 
     def shortening(self, trial: Iterate | None, length: float) -> float:
-        """The factor that leads to where the parabola through both values is least."""
+        """The factor that leads to where the parabola through both values is least; a half where
+        corners lie between, which no parabola sees."""
+        if self.corners:
+            return SHORTENING[1]
         rise = np.inf if trial is None else trial.value - self.start.value
         bend = rise - length * self.slope
         least = -length * self.slope / (2 * bend) if 0 < bend < np.inf else 0.0
