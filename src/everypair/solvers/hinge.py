@@ -95,6 +95,8 @@ def best_stretch(now: Iterate) -> tuple[float, float]:
     tried while the rounded problem itself is further from solved than the rounding costs, and none
     for a penalty with corners, whose `_Limit` is exact.
     """
+    if now.stretch is not None:
+        return now.stretch
     loss = _rounded(now)
     penalty = now.problem.penalty
     stretches, values = [1.0], [loss.hinge_value() + penalty.value(now.w)]
@@ -103,7 +105,8 @@ def best_stretch(now: Iterate) -> tuple[float, float]:
         stretches += [1 / (1 - share * short) for share in SHARES]
         values += [loss.hinge_value(t) + penalty.value(t * now.w) for t in stretches[1:]]
     least = int(np.argmin(values))
-    return stretches[least], values[least]
+    now.stretch = stretches[least], values[least]
+    return now.stretch
 
 
 def rounded_problem(

@@ -173,6 +173,8 @@ class Iterate:
     def __init__(self, problem: Problem, w: Array, point: LossPoint):
         self.problem, self.w, self.point = problem, w, point
         self._read_by_rows = False
+        self.stretch: tuple[float, float] | None = None
+        """Kept by `hinge.best_stretch`."""
 
     @property
     def scores(self) -> Array:
