@@ -68,7 +68,7 @@ def compare(
     check_report(report, data)
     rows = load_labelled(reading.of(data), columns, show)
     labels = {
-        "source": data.name,
+        "source": opt.name_of(data),
         "target": rows.target,
         "positive": rows.positive,
         "command": shlex.join(["everypair", *sys.argv[1:]]),

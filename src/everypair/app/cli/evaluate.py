@@ -1,18 +1,16 @@
-"""`everypair evaluate` and `everypair explain`."""
+"""`everypair evaluate`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from everypair.app.cli import options as opt
-from everypair.app.cli.formulas import without_formulas
 from everypair.app.cli.guard import guarded, naming
 from everypair.app.cli.show import interval as show_interval
-from everypair.app.cli.show import number, print_json, print_table, print_text, text_stream
+from everypair.app.cli.show import print_json, print_table, print_text
 
 if TYPE_CHECKING:
     from everypair.app.comparison.measure import Measure
@@ -97,7 +95,7 @@ def evaluate(
     }
     if show.json:
         content: dict[str, Any] = {
-            "model": str(model), "source": data.name, "rows": int(y.size),
+            "model": str(model), "source": opt.name_of(data), "rows": int(y.size),
             "n_positive": int(y.sum()), "auc": auc, "low": interval[0], "high": interval[1],
             "level": LEVEL, "at_threshold": table | rates, "notes": notes,
             "measure": None if measured is None else measured.as_json(),
@@ -105,7 +103,7 @@ def evaluate(
         print_json(content)
         return
     print_text(
-        f"{data.name}: {counted(y.size, 'row')}, {int(y.sum())} with {target or saved.target} = "
+        f"{opt.name_of(data)}: {counted(y.size, 'row')}, {int(y.sum())} with {target or saved.target} = "
         f"{saved.positive}\nAUC {auc:.3f}"
         + (
             ", no interval"
@@ -230,81 +228,3 @@ def _is_positive(texts: Any, saved: SavedModel, name: str, rows_before: int) -> 
             )
         out[texts == value] = float(which == 0)
     return out
-
-
-@guarded
-def explain(
-    model: opt.ModelFile,
-    *,
-    top: Annotated[int, typer.Option(min=1, help="How many features to print.")] = 20,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write all weights to this CSV.")
-    ] = None,
-    escape_formulas: opt.EscapeFormulas = False,
-    show: opt.Show,
-) -> None:
-    """The weights of a model with the names of the features, largest first."""
-    import numpy as np
-
-    from everypair.app.files.output import check_writable, written_whole
-    from everypair.app.files.problems import DataError
-    from everypair.app.model_file.store import load_model
-
-    if output is not None:
-        check_writable(output, model)
-    words = text_stream(output, show.json)
-    saved = load_model(model)
-    coef = getattr(saved.estimator, "coef_", None)
-    if coef is None:
-        raise DataError(
-            f"a model of {saved.method} has no weights of features: fit a linear one, such as "
-            "--method auc.",
-            model,
-        )
-    coef, names = np.ravel(coef), saved.features()
-    order = np.argsort(-np.abs(coef), kind="stable")
-    used = int(np.count_nonzero(coef))
-    if output is not None:
-        import pyarrow as pa
-        from pyarrow import csv
-
-        table = pa.table({"feature": [names[k] for k in order], "weight": coef[order]})
-        with written_whole(output) as file:
-            csv.write_csv(without_formulas(table) if escape_formulas else table, file)
-    shown = order[: min(top, used)]
-    if show.json:
-        print_json(
-            {
-                "model": str(model),
-                "method": saved.method,
-                "settings": saved.settings,
-                "target": saved.target,
-                "positive": saved.positive,
-                "n_rows": saved.n_rows,
-                "train_auc": saved.train_auc,
-                "created": saved.created,
-                "versions": saved.versions,
-                "notes": saved.notes,
-                "n_features": len(names),
-                "n_used": used,
-                "weights": {names[k]: float(coef[k]) for k in order[:used]},
-            }
-        )
-        return
-    print_text(
-        f"{saved.method} on {saved.source}: {saved.n_rows} rows, {used} of {len(names)} features "
-        f"have a weight; above zero speaks for {saved.target} = {saved.positive}",
-        file=words,
-    )
-    longest = float(np.abs(coef[shown[0]])) if shown.size else 1.0
-    rows = [
-        [str(rank), names[k], number(float(coef[k]), "+.4g"), _bar(coef[k] / longest)]
-        for rank, k in enumerate(shown, start=1)
-    ]
-    print_table(["", "feature", "weight", ""], rows, left=(1, 3), file=words)
-    if used > shown.size:
-        show.note(f"{used - shown.size} more; --top or -o show them.")
-
-
-def _bar(share: float, width: int = 20) -> str:
-    return ("+" if share > 0 else "-") * max(1, round(abs(share) * width))

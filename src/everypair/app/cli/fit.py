@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from everypair.app.comparison.measure import Measure
     from everypair.app.comparison.models import Candidate
     from everypair.app.comparison.own_cut import OwnCut
+    from everypair.app.comparison.refits import Refits
     from everypair.app.comparison.search import Fitted
     from everypair.app.model_file.store import SavedModel
 
@@ -37,7 +38,10 @@ def fit(
     data: opt.Data,
     *,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Model file to write (.everypair).")
+        Path,
+        typer.Option(
+            "--output", "-o", callback=opt.dash, help="Model file to write (.everypair)."
+        ),
     ],
     columns: opt.Columns,
     method: Annotated[
@@ -65,6 +69,14 @@ def fit(
     ] = None,
     fast: opt.Fast = False,
     budget: opt.Budget = None,
+    held_out: Annotated[
+        bool,
+        typer.Option(
+            "--held-out/--no-held-out",
+            help="Fit three folds as well. Probabilities, thresholds and what each column is worth "
+            "come from rows that they held out.",
+        ),
+    ] = True,
     seed: opt.Seed = 0,
     reading: opt.Reading,
     show: opt.Show,
@@ -112,16 +124,26 @@ def fit(
             else _Plan(catalogue(by)[told.method], told.settings)
         )
         fitted = plan.fit(X, rows, seed)
-        cut = None if by is None else plan.cut(by, fitted, X, rows, seed)
+        clock.append(time.perf_counter())
+        refits = plan.refits(fitted, X, rows, seed, needed=by is not None) if held_out else None
+        cut = None if by is None or refits is None else plan.cut(by, refits, rows, seed)
+        evidence = (
+            None if refits is None else refits.evidence(encoder, X, rows.y, rows.weight, seed)
+        )
         train_auc = auc_score(rows.y, scores_of(fitted.model, X), sample_weight=rows.weight)
     clock.append(time.perf_counter())
     remarks = plan.remarks(fitted)
     show.notes(remarks)
     rows.notes += [*said, *remarks]
-    model = _saved(rows, encoder, plan, fitted, float(train_auc), data.name, by, cut)
+    model = replace(
+        _saved(rows, encoder, plan, fitted, float(train_auc), opt.name_of(data), by, cut),
+        evidence=evidence,
+    )
     save_model(model, output, some)
     spent = [after - before for before, after in pairwise(clock)]
-    _say_what_was_done(model, plan, cut, rows.check, output, int(X.shape[1]), spent, show, words)
+    _say_what_was_done(
+        model, plan, refits, cut, rows.check, output, int(X.shape[1]), spent, show, words
+    )
 
 
 def _encoded(rows: Labelled) -> tuple[Any, Any, Any]:
@@ -188,12 +210,26 @@ class _Plan:
             out.append("measure-opt is a logistic regression here: no climb was surely better.")
         return out
 
-    def cut(self, measure: Measure, fitted: Fitted, X: Any, rows: Labelled, seed: int) -> OwnCut:
+    def refits(
+        self, fitted: Fitted, X: Any, rows: Labelled, seed: int, needed: bool
+    ) -> Refits | None:
+        """On three folds; None, with a note, where the rows do not go round them."""
+        from everypair.app.comparison.refits import Refits
+
+        try:
+            return Refits.of(
+                self.candidate, fitted, X, rows.y, rows.weight, rows.check.groups, seed
+            )
+        except ValueError as trouble:
+            if needed:
+                raise
+            rows.notes.append(f"no rows could be held out, so there is no probability: {trouble}")
+            return None
+
+    def cut(self, measure: Measure, refits: Refits, rows: Labelled, seed: int) -> OwnCut:
         from everypair.app.comparison.own_cut import own_cut
 
-        return own_cut(
-            measure, self.candidate, fitted, X, rows.y, rows.weight, rows.check.groups, seed
-        )
+        return own_cut(measure, refits, rows.y, rows.weight, rows.check.groups, seed)
 
 
 def _plan(
@@ -258,6 +294,7 @@ def _saved(
 def _say_what_was_done(
     model: SavedModel,
     plan: _Plan,
+    refits: Refits | None,
     cut: OwnCut | None,
     check: Check,
     output: Path,
@@ -268,6 +305,7 @@ def _say_what_was_done(
 ) -> None:
     from everypair.app.wording import counted
 
+    auc, low, high = (None,) * 3 if refits is None else (refits.area.auc, *refits.area.interval(0.95))
     if show.json:
         print_json(
             {
@@ -280,13 +318,16 @@ def _say_what_was_done(
                 "n_positive": model.n_positive,
                 "n_features": n_features,
                 "train_auc": model.train_auc,
+                "auc": auc,
+                "low": low,
+                "high": high,
                 "measure": model.measure or "auc",
                 "value": None if cut is None else cut.value,
                 "value_low": None if cut is None else cut.low,
                 "value_high": None if cut is None else cut.high,
                 "fold_auc": None if plan.choice is None else plan.choice.fold_auc,
                 "not_run": [] if plan.choice is None else plan.choice.not_run,
-                "seconds": dict(zip(("read", "encode", "fit"), spent, strict=True)),
+                "seconds": dict(zip(("read", "encode", "fit", "held_out"), spent, strict=True)),
                 "findings": [asdict(finding) for finding in check.findings],
                 "notes": model.notes,
             }
@@ -296,12 +337,21 @@ def _say_what_was_done(
         print_text(
             f"{model.method}{f' ({settings})' if settings else ''}: "
             f"{counted(model.n_rows, 'row')}, {model.n_positive} positive, "
-            f"{counted(n_features, 'feature')}; AUC {model.train_auc:.3f} on the "
-            f"training rows{_held_out(model, cut)}\n"
-            f"read {spent[0]:.1f} s, encoded {spent[1]:.1f} s, fitted "
-            f"{spent[2]:.1f} s; written to {output}",
+            f"{counted(n_features, 'feature')}\n{_areas(model, auc, low, high)}"
+            f"{_held_out(model, cut)}\n"
+            f"read {spent[0]:.1f} s, encoded {spent[1]:.1f} s, fitted {spent[2]:.1f} s, held-out "
+            f"rows {spent[3]:.1f} s; written to {output}",
             file=words,
         )
+
+
+def _areas(model: SavedModel, auc: float | None, low: Any, high: Any) -> str:
+    trained = f"AUC {model.train_auc:.3f} on the training rows"
+    if auc is None:
+        return trained
+    known = interval(low, high)
+    sure = f" (95% interval {known})" if known else ""
+    return f"AUC {auc:.3f} on held-out rows{sure}, {model.train_auc:.3f} on the training rows"
 
 
 def _held_out(model: SavedModel, cut: OwnCut | None) -> str:

@@ -54,6 +54,15 @@ class Fitted:
         """
         return (scores - self.score_mean) / self.score_scale
 
+    def standard_scores(self, X: Any) -> Array:
+        return self.standardised(self.scores(X))
+
+    @property
+    def standard_coef(self) -> Array | None:
+        """The weights of a linear model on the scale of its standardised scores."""
+        coef = getattr(self.model, "coef_", None)
+        return None if coef is None else np.ravel(coef) / self.score_scale
+
 
 def fit_candidate(
     candidate: Candidate,
