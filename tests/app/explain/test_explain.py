@@ -51,9 +51,7 @@ def test_each_feature_belongs_to_the_column_it_is_made_from():
     odd = {"a": days, "(a)": days, "a: day": [1, 2, 4], "b": [1, None, 3], "c: month": days,
            "c": ["u", "v", "u"]}  # fmt: skip
     encoder = TableEncoder(keep="all", min_rows=1).fit(pa.table(odd))
-    found = list(
-        zip(encoder.get_feature_names_out(), encoder.columns_of_features(), strict=True)
-    )
+    found = list(zip(encoder.get_feature_names_out(), encoder.columns_of_features(), strict=True))
     for feature, column in found:
         if "=" in feature or "missing" in feature or ": " not in feature:
             assert feature.startswith(column)

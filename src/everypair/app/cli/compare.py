@@ -189,6 +189,7 @@ def _compare(
             measure=measure,
             budget=budget,
             path=as_page,
+            columns=as_page,
             labels=labels,
             notes=rows.notes,
             check=rows.check,

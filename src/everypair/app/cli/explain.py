@@ -220,7 +220,9 @@ class _Explained:
         alone, lost, spread, goes = self.worth.get(name, [None, None, None, ""])
         first = [name, number(alone), _with_spread(lost, spread), str(goes)]
         lines = [line for line in self.lines[name] if line.weight != 0]
-        longest = max((abs(line.weight or 0) for of in self.lines.values() for line in of), default=1)
+        longest = max(
+            (abs(line.weight or 0) for of in self.lines.values() for line in of), default=1
+        )
         single = len(self.blocks[name].features) == 1
         if width > 4:
             of_column = lines[0] if single and lines else None

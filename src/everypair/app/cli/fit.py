@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from everypair.app.comparison.models import Candidate
     from everypair.app.comparison.own_cut import OwnCut
     from everypair.app.comparison.refits import Refits
+    from everypair.app.comparison.rule import ChosenCut, Rule
     from everypair.app.comparison.search import Fitted
     from everypair.app.model_file.store import SavedModel
 
@@ -39,9 +40,7 @@ def fit(
     *,
     output: Annotated[
         Path,
-        typer.Option(
-            "--output", "-o", callback=opt.dash, help="Model file to write (.everypair)."
-        ),
+        typer.Option("--output", "-o", callback=opt.dash, help="Model file to write (.everypair)."),
     ],
     columns: opt.Columns,
     method: Annotated[
@@ -67,6 +66,15 @@ def fit(
             "the one that --method names, with its options and settings.",
         ),
     ] = None,
+    threshold: opt.Threshold = None,
+    guarantee: opt.Guarantee = None,
+    prior: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of positives among the rows to be scored, if it is not that of this table "
+            "(0.003 where positives were oversampled): probabilities are corrected for it."
+        ),
+    ] = None,
     fast: opt.Fast = False,
     budget: opt.Budget = None,
     held_out: Annotated[
@@ -90,6 +98,7 @@ def fit(
     from everypair.app.comparison.budget import Budget
     from everypair.app.comparison.measure import measure_of
     from everypair.app.comparison.models import catalogue
+    from everypair.app.comparison.rule import rule_of
     from everypair.app.comparison.summary import column_names
     from everypair.app.encode import unused
     from everypair.app.files.output import check_writable
@@ -100,6 +109,8 @@ def fit(
 
     bounds, by = Budget(budget), measure_of(measure)
     _check_options(method, by, fast, from_, budget)
+    rule = rule_of(threshold, guarantee)
+    _check_held_out(rule, by, prior, held_out)
     check_writable(output, data, *([] if from_ is None else [from_]))
     words = text_stream(output, show.json)
     told = None if from_ is None else read_handover(from_, _typed(context), method)
@@ -125,7 +136,8 @@ def fit(
         )
         fitted = plan.fit(X, rows, seed)
         clock.append(time.perf_counter())
-        refits = plan.refits(fitted, X, rows, seed, needed=by is not None) if held_out else None
+        needed = by is not None or rule is not None or prior is not None
+        refits = plan.refits(fitted, X, rows, seed, needed) if held_out else None
         cut = None if by is None or refits is None else plan.cut(by, refits, rows, seed)
         evidence = (
             None if refits is None else refits.evidence(encoder, X, rows.y, rows.weight, seed)
@@ -135,14 +147,24 @@ def fit(
     remarks = plan.remarks(fitted)
     show.notes(remarks)
     rows.notes += [*said, *remarks]
-    model = replace(
-        _saved(rows, encoder, plan, fitted, float(train_auc), opt.name_of(data), by, cut),
-        evidence=evidence,
-    )
+    model = _saved(rows, encoder, plan, fitted, float(train_auc), opt.name_of(data), by, cut)
+    chosen = None
+    if refits is not None:
+        calibrator = refits.calibrator(rows.y, rows.weight, model.cut, prior)
+        model = replace(model, evidence=evidence, calibrator=calibrator)
+    if rule is not None and refits is not None:
+        chosen = rule.on_held_out(model)
+        calibrator = refits.calibrator(rows.y, rows.weight, chosen.threshold, prior)
+        model = replace(
+            model,
+            cut=chosen.threshold,
+            calibrator=calibrator,
+            notes=[*model.notes, chosen.sentence()],
+        )
     save_model(model, output, some)
     spent = [after - before for before, after in pairwise(clock)]
     _say_what_was_done(
-        model, plan, refits, cut, rows.check, output, int(X.shape[1]), spent, show, words
+        model, plan, refits, cut, chosen, rows.check, output, int(X.shape[1]), spent, show, words
     )
 
 
@@ -186,6 +208,21 @@ def _check_options(
         raise ValueError(f"--fast chooses among few methods, and --method {method} names one.")
     if from_ is not None and (fast or budget is not None):
         raise ValueError("--from brings a choice that was made: leave out --fast and --budget.")
+
+
+def _check_held_out(
+    rule: Rule | None, by: Measure | None, prior: float | None, held_out: bool
+) -> None:
+    if rule is not None and by is not None:
+        raise ValueError(
+            f"--measure {by.typed} chooses the threshold that is best for it: leave out "
+            f"--threshold {rule.typed}, or --measure."
+        )
+    if prior is not None and not 0 < prior < 1:
+        raise ValueError(f"--prior {prior:g}: give a share between 0 and 1, such as 0.003.")
+    given = [("--measure", by), ("--threshold", rule), ("--prior", prior)]
+    for option in [option for option, value in given if value is not None and not held_out]:
+        raise ValueError(f"{option} needs rows that are held out: leave out --no-held-out.")
 
 
 @dataclass(frozen=True)
@@ -296,6 +333,7 @@ def _say_what_was_done(
     plan: _Plan,
     refits: Refits | None,
     cut: OwnCut | None,
+    chosen: ChosenCut | None,
     check: Check,
     output: Path,
     n_features: int,
@@ -305,7 +343,9 @@ def _say_what_was_done(
 ) -> None:
     from everypair.app.wording import counted
 
-    auc, low, high = (None,) * 3 if refits is None else (refits.area.auc, *refits.area.interval(0.95))
+    auc, low, high = (
+        (None,) * 3 if refits is None else (refits.area.auc, *refits.area.interval(0.95))
+    )
     if show.json:
         print_json(
             {
@@ -325,6 +365,7 @@ def _say_what_was_done(
                 "value": None if cut is None else cut.value,
                 "value_low": None if cut is None else cut.low,
                 "value_high": None if cut is None else cut.high,
+                "threshold": None if chosen is None else chosen.as_json(),
                 "fold_auc": None if plan.choice is None else plan.choice.fold_auc,
                 "not_run": [] if plan.choice is None else plan.choice.not_run,
                 "seconds": dict(zip(("read", "encode", "fit", "held_out"), spent, strict=True)),
@@ -338,7 +379,7 @@ def _say_what_was_done(
             f"{model.method}{f' ({settings})' if settings else ''}: "
             f"{counted(model.n_rows, 'row')}, {model.n_positive} positive, "
             f"{counted(n_features, 'feature')}\n{_areas(model, auc, low, high)}"
-            f"{_held_out(model, cut)}\n"
+            f"{_held_out(model, cut)}{'' if chosen is None else f'{chr(10)}{chosen.sentence()}'}\n"
             f"read {spent[0]:.1f} s, encoded {spent[1]:.1f} s, fitted {spent[2]:.1f} s, held-out "
             f"rows {spent[3]:.1f} s; written to {output}",
             file=words,

@@ -69,7 +69,9 @@ def score(
     source = reading.of(data)
     tally: dict[str, Any] = {"rows": 0, "positive": 0, "written": 0, "unseen": {}, "empty": {}}
     with naming(data), rows_out(output) as file:
-        pieces = _scored(saved, source, id, keep or [], 0.0 if cut is None else cut.threshold, tally)
+        pieces = _scored(
+            saved, source, id, keep or [], 0.0 if cut is None else cut.threshold, tally
+        )
         if count is not None:
             pieces = iter([_highest(pieces, count, score_header(saved))])
         pieces = _counted(pieces, tally)

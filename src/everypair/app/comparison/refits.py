@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from everypair.app.comparison.judge import area_over_folds
 from everypair.app.comparison.models import Candidate
+from everypair.app.comparison.probabilities import calibrator_of
 from everypair.app.comparison.search import Fitted, fit_candidate, inner_splits, take
 from everypair.app.explain.blocks import alike, blocks_of
 from everypair.app.explain.worth import Permuted, alone
@@ -77,9 +78,14 @@ class Refits:
         worths = permuted.worths(lambda block: alone(block, X, y, weight, self.folds))
         return {w.name: [w.alone, w.lost, w.spread, w.direction] for w in worths}
 
-    def evidence(
-        self, encoder: Any, X: Any, y: Bool, weight: Array | None, seed: int
-    ) -> Evidence:
+    def calibrator(
+        self, y: Bool, weight: Array | None, cut: float, prior: float | None = None
+    ) -> Any:
+        """From the model's scores less the cut to probabilities."""
+        log_odds = getattr(type(self.final.model), "_log_odds", False)
+        return calibrator_of(self.on_scale(self.scores) - cut, y, weight, prior, log_odds)
+
+    def evidence(self, encoder: Any, X: Any, y: Bool, weight: Array | None, seed: int) -> Evidence:
         """What the model file keeps of all this."""
         rows = np.arange(y.size)
         if y.size > MOST_ROWS:

@@ -58,10 +58,15 @@ class Fitted:
         return self.standardised(self.scores(X))
 
     @property
-    def standard_coef(self) -> Array | None:
-        """The weights of a linear model on the scale of its standardised scores."""
+    def coef(self) -> Array | None:
+        """The weights of a linear model."""
         coef = getattr(self.model, "coef_", None)
-        return None if coef is None else np.ravel(coef) / self.score_scale
+        return None if coef is None else np.ravel(coef)
+
+    @property
+    def standard_coef(self) -> Array | None:
+        """On the scale of the standardised scores."""
+        return None if self.coef is None else self.coef / self.score_scale
 
 
 def fit_candidate(
