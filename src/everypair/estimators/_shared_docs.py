@@ -36,8 +36,8 @@ max_rank : "auto", int or None, default={max_rank}
 threshold : {{"balanced", "accuracy", "f1", "midpoint"}}, dict or float, default={threshold}
     Where `predict` cuts the scores, chosen on the training rows, by out-of-fold scores where the
     fit has some; it sets ``intercept_``.
-    A dict is ``{{"fpr": x}}``, ``{{"tpr": x}}`` or ``{{"cost": (c_fp, c_fn)}}``; a float is the
-    cut itself. See `everypair.metrics.threshold_for`.
+    A dict holds arguments of `everypair.metrics.threshold_for`: ``{{"fpr": 0.05}}``,
+    ``{{"precision": 0.5, "guarantee": 0.9}}``, ``{{"cost": (c_fp, c_fn)}}``; a float is the cut.
 ''',
     "calibration": '''
 calibration : {{"auto", "intercept", "sigmoid", "beta", "isotonic"}} or None, default={calibration}

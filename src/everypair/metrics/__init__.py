@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from everypair.metrics.comparison import compare_auc as compare_auc
     from everypair.metrics.cross_val import CrossValAUC as CrossValAUC
     from everypair.metrics.cross_val import cross_val_auc as cross_val_auc
+    from everypair.metrics.fbeta import FBetaMax as FBetaMax
+    from everypair.metrics.fbeta import fbeta_max as fbeta_max
     from everypair.metrics.inference import AUCInterval as AUCInterval
     from everypair.metrics.inference import auc_confidence_interval as auc_confidence_interval
     from everypair.metrics.rates import accuracy_from_rates as accuracy_from_rates
@@ -37,8 +39,8 @@ if TYPE_CHECKING:
     from everypair.metrics.statuses import count_pair_statuses as count_pair_statuses
     from everypair.metrics.statuses import pair_multipliers as pair_multipliers
     from everypair.metrics.statuses import pair_status as pair_status
-    from everypair.metrics.thresholds import FBetaMax as FBetaMax
-    from everypair.metrics.thresholds import fbeta_max as fbeta_max
+    from everypair.metrics.thresholds import Cut as Cut
+    from everypair.metrics.thresholds import cut_for as cut_for
     from everypair.metrics.thresholds import threshold_for as threshold_for
 
 _HOME = {
@@ -52,7 +54,8 @@ _HOME = {
     "roc": ["auc_score", "gini", "swapped_pairs"],
     "scorers": ["get_scorer", "scorer_names"],
     "statuses": ["count_pair_statuses", "pair_multipliers", "pair_status"],
-    "thresholds": ["FBetaMax", "fbeta_max", "threshold_for"],
+    "fbeta": ["FBetaMax", "fbeta_max"],
+    "thresholds": ["Cut", "cut_for", "threshold_for"],
 }
 _FILE = {name: file for file, names in _HOME.items() for name in names}
 
