@@ -29,6 +29,7 @@ FORMS = (
 SHARES = ("precision", "recall", "npv", "fpr")
 NAMED = ("f1", "balanced", "accuracy")
 PROBABILITY = "probability"
+HELD_OUT = "rows held out when the model was fitted"
 
 
 @dataclass(frozen=True)
@@ -49,34 +50,38 @@ class Rule:
     def is_probability(self) -> bool:
         return self.number is not None and PROBABILITY in self.typed
 
-    def on(self, y: Bool, scores: Array, weight: Array | None, where: str) -> ChosenCut:
+    def on(
+        self, y: Bool, scores: Array, weight: Array | None, where: str, saved: SavedModel
+    ) -> ChosenCut:
         """On these rows, which the model has not seen."""
         from everypair.metrics import cut_for
 
         if self.number is not None:
-            return ChosenCut(self, self.number, None, where)
+            at = saved.score_at(self.number) if self.is_probability else self.number
+            return ChosenCut(self, at, None, where)
         given = dict(self.asked)
-        rule = given.pop("rule", None)
         found = cut_for(
-            y, scores, rule, **given, guarantee=self.guarantee, sample_weight=weight, pos_label=True
-        )
+            y, scores, given.pop("rule", None), **given, guarantee=self.guarantee,
+            sample_weight=weight, pos_label=True,
+        )  # fmt: skip
         return ChosenCut(self, found.threshold, found, where)
 
     def on_held_out(self, saved: SavedModel) -> ChosenCut:
         """On the rows that were held out when the model was fitted, which its file keeps."""
-        where = "rows held out when the model was fitted"
-        if self.is_probability:
-            return ChosenCut(self, saved.score_at(float(self.number or 0)), None, where)
-        if self.number is not None:
-            return ChosenCut(self, self.number, None, where)
-        if saved.evidence is None:
+        known = saved.evidence
+        if known is None and self.number is None:
             raise DataError(
                 f"--threshold {self.typed} needs rows whose label is known, and this model was "
                 "fitted with --no-held-out or on too few rows: find a threshold with `everypair "
                 "evaluate --threshold` on labelled rows, and give its number."
             )
-        known = saved.evidence
-        return self.on(known.positive, known.scores - saved.cut, known.weight, where)
+        nothing = np.zeros(0)
+        rows = (
+            (nothing > 0, nothing, None)
+            if known is None
+            else (known.positive, known.scores - saved.cut, known.weight)
+        )
+        return self.on(*rows, HELD_OUT, saved)
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ def drawn(comparison: Comparison) -> dict[str, Any]:
         "target": comparison.target,
         "positive": comparison.positive,
         "best_baseline": None if first is None else first["name"],
+        "recommended": comparison.recommended,
         "weighted": comparison.weights is not None,
         "n_positive": _mass(rows, rows.positive),
         "n_negative": _mass(rows, ~rows.positive),

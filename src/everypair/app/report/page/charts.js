@@ -102,7 +102,7 @@ function bandBetween({ at, low, high }, x, y, number) {
 
 function startCharts() {
   for (const name of Object.keys(CHARTS)) {
-    following.push(drawnIn(name, (box, width) => drawChart(name, box, width)));
+    following.push(drawnIn(`${name}-chart`, (box, width) => drawChart(name, box, width)));
   }
-  if (byId("calibration")) following.push(drawnIn("calibration", drawCalibration));
+  if (byId("calibration-chart")) following.push(drawnIn("calibration-chart", drawCalibration));
 }

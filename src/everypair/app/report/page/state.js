@@ -2,7 +2,7 @@
 
 const models = data.models;
 const state = {
-  model: 0,
+  model: Math.max(0, data.models.findIndex((model) => model.name === data.recommended)),
   at: 0, // place in the cuts of the model, highest threshold first
   rule: "own",
   costs: { fp: 1, fn: 1 }, // `startThreshold` begins with the class shares
@@ -11,6 +11,7 @@ const state = {
 };
 
 // The first model, the best baseline and the best of the other kind: enough to begin with.
+// The chosen one, at first the recommended one, is drawn in any case.
 function fewModels() {
   const baseline = models.findIndex((model) => model.name === data.best_baseline);
   const ours = models.findIndex((model) => model.kind === "everypair");

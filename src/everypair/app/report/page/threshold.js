@@ -105,6 +105,7 @@ function startCosts() {
 function startThreshold() {
   state.shown = fewModels();
   models.forEach((model, i) => byId("model").append(html("option", { value: i }, model.name)));
+  byId("model").value = state.model;
   listCurves();
   redrawRoc = drawnIn("roc", roc.draw);
   startCosts();

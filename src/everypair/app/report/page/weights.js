@@ -51,5 +51,7 @@ function startWeights() {
   const list = byId("weights-of");
   having.forEach((i) => list.append(html("option", { value: i }, models[i].name)));
   list.addEventListener("change", () => drawWeights(Number(list.value)));
-  drawWeights(having[0]);
+  const first = having.includes(state.model) ? state.model : having[0];
+  list.value = first;
+  drawWeights(first);
 }
