@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.app.comparison.by_measure import LEVEL, judge
-from everypair.app.comparison.measure import measure_of
-from everypair.rows import Rows
+from everypair.metrics import gain_at_k
+from everypair.rows import NoSpread
 
 Array = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 
+LEVEL = 0.95
 SHARE = 0.1
 FEWEST_ROWS = 20
 """Below it a tenth of the rows is one row."""
@@ -26,7 +26,7 @@ class Headline:
 
     share: float  # of the rows
     gain: float  # of the positives
-    low: float  # 95 % interval, by a bootstrap of the rows; NaN where there is none
+    low: float  # 95 % interval (`everypair.metrics.gain_at_k`)
     high: float
 
     @property
@@ -40,15 +40,10 @@ class Headline:
         'The top 10 % contain 31.4 % of all rows with churn = yes (95 % interval 25.0 to 38.1 %), \
 3.1 times the average.'
         """
-        known = not np.isnan(self.low)
-        sure = (
-            f" ({100 * LEVEL:.0f} % interval {100 * self.low:.1f} to {100 * self.high:.1f} %)"
-            if known
-            else ""
-        )
+        sure = f"{100 * LEVEL:.0f} % interval {100 * self.low:.1f} to {100 * self.high:.1f} %"
         return (
             f"The top {100 * self.share:.3g} % contain {100 * self.gain:.1f} % of all rows with "
-            f"{event}{sure}, {self.lift:.1f} times the average."
+            f"{event} ({sure}), {self.lift:.1f} times the average."
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -61,14 +56,15 @@ def headline_of(
     scores: Array,
     weight: Array | None = None,
     groups: NDArray[Any] | None = None,
-    seed: int = 0,
     share: float = SHARE,
 ) -> Headline | None:
     """Of these scores of rows that the model was not fitted on; None on very few rows."""
-    measure = measure_of(f"recall@top={share}")
-    if measure is None or y.size < FEWEST_ROWS:
+    if y.size < FEWEST_ROWS:
         return None
-    exact = measure.of(Rows.of(y, weight, pos_label=True))
-    whole = [(np.arange(0), np.arange(y.size))]
-    found = judge(exact, y, [whole], {"": [scores]}, weight, groups, seed, cut=0.0)[""]
-    return Headline(share, found.value, *found.interval())
+    try:
+        found = gain_at_k(
+            y, scores, share, level=LEVEL, sample_weight=weight, groups=groups, pos_label=True
+        )
+    except NoSpread:
+        return None
+    return Headline(share, found.gain, found.low, found.high)

@@ -17,8 +17,8 @@ from everypair.app.check.table import Check, check_table, truths
 from everypair.app.comparison.budget import Budget, Plan
 from everypair.app.comparison.by_column import Gathered, with_columns
 from everypair.app.comparison.by_measure import Difference
-from everypair.app.comparison.judge import LEVEL, area_over_folds, cut_calling, verdict_of
 from everypair.app.comparison.headline import headline_of
+from everypair.app.comparison.judge import LEVEL, area_over_folds, cut_calling, verdict_of
 from everypair.app.comparison.l1_path import l1_path
 from everypair.app.comparison.measure import AUC, Measure, measure_of
 from everypair.app.comparison.models import Candidate, candidates_of
@@ -252,7 +252,7 @@ def compare_methods(
         recommended=best,
         not_run=plan.not_run,
         measure=by,
-        headline=None if of_best is None else headline_of(y, of_best, weight, group, seed),
+        headline=None if of_best is None else headline_of(y, of_best, weight, group),
     )
 
 

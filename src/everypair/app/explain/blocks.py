@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ def alike(X: Any) -> list[list[int]]:
     size = 1e-9 * max(1.0, float(np.sqrt(X.shape[0])))
     order = np.lexsort(products.T)
     groups: list[list[int]] = []
-    for one, other in zip(order[:-1], order[1:], strict=True):
+    for one, other in pairwise(order.tolist()):
         if np.all(np.abs(products[one] - products[other]) <= size):
             if groups and groups[-1][-1] == one:
                 groups[-1].append(int(other))

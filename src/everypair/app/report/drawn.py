@@ -10,11 +10,11 @@ import numpy as np
 from everypair.app.comparison.result import Comparison, ModelResult, PathSummary
 from everypair.app.explain.weights import Line
 from everypair.app.report.at_cuts import at_cuts, what_is_drawn
+from everypair.app.report.bands import LEVEL, bands
 from everypair.app.report.cuts import Cuts
 from everypair.metrics import roc_band
 from everypair.rows import Array, Bool, Rows
 
-LEVEL = 0.95
 N_BOOTSTRAP = 200
 """Replicates of the band of weighted rows: enough for a drawing, and minutes less than 2000."""
 
@@ -82,8 +82,7 @@ def _model(model: ModelResult, rows: Rows, comparison: Comparison) -> dict[str, 
         "probability": None
         if model.calibrator is None
         else np.round(model.calibrator.probabilities(cuts.threshold)[:, 1], 6).tolist(),
-        "precision_band": None,
-        "calibration": None,
+        **bands(model, comparison, rows, cuts),
         "columns": _columns(model),
         "n_used": _n_used(model),
     }

@@ -8,12 +8,16 @@ const CHARTS = {
     x: "Rows, highest scores first", y: "Positives found",
     at: ({ tp, fp }) => [(tp + fp) / everyone, tp / totals.positive],
     chance: [[0, 0], [1, 1]],
+    band: (model) => model.gain_band,
     words: ([x, y]) => `The top ${share(x)} of the rows contain ${share(y)} of the positives.`,
   },
   lift: {
     x: "Rows, highest scores first", y: "Times the average", plain: true,
     at: ({ tp, fp }) => [(tp + fp) / everyone, tp / (tp + fp) / average],
     chance: [[0, 1], [1, 1]],
+    band: ({ gain_band: gain }) => gain && {
+      at: gain.at, low: gain.low.map((v, i) => v / gain.at[i]), high: gain.high.map((v, i) => v / gain.at[i]),
+    },
     words: ([x, y]) => `In the top ${share(x)} of the rows positives are ${decimals(y, 2)} times as frequent as on average.`,
   },
   precision: {
@@ -37,13 +41,13 @@ const drawable = ([x, y]) => Number.isFinite(x) && Number.isFinite(y);
 function drawChart(name, box, width) {
   const chart = CHARTS[name], model = chosen();
   const points = model.threshold.map((_, i) => chart.at(countsAt(model, i)));
-  const high = chart.plain ? Math.max(...points.filter(drawable).map(([, y]) => y), 1e-9) : 1;
+  const band = chart.band?.(model);
+  const high = chart.plain ? Math.max(...points.filter(drawable).map(([, y]) => y), ...(band?.high ?? []), 1e-9) : 1;
   const { picture, x, y } = framed(width, 300, [0, 1], [0, 1.04 * high], chart.x, chart.y, !chart.plain);
   if (chart.chance) {
     const [from, to] = chart.chance;
     picture.append(line(x(from[0]), y(from[1]), x(to[0]), y(to[1]), "chance"));
   }
-  const band = chart.band?.(model);
   if (band) picture.append(bandBetween(band, x, y, state.model));
   picture.append(svg("path", {
     class: "curve chosen", ...lineStyle(state.model),
@@ -92,9 +96,8 @@ function finish(name, picture, box, x, y, found, words) {
 }
 
 function bandBetween({ at, low, high }, x, y, number) {
-  const across = (i) => x(at ? at[i] : i / (low.length - 1));
-  const upper = high.map((value, i) => [across(i), y(value)]);
-  const lower = low.map((value, i) => [across(i), y(value)]);
+  const upper = high.map((value, i) => [x(at[i]), y(value)]);
+  const lower = low.map((value, i) => [x(at[i]), y(value)]);
   return svg("path", {
     class: "band chosen", d: `${pathOf(upper.concat(lower.reverse()))}Z`, fill: `var(--line-${number % 7})`,
   });
