@@ -164,9 +164,8 @@ def _scored(
         )
         columns |= {name: kept(piece, name) for name in copied}
         columns[header] = scores
-        chances = saved.probability(scores)
-        if chances is not None:
-            columns["probability"] = chances
+        if saved.has_probabilities:
+            columns["probability"] = saved.probability(X, scores)
         columns["predicted"] = labels.take(pa.array(above.astype(np.int8)))
         yield pa.table(columns)
     if tally["rows"] == 0:

@@ -81,7 +81,7 @@ def _model(
         worth=worth_in(saved),
         lines=None if coef is None else _lines(saved, np.ravel(coef)),
         calibrator=saved.calibrator,
-        probabilities=saved.probability(scores),
+        probabilities=None if saved.calibrator is None else saved.calibrated(scores),
     )
 
 

@@ -270,6 +270,8 @@ class Reader:
             return kind(**values)
         made = object.__new__(kind)
         vars(made).update(values)
+        if not getattr(made, "holds", True):
+            raise Refused(f"its {name} is not a map that rises from 0 to 1")
         return made
 
 

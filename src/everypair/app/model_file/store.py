@@ -83,11 +83,33 @@ class SavedModel:
     def features(self) -> list[str]:
         return [str(name) for name in self.encoder.get_feature_names_out()]
 
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether there is a calibrator, or the estimator was fitted with `predict_proba`."""
+        if self.calibrator is not None:
+            return True
+        calibrated = hasattr(self.estimator, "calibrator_") or not hasattr(
+            self.estimator, "calibration"
+        )
+        return calibrated and hasattr(self.estimator, "predict_proba")
+
+    def probability(self, X: Any, scores: Array | None = None) -> Array:
+        """Probabilities of the positive class; only where ``has_probabilities``.
+
+        ``scores`` are those of X, where they are known already.
+        """
+        if self.calibrator is not None:
+            return self.calibrated(self.score(X) if scores is None else scores)
+        self._scores(encoded := self.encoder.transform(X))  # refuses values that are too large
+        return np.asarray(self.estimator.predict_proba(encoded)[:, 1], dtype=np.float64)
+
     def score(self, X: Any) -> Array:
         """Scores of a table's (or CSR matrix') rows: above zero is predicted positive."""
+        return self._scores(self.encoder.transform(X)) - self.cut
+
+    def _scores(self, encoded: Any) -> Array:
         from everypair.metrics.cross_val import scores_of
 
-        encoded = self.encoder.transform(X)
         with np.errstate(over="ignore", invalid="ignore"):
             scores = scores_of(self.estimator, encoded)
         strange = np.flatnonzero(~np.isfinite(scores))
@@ -96,11 +118,11 @@ class SavedModel:
 
             largest = int(abs(encoded[strange[0]]).argmax())
             raise DataError(TOO_LARGE, column=self.features()[largest])
-        return scores - self.cut
+        return scores
 
-    def probability(self, scores: Array) -> Array | None:
-        """Of the positive class, from scores of `score`; None where the model has none."""
-        return None if self.calibrator is None else self.calibrator.probabilities(scores)[:, 1]
+    def calibrated(self, scores: Array) -> Array:
+        """Probabilities of the positive class from scores of `score`, by the calibrator."""
+        return np.asarray(self.calibrator.probabilities(scores)[:, 1])
 
     def score_at(self, probability: float) -> float:
         """The score above which rows have a higher probability than this."""
@@ -108,13 +130,13 @@ class SavedModel:
 
         if self.calibrator is None:
             raise DataError(
-                "this model has no probabilities: it was fitted with --no-held-out, or on too few "
+                "this model has no calibrated probabilities: it was fitted with --no-held-out, or on too few "
                 "rows."
             )
         known = np.zeros(2) if self.evidence is None else self.evidence.scores - self.cut
         room = 10 * float(np.ptp(known)) + 1
         low, high = float(known.min()) - room, float(known.max()) + room
-        ends = np.asarray(self.probability(np.array([low, high])))
+        ends = self.calibrated(np.array([low, high]))
         if not ends[0] <= probability < ends[1]:
             raise DataError(
                 f"no threshold cuts at a probability of {probability:g}: this model gives "
@@ -131,17 +153,25 @@ def save_model(model: SavedModel, path: str | Path, rows: Any = None) -> None:
     """Write the model; the file appears whole or not at all.
 
     What is to be written is loaded first. With ``rows``, some rows of a table, the loaded model
-    must give them the scores of ``model``.
+    must give them the scores and probabilities of ``model``.
     """
     try:
         content = packed(model)
         loaded = _read(io.BytesIO(content))
     except (CannotBeSaved, NotTrees, Refused) as trouble:
         raise DataError(f"the model cannot be saved: {trouble}.", path) from trouble
-    if rows is not None and not np.allclose(loaded.score(rows), model.score(rows), 1e-9, 1e-12):
+    if rows is not None and not _alike(loaded, model, rows):
         raise RuntimeError("the model gives other scores once it is saved: it was not written.")
     with written_whole(path) as file:
         file.write(content)
+
+
+def _alike(loaded: SavedModel, model: SavedModel, rows: Any) -> bool:
+    """The same scores, and probabilities where there are some."""
+    same = np.allclose(loaded.score(rows), model.score(rows), 1e-9, 1e-12)
+    if not same or not model.has_probabilities:
+        return bool(same)
+    return bool(np.allclose(loaded.probability(rows), model.probability(rows), 1e-9, 1e-12))
 
 
 def packed(model: SavedModel) -> bytes:
@@ -318,6 +348,10 @@ def _can_score(saved: SavedModel) -> bool:
             return False
         if saved.evidence is not None and not saved.evidence.fits(n_features):
             return False
+        if saved.has_probabilities:
+            shares = saved.probability(rows)
+            if not np.all((shares >= 0) & (shares <= 1)):
+                return False
         return n_features > 0 and bool(np.isfinite(saved.score(rows)).all())
     except Exception:  # whatever parts that do not fit together make numpy say
         return False
