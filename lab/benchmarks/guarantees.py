@@ -190,13 +190,13 @@ def by_band(above, hits, precision, risk):
 
 
 def by_one_start(above, hits, precision, risk):
-    """The fixed sequence with all of the risk at its first cut."""
-    kept_part = guarantees.FIRST_PART
+    """The fixed sequence with all of the risk at four times the fewest rows."""
+    shipped = guarantees.STARTS
     try:
-        guarantees.FIRST_PART = 1.0
+        guarantees.STARTS = ((4.0, 1.0),)
         return guarantees.precise(above, hits, precision, risk)
     finally:
-        guarantees.FIRST_PART = kept_part
+        guarantees.STARTS = shipped
 
 
 WAYS = {

@@ -156,7 +156,7 @@ def gain_at_k(
 
     on the gain (a ratio less the slope of the gain curve times the error of the cut). The slope is
     taken over q +- min(q, 1 - q) n^(-1/5). The variance gives an effective number of positives, and
-    that Wilson's interval. Coverage: docs/benchmarks/guarantees.md. Of scores tied at the cut, each
+    that Wilson's interval. Coverage: docs/benchmarks/numbers.md. Of scores tied at the cut, each
     counts in part.
 
     Examples

@@ -18,7 +18,7 @@ tested in an order that m alone decides, from few rows to many, each by
 
     p(m) = P(Binomial(m, precision) >= tp)
 
-against a part of the risk. Some cuts have a part of their own (`FIRST_PART`). A cut that passes
+against a part of the risk. Some cuts have a part of their own (`STARTS`). A cut that passes
 hands its part on to the next, one that fails loses it: the fallback procedure of Wiens (2003), a
 fixed sequence as in learn-then-test (Angelopoulos et al. 2021) with several starts. Let K rows lie
 above the lowest cut that has the precision. Given K, the first cut tested below it is fixed. Above
@@ -39,9 +39,9 @@ from scipy.special import betainc, betaincinv
 
 from everypair.rows import Array, Bool
 
-FIRST, FIRST_PART = 4.0, 0.75
-"""The first cut tested has this many times the fewest rows that could pass, if all of them were
-positive, and this part of the risk. What is left starts again at four times the rows, and again,
+STARTS = ((1.5, 0.3), (4.0, 0.5))
+"""Cuts with a part of the risk of their own: how many times the fewest rows that could pass, if all
+of them were positive, and which part. What is left starts again at four times the rows, and again,
 half of the rest each time: scores whose top is spoilt by a few odd rows still get a cut."""
 
 RATIO = 1.05
@@ -111,17 +111,21 @@ def _sequence(n_rows: int, precision: float, risk: float) -> tuple[Array, Array]
         fewest_rows = float(np.log(risk) / np.log(precision))
     if fewest_rows > n_rows:
         return np.empty(0), np.empty(0)
-    size = max(1, int(np.ceil(max(fewest_rows, min(FIRST * fewest_rows, n_rows / 2)))))
+    size = max(1, int(np.ceil(max(fewest_rows, min(STARTS[0][0] * fewest_rows, n_rows / 4)))))
     sizes = []
     while size <= n_rows:
         sizes.append(size)
         size = max(size + 1, int(np.ceil(RATIO * size)))
-    starts = [0]
-    while (start := int(np.searchsorted(sizes, 4 * sizes[starts[-1]]))) < len(sizes):
-        starts.append(start)
+    starts, left = list(STARTS), 1 - sum(part for _, part in STARTS)
+    while starts[-1][0] * fewest_rows <= n_rows and len(starts) < 20:
+        left /= 2
+        starts.append((4 * starts[-1][0], left))
     parts = np.zeros(len(sizes))
-    parts[starts] = (1 - FIRST_PART) * 0.5 ** np.arange(len(starts))
-    parts[0] = FIRST_PART
+    for times, part in starts:
+        # In units of the first size, which is less than its start says where rows are few.
+        place = np.searchsorted(sizes, times / STARTS[0][0] * sizes[0])
+        if place < len(sizes):
+            parts[place] += part
     return np.array(sizes, dtype=np.float64), risk * parts / parts.sum()
 
 

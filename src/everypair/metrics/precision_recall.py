@@ -67,7 +67,7 @@ def average_precision(
     where M(s) weighs the rows with a score of at least s, and W+ all positives. The interval is
     built on the logit scale (Boyd, Eng & Page 2013) with Student's t. Average precision depends on
     the share of positives; the interval is for rows drawn as these were, classes included. Coverage
-    by simulation: docs/benchmarks/guarantees.md.
+    by simulation: docs/benchmarks/numbers.md.
 
     Examples
     --------
