@@ -13,8 +13,8 @@ from everypair.app.comparison.by_measure import difference, judge
 from everypair.app.comparison.measure import measure_of
 from everypair.app.comparison.models import CANDIDATES, candidates_of, catalogue, measure_opt
 from everypair.app.comparison.own_cut import own_cut
-from everypair.app.comparison.refits import Refits
 from everypair.app.comparison.recommend import recommendation
+from everypair.app.comparison.refits import Refits
 from everypair.app.comparison.run import compare_methods, n_steps
 from everypair.app.comparison.search import fit_candidate, splits_of
 from everypair.metrics import threshold_for

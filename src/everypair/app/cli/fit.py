@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from everypair.app.comparison.models import Candidate
     from everypair.app.comparison.own_cut import OwnCut
     from everypair.app.comparison.refits import Refits
-    from everypair.app.comparison.rule import ChosenCut, Rule
+    from everypair.app.comparison.rule import ChosenCut
     from everypair.app.comparison.search import Fitted
     from everypair.app.model_file.store import SavedModel
 
@@ -94,6 +94,7 @@ def fit(
     import pyarrow.csv  # noqa: F401
 
     from everypair.app.cli.handover import read_handover
+    from everypair.app.cli.held_out import Wanted
     from everypair.app.cli.inputs import load_labelled
     from everypair.app.comparison.budget import Budget
     from everypair.app.comparison.measure import measure_of
@@ -103,19 +104,17 @@ def fit(
     from everypair.app.encode import unused
     from everypair.app.files.output import check_writable
     from everypair.app.model_file.store import save_model
-    from everypair.metrics import auc_score
-    from everypair.metrics.cross_val import scores_of
     from everypair.rows import Rows
 
     bounds, by = Budget(budget), measure_of(measure)
     _check_options(method, by, fast, from_, budget)
-    rule = rule_of(threshold, guarantee)
-    _check_held_out(rule, by, prior, held_out)
+    wanted = Wanted(rule_of(threshold, guarantee), prior, held_out)
     check_writable(output, data, *([] if from_ is None else [from_]))
     words = text_stream(output, show.json)
     told = None if from_ is None else read_handover(from_, _typed(context), method)
     if told is not None:
         columns, reading, seed, by = told.columns, told.reading, told.seed, told.by
+    wanted.check(by)
     clock = [time.perf_counter()]
     rows = load_labelled(reading.of(data), columns, show)
     if told is not None:
@@ -124,7 +123,7 @@ def fit(
     with naming(data):
         encoder, X, some = _encoded(rows)
     rows.X = None  # the matrix is all that is needed from here on
-    said = unused(encoder)
+    said, n_notes = unused(encoder), len(rows.notes)
     show.notes(said)
     clock.append(time.perf_counter())
     with naming(data):
@@ -136,31 +135,13 @@ def fit(
         )
         fitted = plan.fit(X, rows, seed)
         clock.append(time.perf_counter())
-        needed = by is not None or rule is not None or prior is not None
-        refits = plan.refits(fitted, X, rows, seed, needed) if held_out else None
+        refits = wanted.refits(plan.candidate, fitted, X, rows, by, seed)
         cut = None if by is None or refits is None else plan.cut(by, refits, rows, seed)
-        evidence = (
-            None if refits is None else refits.evidence(encoder, X, rows.y, rows.weight, seed)
-        )
-        train_auc = auc_score(rows.y, scores_of(fitted.model, X), sample_weight=rows.weight)
+        rows.notes += [*said, *plan.remarks(fitted)]
+        model = _saved(rows, encoder, X, plan, fitted, opt.name_of(data), by, cut)
+        model, chosen = wanted.onto(model, refits, X, rows, seed)
     clock.append(time.perf_counter())
-    remarks = plan.remarks(fitted)
-    show.notes(remarks)
-    rows.notes += [*said, *remarks]
-    model = _saved(rows, encoder, plan, fitted, float(train_auc), opt.name_of(data), by, cut)
-    chosen = None
-    if refits is not None:
-        calibrator = refits.calibrator(rows.y, rows.weight, model.cut, prior)
-        model = replace(model, evidence=evidence, calibrator=calibrator)
-    if rule is not None and refits is not None:
-        chosen = rule.on_held_out(model)
-        calibrator = refits.calibrator(rows.y, rows.weight, chosen.threshold, prior)
-        model = replace(
-            model,
-            cut=chosen.threshold,
-            calibrator=calibrator,
-            notes=[*model.notes, chosen.sentence()],
-        )
+    show.notes([note for note in rows.notes[n_notes:] if note not in said])
     save_model(model, output, some)
     spent = [after - before for before, after in pairwise(clock)]
     _say_what_was_done(
@@ -210,21 +191,6 @@ def _check_options(
         raise ValueError("--from brings a choice that was made: leave out --fast and --budget.")
 
 
-def _check_held_out(
-    rule: Rule | None, by: Measure | None, prior: float | None, held_out: bool
-) -> None:
-    if rule is not None and by is not None:
-        raise ValueError(
-            f"--measure {by.typed} chooses the threshold that is best for it: leave out "
-            f"--threshold {rule.typed}, or --measure."
-        )
-    if prior is not None and not 0 < prior < 1:
-        raise ValueError(f"--prior {prior:g}: give a share between 0 and 1, such as 0.003.")
-    given = [("--measure", by), ("--threshold", rule), ("--prior", prior)]
-    for option in [option for option, value in given if value is not None and not held_out]:
-        raise ValueError(f"{option} needs rows that are held out: leave out --no-held-out.")
-
-
 @dataclass(frozen=True)
 class _Plan:
     """What to fit, and how that was chosen."""
@@ -246,22 +212,6 @@ class _Plan:
         if getattr(fitted.model, "chose_start_", False):
             out.append("measure-opt is a logistic regression here: no climb was surely better.")
         return out
-
-    def refits(
-        self, fitted: Fitted, X: Any, rows: Labelled, seed: int, needed: bool
-    ) -> Refits | None:
-        """On three folds; None, with a note, where the rows do not go round them."""
-        from everypair.app.comparison.refits import Refits
-
-        try:
-            return Refits.of(
-                self.candidate, fitted, X, rows.y, rows.weight, rows.check.groups, seed
-            )
-        except ValueError as trouble:
-            if needed:
-                raise
-            rows.notes.append(f"no rows could be held out, so there is no probability: {trouble}")
-            return None
 
     def cut(self, measure: Measure, refits: Refits, rows: Labelled, seed: int) -> OwnCut:
         from everypair.app.comparison.own_cut import own_cut
@@ -298,15 +248,16 @@ def _plan(
 def _saved(
     rows: Labelled,
     encoder: Any,
+    X: Any,
     plan: _Plan,
     fitted: Fitted,
-    train_auc: float,
     source: str,
     by: Measure | None,
     cut: OwnCut | None,
 ) -> SavedModel:
     from everypair.app.comparison.run import versions
     from everypair.app.model_file.store import SavedModel
+    from everypair.metrics import auc_score
 
     return SavedModel(
         encoder=encoder,
@@ -318,7 +269,7 @@ def _saved(
         negative=rows.negative,
         n_rows=int(rows.y.size),
         n_positive=int(rows.y.sum()),
-        train_auc=train_auc,
+        train_auc=float(auc_score(rows.y, fitted.scores(X), sample_weight=rows.weight)),
         versions=versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         source=source,

@@ -82,7 +82,7 @@ class Refits:
         self, y: Bool, weight: Array | None, cut: float, prior: float | None = None
     ) -> Any:
         """From the model's scores less the cut to probabilities."""
-        log_odds = getattr(type(self.final.model), "_log_odds", False)
+        log_odds = bool(getattr(self.final.model, "_log_odds", False))
         return calibrator_of(self.on_scale(self.scores) - cut, y, weight, prior, log_odds)
 
     def evidence(self, encoder: Any, X: Any, y: Bool, weight: Array | None, seed: int) -> Evidence:

@@ -67,6 +67,14 @@ class _Tally:
     failure: str | None = None
     permuted: Permuted | None = None  # what columns are worth, where that is asked for
 
+    @classmethod
+    def of(cls, n_rows: int, n_repeats: int, seed: int | None) -> _Tally:
+        """Nothing yet; with a seed, columns are permuted."""
+        unknown = [np.full(n_rows, np.nan) for _ in range(2 * n_repeats)]
+        none = np.zeros(n_rows, dtype=bool)
+        permuted = None if seed is None else Permuted(seed)
+        return cls(unknown[:n_repeats], unknown[n_repeats:], none, permuted=permuted)
+
 
 def compare_methods(
     X: Any,
@@ -166,17 +174,7 @@ def compare_methods(
     candidates = candidates_of(models, None if standard is None else standard.as_share)
     notify = progress or (lambda what: None)
     splits = [splits_of(y, group, n_folds, seed + r) for r in range(n_repeats)]
-    unknown = np.full(y.size, np.nan)
-    none = np.zeros(y.size, dtype=bool)
-    tallies = {
-        c.name: _Tally(
-            [unknown.copy() for _ in splits],
-            [unknown.copy() for _ in splits],
-            none.copy(),
-            permuted=Permuted(seed) if columns else None,
-        )
-        for c in candidates
-    }
+    tallies = {c.name: _Tally.of(y.size, n_repeats, seed if columns else None) for c in candidates}
     plan = Plan(Budget(budget), {name: tally.seconds for name, tally in tallies.items()}, n_folds)
     for repeat, folds in enumerate(splits):
         if not plan.has_time_for_repeat(repeat):
@@ -222,15 +220,11 @@ def compare_methods(
             summary = _path_summary(whole, y, weight, group, seed, names)
         except TooFewRows as trouble:
             remarks.append(f"the L1 path is left out: {trouble}")
-    for candidate in candidates:
-        # The first of each kind: folds say the same with other numbers.
-        said = {remark.split(":")[0]: remark for remark in tallies[candidate.name].remarks[::-1]}
-        remarks += [f"{candidate.name} {remark}." for remark in reversed(said.values())]
+    remarks += _remarks({c.name: tallies[c.name].remarks for c in candidates})
     remarks += plan.notes(n_repeats, len(splits)) + ([] if standard is None else standard.remarks())
-    best = _recommended(results, None if standard is None else standard.measure)
-    of_best = next((r.scores for r in results if r.name == best), None)
     said_labels = dict(labels or {})
     by = None if standard is None else standard.measure
+    best = _recommended(results, by)
     return Comparison(
         source=said_labels.get("source", ""),
         target=said_labels.get("target", ""),
@@ -252,8 +246,19 @@ def compare_methods(
         recommended=best,
         not_run=plan.not_run,
         measure=by,
-        headline=None if of_best is None else headline_of(y, of_best, weight, group),
+        headline=next(
+            (headline_of(y, r.scores, weight, group) for r in results if r.name == best), None
+        ),
     )
+
+
+def _remarks(said: Mapping[str, Sequence[str]]) -> list[str]:
+    """Of each model the first of each kind: folds say the same with other numbers."""
+    out = []
+    for name, remarks in said.items():
+        kinds = {remark.split(":")[0]: remark for remark in reversed(remarks)}
+        out += [f"{name} {remark}." for remark in reversed(kinds.values())]
+    return out
 
 
 def _notify(notify: Callable[[str], None], where: str, name: str) -> None:

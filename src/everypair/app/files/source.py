@@ -94,7 +94,7 @@ class Source:
             raise DataError("this is a folder, not a file.", self.path)
         if not self.path.is_file():  # it is read more than once
             raise DataError(
-                "a pipe cannot be read: save it to a file, or pipe it to standard input and give -.",
+                "a pipe cannot be read: save it to a file, or give - and pipe it in.",
                 self.path,
             )
         if not os.access(self.path, os.R_OK):

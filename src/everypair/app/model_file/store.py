@@ -130,8 +130,8 @@ class SavedModel:
 
         if self.calibrator is None:
             raise DataError(
-                "this model has no calibrated probabilities: it was fitted with --no-held-out, or on too few "
-                "rows."
+                "this model has no calibrated probabilities: it was fitted with --no-held-out, or "
+                "on too few rows."
             )
         known = np.zeros(2) if self.evidence is None else self.evidence.scores - self.cut
         room = 10 * float(np.ptp(known)) + 1
@@ -348,10 +348,8 @@ def _can_score(saved: SavedModel) -> bool:
             return False
         if saved.evidence is not None and not saved.evidence.fits(n_features):
             return False
-        if saved.has_probabilities:
-            shares = saved.probability(rows)
-            if not np.all((shares >= 0) & (shares <= 1)):
-                return False
-        return n_features > 0 and bool(np.isfinite(saved.score(rows)).all())
+        shares = saved.probability(rows) if saved.has_probabilities else np.zeros(2)
+        right = n_features > 0 and np.all((shares >= 0) & (shares <= 1))
+        return bool(right and np.isfinite(saved.score(rows)).all())
     except Exception:  # whatever parts that do not fit together make numpy say
         return False
