@@ -150,7 +150,7 @@ class _Explained:
         import numpy as np
 
         saved, coef = self.saved, self.coef
-        order = [] if coef is None else np.argsort(-np.abs(coef), kind="stable")
+        order: Any = [] if coef is None else np.argsort(-np.abs(coef), kind="stable")
         columns = []
         for name in self.order():
             alone, lost, spread, goes = self.worth.get(name, [None, None, None, None])

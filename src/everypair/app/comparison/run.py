@@ -213,13 +213,9 @@ def compare_methods(
         scores = {name: tallies[name].scores for name in areas}
         results = standard.judge(results, y, splits[:n_repeats], scores, weight, group, seed)
     results, best_baseline = _against_baseline(results, areas, standard)
-    summary = None
-    remarks = unused(encoder)
+    remarks, summary = unused(encoder), None
     if path:
-        try:
-            summary = _path_summary(whole, y, weight, group, seed, names)
-        except TooFewRows as trouble:
-            remarks.append(f"the L1 path is left out: {trouble}")
+        summary = _path_summary(whole, y, weight, group, seed, names, remarks)
     remarks += _remarks({c.name: tallies[c.name].remarks for c in candidates})
     remarks += plan.notes(n_repeats, len(splits)) + ([] if standard is None else standard.remarks())
     said_labels = dict(labels or {})
@@ -431,9 +427,14 @@ def _path_summary(
     group: NDArray[Any] | None,
     seed: int,
     names: Sequence[str],
-) -> PathSummary:
+    remarks: list[str],
+) -> PathSummary | None:
     """Where each feature enters as the penalty falls; the first ones of a wide table."""
-    found = l1_path(X, y, weight, group, seed, PATH_STEPS)
+    try:
+        found = l1_path(X, y, weight, group, seed, PATH_STEPS)
+    except TooFewRows as trouble:
+        remarks.append(f"the L1 path is left out: {trouble}")
+        return None
     entered = np.where(found.coefs.any(axis=1), (found.coefs != 0).argmax(axis=1), PATH_STEPS)
     first = np.sort(np.argsort(entered, kind="stable")[:PATH_FEATURES])
     chosen = float(found.alphas[found.chosen])

@@ -58,12 +58,12 @@ def _precision(
     rng = np.random.default_rng(comparison.seed)
     drawn = []
     for _ in range(N_DRAWS):
-        rates = [
+        fpr, tpr = (
             np.cumsum(rng.multinomial(round(counts[-1]), np.diff(counts, prepend=0) / counts[-1]))
             / counts[-1]
             for counts in (cuts.fp, cuts.tp)
-        ]
-        drawn.append(precision_at(*rates, rows.n_negative / rows.n_positive, GRID))
+        )
+        drawn.append(precision_at(fpr, tpr, rows.n_negative / rows.n_positive, GRID))
     here = precision_at(
         cuts.fp / cuts.fp[-1], cuts.tp / cuts.tp[-1], rows.n_negative / rows.n_positive, GRID
     )

@@ -16,7 +16,8 @@ from everypair.app.comparison.recommend import recommendation
 from everypair.app.comparison.result import Comparison, ModelResult
 from everypair.app.files.output import written_whole
 from everypair.app.report import words
-from everypair.app.report.drawn import LEVEL, drawn
+from everypair.app.report.bands import LEVEL
+from everypair.app.report.drawn import drawn
 
 SCRIPTS = (
     "dom.js",
