@@ -1,7 +1,7 @@
 """From scores to probabilities: out-of-fold calibration, a known prior, a cut that holds.
 
-Positives are 2.4 % of the population. The training table kept all positives and one negative in ten,
-so that they are 20 % of its rows. New rows come from the population.
+Positives are 2.4 % of the population. The training table kept all positives and one negative in
+ten, so that they are 20 % of its rows. New rows come from the population.
 """
 
 import numpy as np

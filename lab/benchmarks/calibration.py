@@ -221,8 +221,8 @@ INTRO = """\
 Made by `python -m lab bench calibration`. Models are fitted on 300, 1,000 and 4,000 rows of a task
 ({splits} splits; ROCSVM to 1,000 rows) and judged on other rows, 4,000 at most. Out-of-fold
 scores are those of five stratified folds. All values of one line are from the same fits. What
-`calibration="auto"` does was chosen on {n_chosen} tasks ({chosen}); the {n_other} tasks of other data
-sets ({other}) come first."""
+`calibration="auto"` does was chosen on {n_chosen} tasks ({chosen}); the {n_other} tasks of other
+data sets ({other}) come first."""
 
 MAPS = """\
 The column "sigmoid, out of fold" has the mean over the tasks. The others have the difference from

@@ -242,17 +242,14 @@ def test_a_search_cuts_by_the_folds_of_the_candidate_it_chose(model, plain):
 @pytest.mark.parametrize("cv", [StratifiedKFold(4), "leave-pair-out"])
 def test_auc_rls_cuts_by_folds_in_closed_form(kernel, cv):
     X, y = rows(80)
-    model = AUCRLSCV([1e-2, 1e-1], cv=cv, kernel=kernel, threshold="f1").fit(X, y)
-    plain = AUCRLS(model.alpha_, kernel=kernel, gamma="scale")
+    model = AUCRLSCV([1e-2, 1e-1], cv=cv, kernel=kernel, gamma=0.3, threshold="f1").fit(X, y)
+    plain = AUCRLS(model.alpha_, kernel=kernel, gamma=0.3)
     folds = list((StratifiedKFold(5) if isinstance(cv, str) else cv).split(X, y))
     scores = model.decision_function(X) - model.intercept_[0]
     if isinstance(cv, str):
         held_out, level = by_hand(plain.set_params(threshold=0.0), X, y, folds), scores.mean()
     else:  # less the midpoint of each fold
         held_out = np.zeros(y.size)
-        # The closed form keeps the kernel of all rows.
-        gamma = 1 / (X.shape[1] * X.var())
-        plain = plain.set_params(gamma=gamma)
         for train, test in folds:
             held_out[test] = plain.fit(X[train], y[train]).decision_function(X[test])
         level = -plain.fit(X, y).intercept_[0]

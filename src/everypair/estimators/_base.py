@@ -52,7 +52,7 @@ class IfCalibrated:
 
     def __init__(self, method: Callable[..., Any]):
         self.method = method
-        update_wrapper(self, method)
+        update_wrapper(self, method)  # type: ignore[arg-type]
 
     def __get__(self, model: Any, owner: Any = None) -> Any:
         if model is None:
@@ -79,9 +79,6 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     prior: float | None
     cv: Any
     calibrator_: Calibrator
-
-    _log_odds = False
-    """Whether the scores are log-odds up to a constant."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -119,7 +116,7 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if y.dtype.kind not in "biuf":
             check_classification_targets(y)  # says so where labels cannot be sorted
         self.classes_ = distinct_labels(y)
-        vars(self).pop("calibrator_", None)  # of an earlier fit
+        self.__dict__.pop("calibrator_", None)  # of an earlier fit
         if y.dtype.kind in "biuf":
             check_classification_targets(self.classes_ if self.classes_.size == 2 else y)
         name = type(self).__name__
@@ -168,7 +165,7 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The same method without cut, calibration and messages."""
         quiet = {"verbose": 0} if hasattr(self, "verbose") else {}
         plain = clone(self).set_params(threshold=0.0, calibration=None, cv=None, **quiet)
-        return plain  # type: ignore[no-any-return]
+        return plain
 
     def _choose_threshold(
         self,
@@ -197,7 +194,8 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             kept = rows.scores(scores)
             cut = rule(rows, kept) if callable(rule) else cut_by(rule, rows, kept)
         if self.calibration is not None:
-            method = method_for(self.calibration, positive, sample_weight, self._log_odds)
+            counted = positive.size if sample_weight is None else np.count_nonzero(sample_weight)
+            method = method_for(self.calibration, int(counted))
             self.calibrator_ = calibrated(method, scores - cut, positive, sample_weight, self.prior)
         return cut + level
 

@@ -25,6 +25,10 @@ LEAST_SLOPE = 1e-3
 """Log-odds per standard deviation of the scores: scores that say nothing, or the opposite, are
 given almost the share of positives, and keep their order."""
 
+ROWS_FOR_BETA = 2000
+"""From here on ``"auto"`` is beta calibration: on the tasks of the choice level with the sigmoid or
+behind it at 300 and 1,000 rows, level or ahead at 4,000 (docs/benchmarks/calibration.md)."""
+
 METHODS = ("intercept", "sigmoid", "beta", "isotonic")
 
 CONSTRAINTS: dict[str, list[Any]] = {
@@ -131,11 +135,11 @@ def calibrated(
     return found if prior is None else found.shifted(float(logit(prior) - logit(share)))
 
 
-def method_for(calibration: str, positive: Bools, weight: Array | None, log_odds: bool) -> str:
-    """What ``"auto"`` stands for on these rows."""
+def method_for(calibration: str, n_rows: int) -> str:
+    """What ``"auto"`` stands for with so many rows."""
     if calibration != "auto":
         return calibration
-    return "sigmoid"
+    return "sigmoid" if n_rows < ROWS_FOR_BETA else "beta"
 
 
 def _doubt(weight: Array) -> float:

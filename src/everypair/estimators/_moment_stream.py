@@ -66,6 +66,8 @@ class MomentStream:
     form: str
     alpha: float
     threshold: Any
+    calibration: str | None
+    cv: Any
 
     @available_if(_can_stream)  # type: ignore[untyped-decorator]
     @whole_or_not_at_all

@@ -257,9 +257,5 @@ class AUCClassifier(LinearRanker):
             verbose=verbose,
         )
 
-    @property
-    def _log_odds(self) -> bool:  # type: ignore[override]
-        return self.loss == "logistic"
-
     def _start(self) -> np.ndarray | None:
         return self.coef_[0] / self._stretch if hasattr(self, "coef_") else None

@@ -309,10 +309,6 @@ class AUCClassifierCV(LinearRanker):
         found = side_by_side([partial(scores, *fold) for fold in folds], self.n_jobs)
         return OutOfFold.of(folds, found)
 
-    @property
-    def _log_odds(self) -> bool:  # type: ignore[override]
-        return self.loss == "logistic"
-
     def _select(self, areas: Array) -> tuple[int, int]:
         """Which l1_ratio and which alpha; the largest alpha among equals."""
         means = areas.mean(axis=2)
