@@ -42,7 +42,7 @@ class GainDisplay(CurveDisplay):
     >>> rng = np.random.default_rng(0)
     >>> y = rng.random(500) < 0.2
     >>> display = GainDisplay.from_predictions(y, rng.normal(size=500) + 1.5 * y, name="model")
-    >>> print(display.line_.get_label())
+    >>> print(display.line_.get_label().replace("\\u00a0", " "))
     model: the top 10 % of the rows have 38 % of the positives
     """
 
@@ -145,14 +145,16 @@ class GainDisplay(CurveDisplay):
         low, high = (np.concatenate([[0.0], of, [1.0]]) for of in (curve.low, curve.high))
         self._band(share, low, high, curve.level, look)
         top = np.interp(TOP, share, gain)
-        label = f"the top {TOP:.0%} of the rows have {top:.0%} of the positives".replace("%", " %")
+        label = f"the top {TOP:.0%} of the rows have {top:.0%} of the positives".replace(
+            "%", "\u00a0%"
+        )
         label = f"{short(self.name or 'Model')}: {label}"
         (self.line_,) = self.ax_.plot(share, gain, **{"label": label, **look})
         if self.point is not None:
             told = f"{self.point[0]:.0%} of the rows, {self.point[1]:.0%} of the positives"
             self.ax_.plot(
                 *self.point, **RING, markeredgecolor=look["color"],
-                label=f"threshold: {told}".replace("%", " %"),
+                label=f"threshold: {told}".replace("%", "\u00a0%"),
             )  # fmt: skip
         return self._end(ax, "lower right")
 

@@ -185,4 +185,4 @@ class PrecisionRecallDisplay(CurveDisplay):
                 label=f"threshold {self.cut.threshold:.3g}: recall {self.cut.recall:.3f}, "
                 f"precision {self.cut.precision:.3f}",
             )  # fmt: skip
-        return self._end(ax, "upper right")
+        return self._end(ax)
