@@ -83,6 +83,14 @@ def evaluate(
         area = _area(y, scores, weights, notes)
         headline = headline_of(y, scores, weights)
         measured = None if by is None else _Measured.of(by, y, scores, weights)
+        if _seen(saved, y, area[0]):
+            notes.append(SEEN)
+            if rule is not None and rule.number is None:
+                raise DataError(
+                    f"{SEEN} A threshold chosen on them is too good; `everypair score --threshold "
+                    f"{rule.typed}` takes the one of rows that were held out.",
+                    data,
+                )
         cut = None if rule is None else rule.on(y, scores, weights, "these rows", saved)
     if n_missing:
         notes.append(f"left out: {counted(n_missing, 'row')} without a label.")
@@ -241,6 +249,22 @@ class _Measured:
         known = show_interval(self.low, self.high)
         sure = f"95% interval {known}" if known else "no interval"
         return f"{shown} {self.value:.3f}{where}, {sure}{at_best}"
+
+
+SEEN = (
+    "these seem to be the rows that the model was trained on (as many, as many of them positive, "
+    "the same AUC): evaluate it on rows that it has not seen."
+)
+
+SAME_AUC = 1e-9
+"""Two areas of the same rows by the same model differ by the rounding of scores at most."""
+
+
+def _seen(saved: SavedModel, y: Any, auc: float) -> bool:
+    """Are these the training rows, as far as the model file can tell?"""
+    same_rows = (y.size, y.sum()) == (saved.n_rows, saved.n_positive)
+    # A model that ranks nothing has the AUC 1/2 on all rows.
+    return bool(same_rows and auc != 0.5 and abs(auc - saved.train_auc) <= SAME_AUC)
 
 
 def _labels_and_scores(
