@@ -38,19 +38,13 @@ def _calibrated(result: ModelResult, folds: Folds, y: Bool, weight: Array | None
     )
 
 
-def calibrator_of(
-    scores: Array,
-    y: Bool,
-    weight: Array | None,
-    prior: float | None = None,
-    log_odds: bool = False,
-) -> Any:
+def calibrator_of(scores: Array, y: Bool, weight: Array | None, prior: float | None = None) -> Any:
     """From these scores of held-out rows to probabilities. Rows of weight zero say nothing."""
     from everypair.estimators._calibration import calibrated, method_for
 
     if weight is not None:
         scores, y, weight = scores[weight > 0], y[weight > 0], weight[weight > 0]
-    return calibrated(method_for("auto", y, weight, log_odds), scores, y, weight, prior)
+    return calibrated(method_for("auto", y.size), scores, y, weight, prior)
 
 
 def _part(weight: Array | None, rows: Any) -> Array | None:

@@ -82,8 +82,7 @@ class Refits:
         self, y: Bool, weight: Array | None, cut: float, prior: float | None = None
     ) -> Any:
         """From the model's scores less the cut to probabilities."""
-        log_odds = bool(getattr(self.final.model, "_log_odds", False))
-        return calibrator_of(self.on_scale(self.scores) - cut, y, weight, prior, log_odds)
+        return calibrator_of(self.on_scale(self.scores) - cut, y, weight, prior)
 
     def evidence(self, encoder: Any, X: Any, y: Bool, weight: Array | None, seed: int) -> Evidence:
         """What the model file keeps of all this."""
