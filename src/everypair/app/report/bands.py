@@ -16,7 +16,7 @@ LEVEL = 0.95
 N_DRAWS = 200
 """Replicates of a bootstrap: enough for a drawing."""
 
-GRID = np.linspace(0.01, 1, 100)
+GRID = np.linspace(0.02, 1, 50)
 
 
 def bands(model: ModelResult, comparison: Comparison, rows: Rows, cuts: Cuts) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def bands(model: ModelResult, comparison: Comparison, rows: Rows, cuts: Cuts) ->
 
 
 def _plain(**arrays: Array) -> dict[str, list[float]]:
-    return {name: np.round(values, 5).tolist() for name, values in arrays.items()}
+    return {name: np.round(values, 4).tolist() for name, values in arrays.items()}
 
 
 def _precision(
