@@ -62,11 +62,16 @@ ESTIMATORS = {
 }
 """What a model file may hold as its model, beside a gradient boosting."""
 
+CALIBRATORS = dict.fromkeys(("Isotonic", "LogOdds"), "everypair.estimators._calibration")
+"""Maps from scores to probabilities."""
+
 CLASSES = {
+    **CALIBRATORS,
     **dict.fromkeys(ENCODERS, "everypair.app.encode"),
     **ESTIMATORS,
     "CentredRBF": "everypair.estimators._kernel",
     "ClassMoments": "everypair.rls.moments",
+    "Evidence": "everypair.app.model_file.evidence",
     "Expansion": "everypair.linalg.kernels",
     "Isotonic": "everypair.estimators._calibration",
     "Kernel": "everypair.linalg.kernels",
