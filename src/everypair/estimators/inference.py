@@ -84,7 +84,7 @@ def coef_inference(
     The coefficients minimise ``P(w) = sum_ij a_i b_j phi(x_i . w - x_j . w) + alpha / 2 |w|^2``,
     a U-statistic of the rows. Their covariance is the sandwich
 
-        H^-1 V H^-1 ,   H = grad^2 P(w) ,   V = sum_i (c_i - a_i g)(c_i - a_i g)' + the same over j ,
+        H^-1 V H^-1 ,   H = grad^2 P(w) ,   V = sum_i (c_i - a_i g)(c_i - a_i g)' + the same of j ,
 
     with the Hájek projections ``c_i = a_i sum_j b_j phi'(z_ij) (x_i - x_j)`` of the gradient g of
     the loss, each class times n / (n - 1). Rows of a group add up before they are squared. All of
