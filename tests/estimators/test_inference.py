@@ -53,8 +53,8 @@ def test_rows_that_stand_twice_are_no_new_information_when_they_are_a_group():
     model = fitted(X[twice], y[twice])
     grouped = coef_inference(model, X[twice], y[twice], groups=twice)
     naive = coef_inference(model, X[twice], y[twice])
-    np.testing.assert_allclose(grouped.std_error, once.std_error, rtol=0.01)
-    np.testing.assert_allclose(naive.std_error, once.std_error / np.sqrt(2), rtol=0.01)
+    np.testing.assert_allclose(grouped.std_error, once.std_error, rtol=0.02)
+    np.testing.assert_allclose(naive.std_error, once.std_error / np.sqrt(2), rtol=0.02)
 
 
 def test_groups_of_one_row_each_are_independent_rows():
@@ -109,5 +109,5 @@ def test_input_that_the_errors_would_not_be_for_is_refused():
     with pytest.raises(ValueError, match="groups has the single value"):
         coef_inference(model, X, y, groups=np.zeros(300))
     one = np.r_[True, np.zeros(299, dtype=bool)]
-    with pytest.raises(ValueError, match="a single row"):
+    with pytest.raises(ValueError, match="There are 1 rows of a class for 3 features"):
         coef_inference(AUCClassifier().fit(X, one), X, one)

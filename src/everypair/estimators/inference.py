@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
-from scipy.stats import norm
+from scipy.special import stdtr, stdtrit
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from everypair.estimators.auc import AUCClassifier
@@ -87,8 +87,9 @@ def coef_inference(
         H^-1 V H^-1 ,   H = grad^2 P(w) ,   V = sum_i (c_i - a_i g)(c_i - a_i g)' + the same of j ,
 
     with the Hájek projections ``c_i = a_i sum_j b_j phi'(z_ij) (x_i - x_j)`` of the gradient g of
-    the loss, each class times n / (n - 1). Rows of a group add up before they are squared. All of
-    it costs O(n p^2), however many pairs there are.
+    the loss, each class times n / (n - 1 - p). Rows of a group add up before they are squared, and
+    count as one in this factor. Intervals are those of Student's t with n - 1 - p degrees of
+    freedom of the smaller class. All of it costs O(n p^2), however many pairs there are.
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ def coef_inference(
     regression; if they are not, it is the best linear ranking by the pair loss, and the
     intervals still hold. A large ``alpha`` shrinks the target along with the estimate. Columns
     or an ``alpha`` that were chosen by looking at the same rows are not accounted for. With fewer
-    than about 10 rows of the rarer class per feature the intervals are too short.
+    than about 20 rows of the rarer class per feature the intervals are too short.
 
     References
     ----------
@@ -138,8 +139,8 @@ def coef_inference(
     >>> X = X[["mean radius", "mean texture"]] / [3.5, 4.3]
     >>> print(coef_inference(AUCClassifier(alpha=1e-4).fit(X, y), X, y))
     feature            coef  std error        p  95 % interval
-    mean radius      -3.532      0.337  1.1e-25  -4.193 to -2.871
-    mean texture    -0.9807     0.1576  4.9e-10  -1.29 to -0.6718
+    mean radius      -3.532     0.3385  8.7e-21  -4.199 to -2.865
+    mean texture    -0.9807     0.1582    3e-09  -1.292 to -0.6688
     """
     from everypair.linalg.threads import own_threads
 
@@ -150,14 +151,14 @@ def coef_inference(
     cluster = None if groups is None else _groups(rows, groups)
     coef = model.coef_[0]
     with own_threads():
-        covariance = _covariance(X, rows, coef, alpha, cluster)
+        covariance, freedom = _covariance(X, rows, coef, alpha, cluster)
     error = np.sqrt(np.diag(covariance))
-    reach = norm.isf((1 - level) / 2) * error
+    reach = stdtrit(freedom, (1 + level) / 2) * error
     z = np.divide(coef, error, out=np.zeros_like(coef), where=error > 0)
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         names = np.array([f"x{k}" for k in range(coef.size)])
-    p_value = np.where(error > 0, 2 * norm.sf(np.abs(z)), 1.0)
+    p_value = np.where(error > 0, 2 * stdtr(freedom, -np.abs(z)), 1.0)
     return CoefficientTable(
         names, coef.copy(), error, coef - reach, coef + reach, p_value, covariance, level
     )
@@ -198,7 +199,10 @@ def _groups(rows: Rows, groups: ArrayLike) -> Index:
         raise ValueError(str(error)) from error
 
 
-def _covariance(X: Any, rows: Rows, coef: Array, alpha: float, cluster: Index | None) -> Array:
+def _covariance(
+    X: Any, rows: Rows, coef: Array, alpha: float, cluster: Index | None
+) -> tuple[Array, int]:
+    """The sandwich, and the degrees of freedom of its filling."""
     from everypair.linalg.matrix import as_matrix
     from everypair.pairs.projections import Projections
     from everypair.pairs.smooth import LOGISTIC_KERNELS, SmoothPoint
@@ -215,23 +219,28 @@ def _covariance(X: Any, rows: Rows, coef: Array, alpha: float, cluster: Index | 
                 "The coefficients do not minimise the objective on these rows: give the rows, "
                 "labels and weights that the model was fitted on."
             )
-    spread = _spread(Projections(point, X), rows, gradient, cluster)
+    spread, freedom = _spread(Projections(point, X), rows, gradient, cluster)
     hessian = point.hessian(X)
     hessian[np.diag_indices_from(hessian)] += alpha
     half = linalg.solve(hessian, spread, assume_a="pos")
     covariance = linalg.solve(hessian, half.T, assume_a="pos")
-    return np.asarray((covariance + covariance.T) / 2)
+    return np.asarray((covariance + covariance.T) / 2), freedom
 
 
-def _spread(projections: Any, rows: Rows, gradient: Array, cluster: Index | None) -> Array:
-    """V: the sum of squares of what rows, or groups of rows, add to the gradient."""
+def _spread(
+    projections: Any, rows: Rows, gradient: Array, cluster: Index | None
+) -> tuple[Array, int]:
+    """V: the sum of squares of what rows, or groups of rows, add to the gradient.
+
+    And how many of them there are, of the smaller class, beyond the coefficients and a mean.
+    """
     n_columns = gradient.size
     step = max(1, BLOCK_CELLS // n_columns)
-    spread = np.zeros((n_columns, n_columns))
     sums = None if cluster is None else np.zeros((cluster.max() + 1, n_columns))
+    squares, counts = [], []
     for each in rows.classes:
         members = each[rows.share[each] > 0]
-        part = np.zeros_like(spread)
+        part = np.zeros((n_columns, n_columns))
         for start in range(0, members.size, step):
             some = members[start : start + step]
             terms = projections.of(some) - rows.share[some, None] * gradient
@@ -239,13 +248,16 @@ def _spread(projections: Any, rows: Rows, gradient: Array, cluster: Index | None
                 part += terms.T @ terms
             else:
                 np.add.at(sums, cluster[some], terms)
-        if sums is None:
-            if members.size < 2:
-                raise ValueError(
-                    "A class has a single row, which has no spread: standard errors need at "
-                    "least two rows of each class."
-                )
-            spread += members.size / (members.size - 1) * part
+        squares.append(part)
+        counts.append(members.size)
+    what = "rows of a class"
     if sums is not None:
-        spread = sums.shape[0] / (sums.shape[0] - 1) * (sums.T @ sums)
-    return spread
+        squares, counts, what = [sums.T @ sums], [sums.shape[0]], "groups"
+    freedom = min(counts) - 1 - n_columns
+    if freedom < 1:
+        raise ValueError(
+            f"There are {min(counts)} {what} for {n_columns} features: standard errors need at "
+            f"least {n_columns + 2}."
+        )
+    spread = sum(n / (n - 1 - n_columns) * part for n, part in zip(counts, squares, strict=True))
+    return np.asarray(spread), freedom
