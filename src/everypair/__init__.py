@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from everypair.estimators.auc_cv import AUCClassifierCV as AUCClassifierCV
     from everypair.estimators.auc_path import auc_path as auc_path
     from everypair.estimators.cpauc import CPAUC as CPAUC
+    from everypair.estimators.inference import coef_inference as coef_inference
     from everypair.estimators.measure_opt import MeasureOpt as MeasureOpt
     from everypair.estimators.measure_opt_cv import MeasureOptCV as MeasureOptCV
     from everypair.estimators.measure_svm import MeasureSVM as MeasureSVM
@@ -44,6 +45,7 @@ _HOME = {
     "RankOptCV": "everypair.estimators.rankopt_cv",
     "TwoNormSVM": "everypair.estimators.two_norm_svm",
     "auc_path": "everypair.estimators.auc_path",
+    "coef_inference": "everypair.estimators.inference",
 }
 
 __all__ = [
@@ -63,6 +65,7 @@ __all__ = [
     "TwoNormSVM",
     "__version__",
     "auc_path",
+    "coef_inference",
 ]
 
 
