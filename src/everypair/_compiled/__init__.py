@@ -53,6 +53,7 @@ from everypair._compiled.soft_counts import (
     add_soft_slopes,
     soft_counts,
 )
+from everypair._compiled.splits import best_split, part_orders
 from everypair._compiled.stumps import (
     best_stump,
 )
@@ -70,6 +71,7 @@ __all__ = [
     "add_soft_slopes",
     "auc_pairs",
     "best_f_beta_table",
+    "best_split",
     "best_stump",
     "box_evaluate",
     "box_far",
@@ -99,6 +101,7 @@ __all__ = [
     "mend_order",
     "merge_levels",
     "order_keys",
+    "part_orders",
     "simplex_ascent",
     "soft_counts",
     "window_rows",
