@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 from everypair.boosting.objective import _weight
 from everypair.metrics import auc_score
 
-LIBRARIES = ("xgboost", "lightgbm")
+METRIC_NAME = "auc_exact"
+"""XGBoost maximises metrics whose name begins with auc."""
 
 
 def auc_metric(library: str) -> AUCMetric:
@@ -43,7 +44,7 @@ def auc_metric(library: str) -> AUCMetric:
     >>> auc_metric("lightgbm")([0, 1, 0, 1], [0.1, 0.4, 0.35, 0.3])
     ('auc_exact', 0.75, True)
     """
-    if library not in LIBRARIES:
+    if library not in ("xgboost", "lightgbm"):
         raise ValueError(f"library={library!r} is not known: use 'xgboost' or 'lightgbm'.")
     return AUCMetric(library)
 
@@ -51,10 +52,8 @@ def auc_metric(library: str) -> AUCMetric:
 class AUCMetric:
     """What `auc_metric` returns."""
 
-    __name__ = "auc_exact"  # XGBoost maximises metrics whose name begins with auc
-
     def __init__(self, library: str):
-        self.library = library
+        self.library, self.__name__ = library, METRIC_NAME
 
     def __repr__(self) -> str:
         return f"auc_metric({self.library!r})"
@@ -79,7 +78,7 @@ class AUCMetric:
             The AUC, as the library wants it.
         """
         value = auc_score(y_true, y_pred, sample_weight=sample_weight)
-        return value if self.library == "xgboost" else (self.__name__, value, True)
+        return value if self.library == "xgboost" else (METRIC_NAME, value, True)
 
     def for_train(self, preds: ArrayLike, data: Any) -> Any:
         """The same in the form of `xgboost.train` and `lightgbm.train`.
@@ -97,4 +96,4 @@ class AUCMetric:
             The name and the AUC; for LightGBM also that higher is better.
         """
         value = self(data.get_label(), preds, _weight(data))
-        return (self.__name__, value) if self.library == "xgboost" else value
+        return (METRIC_NAME, value) if self.library == "xgboost" else value

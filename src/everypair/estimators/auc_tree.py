@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from everypair.estimators._base import THRESHOLDS, BinaryRanker
+from everypair.estimators._base import CUTS, BinaryRanker
 from everypair.rows import Rows
 from everypair.solvers.tree import Tree
 
@@ -45,6 +45,8 @@ class AUCTree(BinaryRanker):
         Columns of category numbers 0, 1, 2, ... (`sklearn.preprocessing.OrdinalEncoder`). A split
         of such a column sends a set of categories to one side.
     {threshold}
+    {calibration}
+    {cv}
 
     Attributes
     ----------
@@ -95,7 +97,7 @@ class AUCTree(BinaryRanker):
         "min_samples_leaf": [Interval(Real, 0, None, closed="neither")],
         "ccp_alpha": [Interval(Real, 0, None, closed="left")],
         "categorical_features": ["array-like", None],
-        "threshold": THRESHOLDS,
+        **CUTS,
     }
 
     def __init__(
@@ -105,12 +107,18 @@ class AUCTree(BinaryRanker):
         ccp_alpha: float = 0.0,
         categorical_features: ArrayLike | None = None,
         threshold: str | float | Mapping[str, Any] = "balanced",
+        calibration: str | None = None,
+        prior: float | None = None,
+        cv: Any = None,
     ):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.ccp_alpha = ccp_alpha
         self.categorical_features = categorical_features
         self.threshold = threshold
+        self.calibration = calibration
+        self.prior = prior
+        self.cv = cv
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -118,19 +126,28 @@ class AUCTree(BinaryRanker):
         tags.input_tags.allow_nan = True
         return tags
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Fit on dense rows X with labels y.
 
         Parameters
         ----------
         {dense_rows}
         {sample_weight}
+        {groups}
 
         {returns_self}
         """
         from everypair.pairs import auc
 
         X, positive, weight, tree = self._grow(X, y, sample_weight)
+        if groups is not None and sample_weight is not None:
+            groups = np.asarray(groups)[np.asarray(sample_weight) > 0]
         self.tree_ = tree.pruned(float(self.ccp_alpha))
         self.n_leaves_ = self.tree_.n_leaves
         gains = np.bincount(
@@ -139,7 +156,7 @@ class AUCTree(BinaryRanker):
         self.feature_importances_ = gains / gains.sum() if gains.any() else gains
         scores = self._rates(X)
         self.train_score_ = auc(Rows.uncut(positive, weight), scores)
-        self.intercept_ = np.array([-self._choose_threshold(positive, scores, weight)])
+        self.intercept_ = np.array([-self._cut(X, positive, scores, weight, groups)])
         return self
 
     def cost_complexity_pruning_path(
