@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from everypair.estimators.auc import AUCClassifier as AUCClassifier
     from everypair.estimators.auc_cv import AUCClassifierCV as AUCClassifierCV
     from everypair.estimators.auc_path import auc_path as auc_path
+    from everypair.estimators.auc_tree import AUCTree as AUCTree
     from everypair.estimators.cpauc import CPAUC as CPAUC
     from everypair.estimators.inference import coef_inference as coef_inference
     from everypair.estimators.measure_opt import MeasureOpt as MeasureOpt
@@ -34,6 +35,7 @@ _HOME = {
     "AUCClassifierCV": "everypair.estimators.auc_cv",
     "AUCRLS": "everypair.estimators.rls",
     "AUCRLSCV": "everypair.estimators.rls_cv",
+    "AUCTree": "everypair.estimators.auc_tree",
     "CPAUC": "everypair.estimators.cpauc",
     "MeasureOpt": "everypair.estimators.measure_opt",
     "MeasureOptCV": "everypair.estimators.measure_opt_cv",
@@ -55,6 +57,7 @@ __all__ = [
     "ROCSVM",
     "AUCClassifier",
     "AUCClassifierCV",
+    "AUCTree",
     "MeasureOpt",
     "MeasureOptCV",
     "MeasureSVM",

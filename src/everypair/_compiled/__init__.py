@@ -59,6 +59,7 @@ from everypair._compiled.soft_counts import (
     add_soft_slopes,
     soft_counts,
 )
+from everypair._compiled.splits import best_split, part_orders
 from everypair._compiled.stumps import (
     best_stump,
 )
@@ -76,6 +77,7 @@ __all__ = [
     "add_soft_slopes",
     "auc_pairs",
     "best_f_beta_table",
+    "best_split",
     "best_stump",
     "box_evaluate",
     "box_far",
@@ -109,6 +111,7 @@ __all__ = [
     "mend_order",
     "merge_levels",
     "order_keys",
+    "part_orders",
     "simplex_ascent",
     "soft_counts",
     "window_rows",

@@ -60,6 +60,10 @@ class SmoothKernels:
     curvature: BoxKernel
 
     @cached_property
+    def value_from_negatives(self) -> BoxKernel:
+        return self.value.reflected()
+
+    @cached_property
     def slope_from_negatives(self) -> BoxKernel:
         return self.slope.reflected()
 
@@ -172,8 +176,19 @@ class SmoothPoint:
         fields = self.kernels.value.fields(self.boxes.ids, of_negatives, self.with_positives)
         return float(np.vdot(of_positives, fields))
 
+    def losses_of_negatives(self) -> Array:
+        """``b_j sum_i a_i phi(s_i - s_j)`` at each negative row, 0 at the positive ones."""
+        _, of_positives = self.moments
+        fields = self.kernels.value_from_negatives.fields(
+            self.boxes.ids, of_positives, self.with_negatives
+        )
+        return self.boxes.evaluate(on_negatives=fields, on_positives=np.zeros_like(fields))
+
     def gradient(self) -> Array:
-        of_negatives, of_positives = self.moments
+        return self.slope_sums(self.moments)
+
+    def slope_sums(self, moments: Array) -> Array:
+        of_negatives, of_positives = moments
         ids = self.boxes.ids
         return self.boxes.evaluate(
             on_negatives=-self.kernels.slope_from_negatives.fields(
@@ -182,7 +197,7 @@ class SmoothPoint:
             on_positives=self.kernels.slope.fields(ids, of_negatives, self.with_positives),
         )
 
-    def _curvature_sums(self, moments: Array) -> Array:
+    def curvature_sums(self, moments: Array) -> Array:
         of_negatives, of_positives = moments
         ids = self.boxes.ids
         return self.boxes.evaluate(
@@ -194,14 +209,14 @@ class SmoothPoint:
 
     @cached_property
     def _curvature(self) -> Array:
-        return self._curvature_sums(self.moments)
+        return self.curvature_sums(self.moments)
 
     def curvature(self) -> Array:
         return self._curvature
 
     def product(self, vector: Array) -> Array:
         vector = vector - vector.mean()
-        others = self._curvature_sums(self.boxes.moments(self.pairs.share * vector))
+        others = self.curvature_sums(self.boxes.moments(self.pairs.share * vector))
         return self._curvature * vector - others
 
     def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:

@@ -80,6 +80,7 @@ CLASSES = {
     "PairMoments": "everypair.rls.moments",
     "ClimbRow": "everypair.estimators.measure_opt",
     "RadiusRow": "everypair.estimators.rankopt",
+    "Tree": "everypair.solvers.tree",
     **dict.fromkeys(
         ("BreakEven", "ErrorRate", "FBeta", "PartialROCArea", "PrecisionAtK", "ROCArea",
          "RecallAtK", "RecallAtMostK"),
