@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from everypair.estimators._along_alphas import check_weights_of
-from everypair.estimators._base import THRESHOLDS, LinearRanker
+from everypair.estimators._base import CUTS, LinearRanker
 from everypair.rows import Rows
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ class AUCClassifier(LinearRanker):
         products only. ``auto`` takes ``newton`` for dense X and CSR matrices of up to 300 columns,
         and for others once products and steps cost more than Hessians would.
     {threshold}
+    {calibration}
+    {cv}
     tol : float, default=1e-6
         Relative duality gap to reach (for the sigmoid: relative gradient norm). With ``l1``
         and ``elasticnet`` the KKT residual as well, except for the hinge.
@@ -137,7 +139,7 @@ class AUCClassifier(LinearRanker):
         "l1_ratio": [Interval(Real, 0, 1, closed="right")],
         "penalty_weights": ["array-like", None],
         "solver": [StrOptions({"auto", "newton", "newton-cg"})],
-        "threshold": THRESHOLDS,
+        **CUTS,
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "warm_start": ["boolean"],
@@ -153,6 +155,9 @@ class AUCClassifier(LinearRanker):
         penalty_weights: ArrayLike | None = None,
         solver: str = "auto",
         threshold: str | float | Mapping[str, Any] = "balanced",
+        calibration: str | None = None,
+        prior: float | None = None,
+        cv: Any = None,
         tol: float = 1e-6,
         max_iter: int = 100,
         warm_start: bool = False,
@@ -165,18 +170,28 @@ class AUCClassifier(LinearRanker):
         self.penalty_weights = penalty_weights
         self.solver = solver
         self.threshold = threshold
+        self.calibration = calibration
+        self.prior = prior
+        self.cv = cv
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Fit on rows X with labels y.
 
         Parameters
         ----------
         {rows}
         {sample_weight}
+        {groups}
 
         {returns_self}
         """
@@ -199,7 +214,7 @@ class AUCClassifier(LinearRanker):
             self.gradient_norm_, what = fit.distance, "relative gradient norm"
         else:
             self.dual_gap_, what = fit.distance, "relative duality gap"
-        self._set_linear(fit.coef, self._choose_threshold(positive, fit.scores, sample_weight))
+        self._set_linear(fit.coef, self._cut(X, positive, fit.scores, sample_weight, groups))
         self._keep_certificate(what, fit)
         return self
 
@@ -235,6 +250,10 @@ class AUCClassifier(LinearRanker):
             start=start,
             verbose=verbose,
         )
+
+    @property
+    def _log_odds(self) -> bool:  # type: ignore[override]
+        return self.loss == "logistic"
 
     def _start(self) -> np.ndarray | None:
         return self.coef_[0] / self._stretch if hasattr(self, "coef_") else None
