@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from everypair.estimators.additive import AUCAdditive as AUCAdditive
     from everypair.estimators.auc import AUCClassifier as AUCClassifier
     from everypair.estimators.auc_cv import AUCClassifierCV as AUCClassifierCV
     from everypair.estimators.auc_path import auc_path as auc_path
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from everypair.estimators.two_norm_svm import TwoNormSVM as TwoNormSVM
 
 _HOME = {
+    "AUCAdditive": "everypair.estimators.additive",
     "AUCClassifier": "everypair.estimators.auc",
     "AUCClassifierCV": "everypair.estimators.auc_cv",
     "AUCRLS": "everypair.estimators.rls",
@@ -51,6 +53,7 @@ __all__ = [
     "AUCRLSCV",
     "CPAUC",
     "ROCSVM",
+    "AUCAdditive",
     "AUCClassifier",
     "AUCClassifierCV",
     "MeasureOpt",
