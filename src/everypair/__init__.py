@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from everypair.estimators.additive import AUCAdditive as AUCAdditive
+    from everypair.estimators.additive_cv import AUCAdditiveCV as AUCAdditiveCV
     from everypair.estimators.auc import AUCClassifier as AUCClassifier
     from everypair.estimators.auc_cv import AUCClassifierCV as AUCClassifierCV
     from everypair.estimators.auc_path import auc_path as auc_path
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "AUCAdditive": "everypair.estimators.additive",
+    "AUCAdditiveCV": "everypair.estimators.additive_cv",
     "AUCClassifier": "everypair.estimators.auc",
     "AUCClassifierCV": "everypair.estimators.auc_cv",
     "AUCRLS": "everypair.estimators.rls",
@@ -54,6 +56,7 @@ __all__ = [
     "CPAUC",
     "ROCSVM",
     "AUCAdditive",
+    "AUCAdditiveCV",
     "AUCClassifier",
     "AUCClassifierCV",
     "MeasureOpt",

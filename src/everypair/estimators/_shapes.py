@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ KINDS = ("spline", "linear", "steps", "category")
 MAX_BINS = 128
 """Bins of a column of numbers, beside the one of missing values: about equal numbers of rows."""
 
-SPLINES = 10
+SPLINES = 16
 """Cubic B-splines of a column. A column of fewer bins has a value for each of them."""
 
 RIDGE = 0.03
@@ -72,7 +73,7 @@ class Shape:
         ends = [f"{edge:.6g}" for edge in self.edges]
         if not ends:
             return ["all", MISSING]
-        inner = [f"{low} to {high}" for low, high in zip(ends, ends[1:], strict=False)]
+        inner = [f"{low} to {high}" for low, high in pairwise(ends)]
         return [f"up to {ends[0]}", *inner, f"above {ends[-1]}", MISSING]
 
     def table(self) -> Array:
