@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from everypair.plots.cv_auc import CVAUCDisplay as CVAUCDisplay
     from everypair.plots.roc import ROCDisplay as ROCDisplay
     from everypair.plots.scores import ScoreDisplay as ScoreDisplay
+    from everypair.plots.shapes import ShapeDisplay as ShapeDisplay
 
 _FILE = {
     "CVAUCDisplay": "cv_auc",
@@ -28,6 +29,7 @@ _FILE = {
     "ROCComparisonDisplay": "comparison",
     "ROCDisplay": "roc",
     "ScoreDisplay": "scores",
+    "ShapeDisplay": "shapes",
 }
 
 __all__ = sorted(_FILE)  # noqa: PLE0605
