@@ -60,7 +60,7 @@ def chosen_on(name: str) -> bool:
 
 def judged(p: Any, y: Any) -> list[float]:
     """Log loss, Brier score and expected calibration error over ten bins of equal size."""
-    p = np.clip(p, 1e-15, 1 - 1e-15)
+    p = np.clip(np.asarray(p, dtype=np.float64), 1e-15, 1 - 1e-15)
     loss = -np.mean(np.where(y, np.log(p), np.log1p(-p)))
     bins = np.array_split(np.argsort(p, kind="stable"), 10)
     error = sum(b.size * abs(p[b].mean() - y[b].mean()) for b in bins) / y.size
@@ -118,10 +118,10 @@ def split(y: Any, seed: int, size: int) -> tuple[Any, Any]:
     return order[n_test : n_test + size], order[:n_test]
 
 
-def run(wanted: list[str], cache: Path) -> None:
+def run(wanted: list[str], sizes: list[int], cache: Path) -> None:
     known = json.loads(cache.read_text()) if cache.exists() else {}
     order = sorted(wanted, key=lambda name: not chosen_on(name))
-    for size in SIZES:
+    for size in sizes:
         for name in order:
             found, sizes_done = task(name), 0
             y = found.positive
@@ -220,9 +220,9 @@ def table_of_cuts(cells: dict[str, Any], which: Callable[[str], bool]) -> str:
 INTRO = """\
 Made by `python -m lab bench calibration`. Models are fitted on 300, 1,000 and 4,000 rows of a task
 ({splits} splits; ROCSVM to 1,000 rows) and judged on other rows, 4,000 at most. Out-of-fold
-scores are those of five stratified folds. All values of one line are from the same fits. The rule of
-`calibration="auto"` was chosen on {n_chosen} tasks ({chosen}); {n_other} tasks of other data sets
-({other}) were not looked at before."""
+scores are those of five stratified folds. All values of one line are from the same fits. What
+`calibration="auto"` does was chosen on {n_chosen} tasks ({chosen}); the {n_other} tasks of other data
+sets ({other}) come first."""
 
 MAPS = """\
 The column "sigmoid, out of fold" has the mean over the tasks. The others have the difference from
@@ -264,6 +264,7 @@ def main() -> None:
     parser = argparse.ArgumentParser("python -m lab bench calibration")
     parser.add_argument("--cache", type=Path, default=Path("calibration.json"))
     parser.add_argument("--tasks", nargs="*", default=names())
+    parser.add_argument("--sizes", nargs="*", type=int, default=SIZES, help="training rows")
     parser.add_argument("--show", action="store_true", help="tables of what is in the cache")
     parser.add_argument("--write", action="store_true", help="and into docs/benchmarks")
     given = parser.parse_args()
@@ -272,7 +273,7 @@ def main() -> None:
         return
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        run(given.tasks, given.cache)
+        run(given.tasks, given.sizes, given.cache)
 
 
 if __name__ == "__main__":

@@ -62,20 +62,24 @@ def mean_score(scores: Array, weight: Array | None) -> float:
 def default_folds(
     cv: Any, positive: Bools, weight: Array | None, groups: ArrayLike | None
 ) -> list[Fold]:
-    """Folds of the rows that have weight; None: five, or as many as the rarer class has rows."""
+    """As `folds_of`; None is five folds, or as many as the rarer class has rows.
+
+    A number of folds shares out the rows that have weight.
+    """
+    rows_alone = np.broadcast_to(0.0, (positive.size, 1))
+    if not (cv is None or isinstance(cv, Integral)):
+        return folds_of(cv, rows_alone, positive, weight, groups, each_has_auc=False)
     kept = np.arange(positive.size) if weight is None else np.flatnonzero(weight > 0)
     among = positive[kept]
-    if cv is None or isinstance(cv, Integral):
-        rarer = min(np.count_nonzero(among), np.count_nonzero(~among))
-        if rarer < 2:
-            raise ValueError(
-                f"Out-of-fold scores need two rows of each class, and one class has {rarer}: "
-                "set calibration=None and cv=None, or give more rows."
-            )
-        cv = min(N_FOLDS, rarer) if cv is None else cv
-    rows_alone = np.broadcast_to(0.0, (kept.size, 1))
+    rarer = min(np.count_nonzero(among), np.count_nonzero(~among))
+    if rarer < 2:
+        raise ValueError(
+            f"Out-of-fold scores need two rows of each class, and one class has {rarer}: "
+            "set calibration=None and cv=None, or give more rows."
+        )
+    cv = min(N_FOLDS, rarer) if cv is None else cv
     groups = None if groups is None else np.asarray(groups)[kept]
-    folds = folds_of(cv, rows_alone, among, None, groups, each_has_auc=False)
+    folds = folds_of(cv, rows_alone[: kept.size], among, None, groups, each_has_auc=False)
     return [(kept[train], kept[test]) for train, test in folds]
 
 

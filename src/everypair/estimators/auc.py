@@ -110,9 +110,8 @@ class AUCClassifier(LinearRanker):
     gives the starting point for large data; it does not change the solution, which is
     certified on all rows.
 
-    Probabilities: `sklearn.calibration.CalibratedClassifierCV`. More than two classes:
-    `sklearn.multiclass.OneVsRestClassifier`; scores of separate fits share no scale, so
-    calibrate inside it, or set ``threshold="accuracy"``, before comparing them.
+    More than two classes: `sklearn.multiclass.OneVsRestClassifier`; scores of separate fits share
+    no scale, so set ``calibration="auto"`` before comparing them.
 
     Examples
     --------
@@ -130,6 +129,13 @@ class AUCClassifier(LinearRanker):
     >>> sparse = make_pipeline(StandardScaler(), sparse).fit(X, y)
     >>> int((sparse[-1].coef_ != 0).sum()), f"{sparse[-1].train_score_:.4f}"
     (5, '0.9943')
+
+    Probabilities, by cross-fitting:
+
+    >>> from sklearn.model_selection import cross_val_score
+    >>> model = make_pipeline(StandardScaler(), AUCClassifier(calibration="auto"))
+    >>> print(f"{cross_val_score(model, X, y, scoring='neg_log_loss').mean():.2f}")
+    -0.10
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

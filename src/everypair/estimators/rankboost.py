@@ -129,14 +129,13 @@ class RankBoost(BinaryRanker):
         positive = self._encode_labels(np.asarray(y))
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         pairs = Rows.uncut(positive, weight)  # says so where a class weighs nothing
-        if not weight.all():
-            # Rows that count for nothing must not offer cuts either.
-            kept = weight > 0
-            X, positive, weight = X[kept], positive[kept], weight[kept]
-            groups = None if groups is None else np.asarray(groups)[kept]
-            pairs = Rows.uncut(positive, weight)
+        kept: Any = slice(None) if weight.all() else weight > 0
+        scores = np.zeros(positive.size)
         with thread_limit():
-            stumps, scores = rank_boost(X, positive, weight, int(self.n_estimators))
+            # Rows that count for nothing must not offer cuts either.
+            stumps, scores[kept] = rank_boost(
+                X[kept], positive[kept], weight[kept], int(self.n_estimators)
+            )
             self.train_score_ = auc(pairs, scores)
         self.features_, self.cuts_, self.votes_, self.factors_ = stumps
         self.n_estimators_ = self.votes_.size

@@ -88,8 +88,7 @@ class ROCSVM(KernelRanker):
     ``kernel="linear"`` is solved for one coefficient per feature, without a kernel matrix.
 
     With ``sample_weight`` a pair weighs the product of its rows' weights: a row of weight 2 is
-    two rows. Probabilities: `sklearn.calibration.CalibratedClassifierCV`. More than two
-    classes: `sklearn.multiclass.OneVsRestClassifier`.
+    two rows. More than two classes: `sklearn.multiclass.OneVsRestClassifier`.
 
     Examples
     --------

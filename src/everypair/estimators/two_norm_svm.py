@@ -81,8 +81,7 @@ class TwoNormSVM(KernelRanker):
     ``kernel="linear"`` with more rows than features is solved for one coefficient per feature,
     without a kernel matrix.
 
-    With ``sample_weight`` a row's slack weighs C times its weight. Probabilities:
-    `sklearn.calibration.CalibratedClassifierCV`. More than two classes:
+    With ``sample_weight`` a row's slack weighs C times its weight. More than two classes:
     `sklearn.multiclass.OneVsRestClassifier`.
 
     Examples

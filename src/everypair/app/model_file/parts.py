@@ -68,7 +68,9 @@ CLASSES = {
     "CentredRBF": "everypair.estimators._kernel",
     "ClassMoments": "everypair.rls.moments",
     "Expansion": "everypair.linalg.kernels",
+    "Isotonic": "everypair.estimators._calibration",
     "Kernel": "everypair.linalg.kernels",
+    "LogOdds": "everypair.estimators._calibration",
     "PairCounts": "everypair.metrics.statuses",
     "PairMoments": "everypair.rls.moments",
     "ClimbRow": "everypair.estimators.measure_opt",
@@ -267,6 +269,8 @@ class Reader:
             return kind(**values)
         made = object.__new__(kind)
         vars(made).update(values)
+        if not getattr(made, "holds", True):
+            raise Refused(f"its {name} is not a map that rises from 0 to 1")
         return made
 
 

@@ -79,11 +79,26 @@ class SavedModel:
     def features(self) -> list[str]:
         return [str(name) for name in self.encoder.get_feature_names_out()]
 
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether the estimator was fitted with `predict_proba`."""
+        calibrated = hasattr(self.estimator, "calibrator_") or not hasattr(
+            self.estimator, "calibration"
+        )
+        return calibrated and hasattr(self.estimator, "predict_proba")
+
+    def probability(self, X: Any) -> Array:
+        """Probabilities of the positive class; only where ``has_probabilities``."""
+        self._scores(encoded := self.encoder.transform(X))  # refuses values that are too large
+        return np.asarray(self.estimator.predict_proba(encoded)[:, 1], dtype=np.float64)
+
     def score(self, X: Any) -> Array:
         """Scores of a table's (or CSR matrix') rows: above zero is predicted positive."""
+        return self._scores(self.encoder.transform(X)) - self.cut
+
+    def _scores(self, encoded: Any) -> Array:
         from everypair.metrics.cross_val import scores_of
 
-        encoded = self.encoder.transform(X)
         with np.errstate(over="ignore", invalid="ignore"):
             scores = scores_of(self.estimator, encoded)
         strange = np.flatnonzero(~np.isfinite(scores))
@@ -92,24 +107,32 @@ class SavedModel:
 
             largest = int(abs(encoded[strange[0]]).argmax())
             raise DataError(TOO_LARGE, column=self.features()[largest])
-        return scores - self.cut
+        return scores
 
 
 def save_model(model: SavedModel, path: str | Path, rows: Any = None) -> None:
     """Write the model; the file appears whole or not at all.
 
     What is to be written is loaded first. With ``rows``, some rows of a table, the loaded model
-    must give them the scores of ``model``.
+    must give them the scores and probabilities of ``model``.
     """
     try:
         content = packed(model)
         loaded = _read(io.BytesIO(content))
     except (CannotBeSaved, NotTrees, Refused) as trouble:
         raise DataError(f"the model cannot be saved: {trouble}.", path) from trouble
-    if rows is not None and not np.allclose(loaded.score(rows), model.score(rows), 1e-9, 1e-12):
+    if rows is not None and not _alike(loaded, model, rows):
         raise RuntimeError("the model gives other scores once it is saved: it was not written.")
     with written_whole(path) as file:
         file.write(content)
+
+
+def _alike(loaded: SavedModel, model: SavedModel, rows: Any) -> bool:
+    """The same scores, and probabilities where there are some."""
+    same = np.allclose(loaded.score(rows), model.score(rows), 1e-9, 1e-12)
+    if not same or not model.has_probabilities:
+        return bool(same)
+    return bool(np.allclose(loaded.probability(rows), model.probability(rows), 1e-9, 1e-12))
 
 
 def packed(model: SavedModel) -> bytes:
@@ -276,6 +299,10 @@ def _can_score(saved: SavedModel) -> bool:
         coef = getattr(saved.estimator, "coef_", None)  # `explain` shows all of it
         if coef is not None and (coef.shape != (1, n_features) or not np.isfinite(coef).all()):
             return False
+        if saved.has_probabilities:
+            shares = saved.probability(rows)
+            if not np.all((shares >= 0) & (shares <= 1)):
+                return False
         return n_features > 0 and bool(np.isfinite(saved.score(rows)).all())
     except Exception:  # whatever parts that do not fit together make numpy say
         return False
