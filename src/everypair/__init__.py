@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from everypair.estimators.additive import AUCAdditive as AUCAdditive
+    from everypair.estimators.additive_cv import AUCAdditiveCV as AUCAdditiveCV
     from everypair.estimators.auc import AUCClassifier as AUCClassifier
     from everypair.estimators.auc_cv import AUCClassifierCV as AUCClassifierCV
     from everypair.estimators.auc_path import auc_path as auc_path
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from everypair.estimators.two_norm_svm import TwoNormSVM as TwoNormSVM
 
 _HOME = {
+    "AUCAdditive": "everypair.estimators.additive",
+    "AUCAdditiveCV": "everypair.estimators.additive_cv",
     "AUCClassifier": "everypair.estimators.auc",
     "AUCClassifierCV": "everypair.estimators.auc_cv",
     "AUCRLS": "everypair.estimators.rls",
@@ -55,6 +59,8 @@ __all__ = [
     "AUCRLSCV",
     "CPAUC",
     "ROCSVM",
+    "AUCAdditive",
+    "AUCAdditiveCV",
     "AUCClassifier",
     "AUCClassifierCV",
     "AUCTree",

@@ -5,6 +5,11 @@ Nothing here allocates per row or knows of estimators. Each kernel works on the 
 threads from outside (`everypair.linalg.threads`).
 """
 
+from everypair._compiled.binned import (
+    binned_dot,
+    binned_rows,
+    binned_sums,
+)
 from everypair._compiled.boxes import (
     COEFFICIENTS,
     box_evaluate,
@@ -79,6 +84,9 @@ __all__ = [
     "best_f_beta_table",
     "best_split",
     "best_stump",
+    "binned_dot",
+    "binned_rows",
+    "binned_sums",
     "box_evaluate",
     "box_far",
     "box_moments",

@@ -79,8 +79,10 @@ CLASSES = {
     "PairCounts": "everypair.metrics.statuses",
     "PairMoments": "everypair.rls.moments",
     "ClimbRow": "everypair.estimators.measure_opt",
+    "PairShape": "everypair.estimators._interactions",
     "RadiusRow": "everypair.estimators.rankopt",
     "Tree": "everypair.solvers.tree",
+    "Shape": "everypair.estimators._shapes",
     **dict.fromkeys(
         ("BreakEven", "ErrorRate", "FBeta", "PartialROCArea", "PrecisionAtK", "ROCArea",
          "RecallAtK", "RecallAtMostK"),
