@@ -137,7 +137,7 @@ class Rows:
     def take(self, rows: Index) -> Rows:
         """Some of the rows; each group weighs what it weighs here."""
         if self.within is None:
-            return Rows.uncut(self.positive[rows], self.share[rows])
+            return Rows.uncut(self.positive[rows], None if self.even else self.share[rows])
         omega = np.zeros(self.within.names.size)
         omega[self.paired.numbers] = self.paired.weight
         groups = self.within.take(rows, omega)
@@ -231,6 +231,11 @@ class Rows:
         """The weight of each row in the class of its group, which sums to one; without groups it
         is `share`. A row's pairs weigh its `share` times this of the other row."""
         return self.share if self.within is None else self.paired.inside
+
+    @cached_property
+    def share_length(self) -> float:
+        """The Euclidean norm of the shares."""
+        return float(np.sqrt(np.einsum("i,i", self.share, self.share)))
 
     @cached_property
     def even(self) -> bool:

@@ -66,7 +66,9 @@ def objective(w, loss, X, pairs, alpha, l1=0.0):
 @pytest.mark.parametrize("loss", LINEAR)
 def test_a_fit_reaches_the_minimum_of_the_definition(data, loss, weighting):
     X, y, weight, within = data
-    model = AUCClassifier(loss, alpha=0.01, within_weight=weighting).fit(X, y, weight, within)
+    model = AUCClassifier(loss, alpha=0.01, within_weight=weighting).fit(
+        X, y, weight, within=within
+    )
     pairs = Rows.uncut(y == 1, weight, within, weighting)
     w = model.coef_[0]
     assert model.objective_ == pytest.approx(objective(w, loss, X, pairs, 0.01), rel=1e-9)
@@ -84,7 +86,7 @@ def test_a_fit_reaches_the_minimum_of_the_definition(data, loss, weighting):
 @pytest.mark.parametrize("penalty", ["l1", "elasticnet"])
 def test_sparse_fits_reach_the_minimum_of_the_definition(data, loss, penalty):
     X, y, weight, within = data
-    model = AUCClassifier(loss, penalty, alpha=0.05).fit(X, y, weight, within)
+    model = AUCClassifier(loss, penalty, alpha=0.05).fit(X, y, weight, within=within)
     pairs, ratio = Rows.uncut(y == 1, weight, within), 1.0 if penalty == "l1" else 0.5
     found = minimize(objective, model.coef_[0], (loss, X, pairs, 0.05, ratio), method="Powell",
                      options={"xtol": 1e-10, "ftol": 1e-13, "maxiter": 20_000})  # fmt: skip
@@ -144,11 +146,11 @@ def test_a_sample_of_whole_groups_starts_the_same_solution(monkeypatch):
 def test_the_closed_form_is_the_square_loss(data, weighting):
     X, y, weight, within = data
     iterated = AUCClassifier("square", alpha=0.02, within_weight=weighting, tol=1e-12)
-    expected = iterated.fit(X, y, weight, within)
+    expected = iterated.fit(X, y, weight, within=within)
     options = {"alpha": 0.02, "within_weight": weighting}
     models = [
-        AUCRLS(**options, form="primal").fit(X, y, weight, within),
-        AUCRLS(**options, form="dual").fit(X, y, weight, within),
+        AUCRLS(**options, form="primal").fit(X, y, weight, within=within),
+        AUCRLS(**options, form="dual").fit(X, y, weight, within=within),
         AUCRLS(**options, kernel="precomputed").fit(X @ X.T, y, weight, within),
     ]
     for model in models:
@@ -164,7 +166,9 @@ def test_the_closed_form_is_the_square_loss(data, weighting):
 def test_the_closed_form_in_a_kernel_minimises_the_definition(data):
     X, y, weight, within = data
     K = rbf_kernel(X, gamma=0.5)
-    model = AUCRLS(alpha=0.05, kernel="rbf", gamma=0.5, threshold=0.0).fit(X, y, weight, within)
+    model = AUCRLS(alpha=0.05, kernel="rbf", gamma=0.5, threshold=0.0).fit(
+        X, y, weight, within=within
+    )
     pairs = Rows.uncut(y == 1, weight, within)
     coef = np.zeros(y.size)
     coef[model.support_] = model.dual_coef_[0]
@@ -192,7 +196,7 @@ def test_moments_inside_groups_are_not_streamed(data):
 
 def test_roc_svm_sums_over_the_pairs_inside_groups(data):
     X, y, weight, within = data
-    model = ROCSVM(C=0.2, kernel="linear").fit(X, y, weight, within)
+    model = ROCSVM(C=0.2, kernel="linear").fit(X, y, weight, within=within)
     pairs = Rows.uncut(y == 1, weight, within)
     w = model.coef_[0]
     margins = (X @ w)[pairs.positives][:, None] - (X @ w)[pairs.negatives]
@@ -202,7 +206,7 @@ def test_roc_svm_sums_over_the_pairs_inside_groups(data):
     assert model.objective_ == pytest.approx(w @ w / 2 + 0.2 * hinge, rel=1e-9)
     assert model.n_pairs_ == same.sum() == sum(model.pair_counts_)
     assert model.pair_counts_.satisfied == np.sum(margins[same] >= model.margin_range_[1])
-    curved = ROCSVM(C=0.2, gamma=0.3).fit(X, y, weight, within)
+    curved = ROCSVM(C=0.2, gamma=0.3).fit(X, y, weight, within=within)
     assert curved.kernel_gap(X, y, weight, within) <= 1e-4
     assert curved.train_score_ > model.train_score_
     with pytest.raises(ValueError, match="pairs='all' with within"):
@@ -251,7 +255,9 @@ def test_folds_keep_groups_whole_and_score_inside_them(data, model):
     if isinstance(model, AUCClassifierCV):
         train, test = folds[2]
         alpha = model.alphas_[1]
-        alone = AUCClassifier(alpha=alpha).fit(X[train], y[train], weight[train], within[train])
+        alone = AUCClassifier(alpha=alpha).fit(
+            X[train], y[train], weight[train], within=within[train]
+        )
         held_out = Rows.uncut(y[test] == 1, weight[test], within[test])
         expected = brute.auc(held_out, X[test] @ alone.coef_[0])
         assert model.cv_fold_scores_[1, 2] == pytest.approx(expected, abs=0.01)
@@ -301,6 +307,8 @@ def test_a_path_goes_inside_groups(data):
     X, y, weight, within = data
     path = auc_path(X, y, sample_weight=weight, within=within, n_alphas=4, eps=0.1)
     assert path.n_nonzero[0] == 0
-    last = AUCClassifier(penalty="l1", alpha=path.alphas[-1], tol=1e-9).fit(X, y, weight, within)
+    last = AUCClassifier(penalty="l1", alpha=path.alphas[-1], tol=1e-9).fit(
+        X, y, weight, within=within
+    )
     np.testing.assert_allclose(path.coefs[:, -1], last.coef_[0], atol=1e-3)
     assert np.all(path.coefs[2] == 0)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import GroupKFold, StratifiedKFold, check_cv
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from everypair.within import Groups
 
@@ -39,6 +39,8 @@ def folds_of(
     Every training set needs both classes, and every test set does where ``each_has_auc``; both in
     one group, where rows are paired ``within`` groups.
     """
+    if groups is not None and (cv is None or isinstance(cv, Integral)):
+        cv = StratifiedGroupKFold(5 if cv is None else int(cv))
     there = np.ones(positive.size, dtype=bool) if sample_weight is None else sample_weight > 0
     folds = []
     if within is not None and groups is None and (cv is None or isinstance(cv, Integral)):

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval
 
-from everypair.estimators._base import THRESHOLDS, WITHIN_WEIGHTS
+from everypair.estimators._base import CUTS, WITHIN_WEIGHTS
+from everypair.estimators._cross_fit import OutOfFold, mean_score
 from everypair.estimators._search import folds_of, side_by_side
 from everypair.estimators.rankopt import _SphereClimber, check_saturations
 from everypair.rows import Rows
@@ -46,6 +47,7 @@ class RankOptCV(_SphereClimber):
         classes on either side. With ``within`` as in `AUCClassifierCV`.
     {within_weight}
     {threshold}
+    {calibration}
     max_iter : int, default=200
         As in `RankOpt`.
     tol : float, default=0.01
@@ -90,7 +92,7 @@ class RankOptCV(_SphereClimber):
         "saturation": ["array-like", Real],
         "cv": ["cv_object"],
         "within_weight": WITHIN_WEIGHTS,
-        "threshold": THRESHOLDS,
+        **CUTS,
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "n_jobs": [Integral, None],
@@ -103,6 +105,8 @@ class RankOptCV(_SphereClimber):
         cv: Any = None,
         within_weight: str = "pairs",
         threshold: str | float | Mapping[str, Any] = "balanced",
+        calibration: str | None = None,
+        prior: float | None = None,
         max_iter: int = 200,
         tol: float = 1e-2,
         n_jobs: int | None = None,
@@ -112,6 +116,8 @@ class RankOptCV(_SphereClimber):
         self.cv = cv
         self.within_weight = within_weight
         self.threshold = threshold
+        self.calibration = calibration
+        self.prior = prior
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs
@@ -137,11 +143,11 @@ class RankOptCV(_SphereClimber):
 
         {returns_self}
         """
-        return self._fit(X, y, sample_weight, within, partial(self._climb, groups=groups))
+        return self._fit(X, y, sample_weight, groups, within, partial(self._climb, groups=groups))
 
     def _climb(
         self, X: Matrix, pairs: Rows, positive_share: float, groups: ArrayLike | None
-    ) -> Array:
+    ) -> tuple[Array, OutOfFold]:
         from everypair.pairs import auc
         from everypair.solvers.columns import class_covariance
 
@@ -160,15 +166,17 @@ class RankOptCV(_SphereClimber):
             parts = []
             for rows in fold:
                 # A row that is left out has no weight: X itself is never cut into folds.
-                weight = np.zeros(pairs.n_rows)
-                weight[rows] = row_weight[rows]
-                parts.append(pairs.weighing(weight))
+                of_part = np.zeros(pairs.n_rows)
+                of_part[rows] = row_weight[rows]
+                parts.append(pairs.weighing(of_part))
             training, validation = parts
             steps, _ = self._climb_every_pair(X, training, positive_share, saturations, covariance)
             paths.append(steps)
             held_back.append(validation)
         areas: list[list[float]] = []
         lost = np.inf
+        weight = pairs.share * np.where(pairs.positive, positive_share, 1 - positive_share)
+        kept: list[Array] = []  # held-out scores of the best radius so far
         # The folds climb side by side, so that they can stop together.
         for saturation in saturations:
             climbed = side_by_side([partial(next, path) for path in paths], self.n_jobs)
@@ -176,6 +184,11 @@ class RankOptCV(_SphereClimber):
                 [auc(v, step.climb.scores) for v, step in zip(held_back, climbed, strict=True)]
             )
             before, lost = lost, 1 - float(np.mean(areas[-1]))
+            if np.argmax(np.mean(areas, axis=1)) == len(areas) - 1:
+                kept = [
+                    step.radius * (step.climb.scores[test] - mean_score(step.climb.scores, weight))
+                    for (_, test), step in zip(folds, climbed, strict=True)
+                ]
             if self.verbose:
                 print(f"[everypair] saturation {saturation:g}: held-out AUC {1 - lost:.6f}")
             if saturation >= DEAR_SATURATION and not lost < (1 - LEAST_GAIN) * before:
@@ -185,7 +198,8 @@ class RankOptCV(_SphereClimber):
         best = int(np.argmax(self.cv_scores_))
         self.saturations_ = np.array(saturations[: len(areas)])
         self.saturation_, self.best_score_ = saturations[best], float(self.cv_scores_[best])
-        return self._climb_to_the_last(
+        coef = self._climb_to_the_last(
             X, pairs, positive_share, saturations[: best + 1], covariance,
             self.cv_scores_[: best + 1],
         )  # fmt: skip
+        return coef, OutOfFold.of(folds, kept)

@@ -13,10 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import assert_all_finite
 
-from everypair.estimators._base import THRESHOLDS, WITHIN_WEIGHTS, linear_scores, warn
+from everypair.estimators._base import CUTS, WITHIN_WEIGHTS, linear_scores, warn
 from everypair.estimators._kernel import KernelRanker
 from everypair.estimators._moment_stream import MomentStream
 from everypair.linalg.kernels import Expansion, KernelFunction, check_symmetric
+from everypair.linalg.matrix import canonical
 from everypair.rows import Rows
 
 if TYPE_CHECKING:
@@ -86,6 +87,8 @@ class AUCRLS(MomentStream, KernelRanker):
     {threshold}
         Here the default is ``"midpoint"``, halfway between the class means of the scores,
         because it needs the class moments only: `partial_fit` and `merge` keep no scores.
+    {calibration}
+    {cv}
 
     Attributes
     ----------
@@ -140,7 +143,7 @@ class AUCRLS(MomentStream, KernelRanker):
         **KernelRanker._kernel_constraints,
         "form": [StrOptions({"auto", "primal", "dual"})],
         "within_weight": WITHIN_WEIGHTS,
-        "threshold": THRESHOLDS,
+        **CUTS,
     }
 
     def __init__(
@@ -153,6 +156,9 @@ class AUCRLS(MomentStream, KernelRanker):
         form: str = "auto",
         within_weight: str = "pairs",
         threshold: str | float | Mapping[str, Any] = "midpoint",
+        calibration: str | None = None,
+        prior: float | None = None,
+        cv: Any = None,
     ):
         self.alpha = alpha
         self.kernel = kernel
@@ -162,12 +168,16 @@ class AUCRLS(MomentStream, KernelRanker):
         self.form = form
         self.within_weight = within_weight
         self.threshold = threshold
+        self.calibration = calibration
+        self.prior = prior
+        self.cv = cv
 
     def fit(
         self,
         X: Any,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         within: ArrayLike | None = None,
     ) -> Self:
         """Fit on rows X with labels y.
@@ -176,6 +186,7 @@ class AUCRLS(MomentStream, KernelRanker):
         ----------
         {kernel_rows}
         {sample_weight}
+        {groups}
         {within}
 
         {returns_self}
@@ -184,8 +195,14 @@ class AUCRLS(MomentStream, KernelRanker):
         X, positive, weight = self._validate_rows(X, y, sample_weight)
         pairs = self._pair_up(positive, weight, within)
         if within is None:
-            return self._fit_validated(X, positive, weight, float(self.alpha))
-        return self._fit_in_groups(X, pairs, weight, float(self.alpha))
+            self._fit_validated(X, positive, weight, float(self.alpha))
+        else:
+            self._fit_in_groups(X, pairs, weight, float(self.alpha))
+        if self._held_out:
+            scores = self._scores(canonical(X)) - self.intercept_[0]
+            cut = self._cut(X, positive, scores, weight, groups, within=within)
+            self.intercept_ = np.array([-cut])
+        return self
 
     def _fit_in_groups(self, X: Any, pairs: Rows, weight: Array | None, alpha: float) -> Self:
         from everypair.linalg.matrix import as_matrix
@@ -211,7 +228,7 @@ class AUCRLS(MomentStream, KernelRanker):
             scores = np.full(pairs.n_rows, midpoint)
             scores[gram.rows] += solution.scores
             weight = pairs.share
-        if self.threshold != "midpoint":
+        if self.threshold != "midpoint" and not self._held_out:
             midpoint = self._choose_threshold(pairs.positive, scores, weight)
         self.intercept_ = np.array([-midpoint])
         return self._trusted(alpha)
@@ -288,6 +305,11 @@ class AUCRLS(MomentStream, KernelRanker):
             )
         return self
 
+    @property
+    def _held_out(self) -> bool:
+        """Whether out-of-fold scores make the cut, after a fit with the midpoint."""
+        return self.calibration is not None or self.cv is not None
+
     # --- primal ---------------------------------------------------------------------------
 
     def _fit_primal(
@@ -300,7 +322,7 @@ class AUCRLS(MomentStream, KernelRanker):
         with thread_limit():
             moments = PairMoments.of(as_matrix(X), positive, weight)
         self._solve_primal(self._checked(moments, X), alpha)
-        if self.threshold != "midpoint":
+        if self.threshold != "midpoint" and not self._held_out:
             scores = linear_scores(X, self.coef_[0])
             self.intercept_ = np.array([-self._choose_threshold(positive, scores, weight)])
 
@@ -360,7 +382,7 @@ class AUCRLS(MomentStream, KernelRanker):
             gram.K, PairWeights(Rows.uncut(positive, weight)), alpha / 2, overwrite=gram.own
         )
         threshold = midpoint = self._keep_dual(solution, gram)
-        if self.threshold != "midpoint":
+        if self.threshold != "midpoint" and not self._held_out:
             threshold = self._choose_threshold(positive, solution.scores + midpoint, weight)
         self.intercept_ = np.array([-threshold])
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
-from everypair.estimators._base import THRESHOLDS, WITHIN_WEIGHTS, warn_not_converged
+from everypair.estimators._base import CUTS, WITHIN_WEIGHTS, warn_not_converged
 from everypair.estimators._kernel import KernelRanker
 from everypair.linalg.kernels import Kernel
 from everypair.metrics.statuses import count_pair_statuses, pair_status
@@ -50,6 +50,8 @@ class ROCSVM(KernelRanker):
     {low_rank}
     {within_weight}
     {threshold}
+    {calibration}
+    {cv}
     tol : float, default=1e-6
         Relative duality gap to reach.
     max_iter : int, default=500
@@ -91,8 +93,7 @@ class ROCSVM(KernelRanker):
     ``kernel="linear"`` is solved for one coefficient per feature, without a kernel matrix.
 
     With ``sample_weight`` a pair weighs the product of its rows' weights: a row of weight 2 is
-    two rows. Probabilities: `sklearn.calibration.CalibratedClassifierCV`. More than two
-    classes: `sklearn.multiclass.OneVsRestClassifier`.
+    two rows. More than two classes: `sklearn.multiclass.OneVsRestClassifier`.
 
     Examples
     --------
@@ -119,7 +120,7 @@ class ROCSVM(KernelRanker):
         "pairs": [StrOptions({"all", "neighbors"})],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "within_weight": WITHIN_WEIGHTS,
-        "threshold": THRESHOLDS,
+        **CUTS,
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "verbose": ["verbose"],
@@ -139,6 +140,9 @@ class ROCSVM(KernelRanker):
         max_rank: int | str | None = "auto",
         within_weight: str = "pairs",
         threshold: str | float | Mapping[str, Any] = "balanced",
+        calibration: str | None = None,
+        prior: float | None = None,
+        cv: Any = None,
         tol: float = 1e-6,
         max_iter: int = 500,
         verbose: int = 0,
@@ -155,6 +159,9 @@ class ROCSVM(KernelRanker):
         self.max_rank = max_rank
         self.within_weight = within_weight
         self.threshold = threshold
+        self.calibration = calibration
+        self.prior = prior
+        self.cv = cv
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
@@ -164,6 +171,7 @@ class ROCSVM(KernelRanker):
         X: Any,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         within: ArrayLike | None = None,
     ) -> Self:
         """Fit on rows X with labels y.
@@ -172,6 +180,7 @@ class ROCSVM(KernelRanker):
         ----------
         {kernel_rows}
         {sample_weight}
+        {groups}
         {within}
 
         {returns_self}
@@ -200,7 +209,8 @@ class ROCSVM(KernelRanker):
         low = high * (1 - fit.width)
         self.margin_range_ = low, high
         self.pair_counts_ = count_pair_statuses(positive, scores, high, high - low, within=within)
-        self.intercept_ = -np.array([self._choose_threshold(positive, scores, sample_weight)])
+        cut = self._cut(X, positive, scores, sample_weight, groups, within=within)
+        self.intercept_ = -np.array([cut])
         if not fit.distance <= self.tol:
             matching = positive.size / (np.count_nonzero(positive) * np.count_nonzero(~positive))
             easier = f"lower C (C = n / (n+ n-) = {matching:.2g} weighs the loss as SVC's C = 1)"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from everypair._compiled import cell_largest, cell_sums
+from everypair.cached import cached_property
 from everypair.linalg.group_blocks import GroupBlocks, sums_over_groups
 from everypair.linalg.matrix import Matrix
 from everypair.linalg.row_sums import add_weighted_gram
@@ -20,7 +21,6 @@ from everypair.pairs.point import (
     extent,
     fenchel_dual,
     growth,
-    length,
     margin_rounding,
 )
 from everypair.rows import Rows
@@ -157,8 +157,8 @@ class _SeparablePoint:
     def dual_value(self) -> float:
         return fenchel_dual(self.value(), self.pairs, self.scores, self.gradient())
 
-    def gradient_error(self, gradient: Array) -> float:
-        return length(self.gradient_row_errors(gradient))
+    def gradient_error(self, size: float) -> float:
+        raise NotImplementedError
 
     def gradient_row_errors(self, gradient: Array) -> Array:
         raise NotImplementedError
@@ -186,10 +186,17 @@ class SquarePoint(_SeparablePoint):
         sign = np.where(self.pairs.positive, -1.0, 1.0)
         return 2 * self.pairs.share * (sign + apart)
 
-    def gradient_row_errors(self, gradient: Array) -> Array:
+    @cached_property
+    def _share_error(self) -> float:
         """The class means are sums over rows, however small a residual is left of them."""
         low, high = extent(self.scores)
-        return growth(self.pairs.n_rows) * (1 + high - low) * 2 * self.pairs.share
+        return growth(self.pairs.n_rows) * (1 + high - low) * 2
+
+    def gradient_error(self, size: float) -> float:
+        return self._share_error * self.pairs.share_length
+
+    def gradient_row_errors(self, gradient: Array) -> Array:
+        return self._share_error * self.pairs.share
 
 
 class ExponentialPoint(_SeparablePoint):
@@ -215,7 +222,9 @@ class ExponentialPoint(_SeparablePoint):
         size = self.curvature()
         return np.where(self.pairs.positive, -size, size)
 
-    def gradient_row_errors(self, gradient: Array) -> Array:
+    def gradient_error(self, size: float) -> float:
         """An error of a margin is a relative one of its loss."""
-        relative = growth(self.pairs.n_rows) + 2 * margin_rounding(self.scores)
-        return relative * np.abs(gradient)
+        return (growth(self.pairs.n_rows) + 2 * margin_rounding(*extent(self.scores))) * size
+
+    def gradient_row_errors(self, gradient: Array) -> Array:
+        return self.gradient_error(1.0) * np.abs(gradient)

@@ -34,7 +34,6 @@ from everypair.pairs.point import (
     fenchel_dual,
     gram_bytes,
     growth,
-    length,
 )
 from everypair.pairs.smooth import (
     LOGISTIC_KERNELS,
@@ -212,15 +211,15 @@ class GroupedSmoothPoint:
     def dual_value(self) -> float:
         return fenchel_dual(self.value(), self.pairs, self.scores, self.gradient())
 
-    def gradient_error(self, gradient: Array) -> float:
-        return length(self.gradient_row_errors(gradient))
-
-    def gradient_row_errors(self, gradient: Array) -> Array:
+    def gradient_error(self, size: float) -> float:
         """As of `SmoothPoint`: every pair pulls the same way, and sums of equal terms round so."""
         longest = max(int(np.diff(edges).max()) for edges in self._paired.edges)
         chain = 2 * np.sqrt(longest) + 1000
         sums = growth(self.pairs.n_rows) + UNIT_ROUNDOFF * chain
-        return (SLOPE_ACCURACY + sums) * np.abs(gradient)
+        return (SLOPE_ACCURACY + sums) * size
+
+    def gradient_row_errors(self, gradient: Array) -> Array:
+        return self.gradient_error(1.0) * np.abs(gradient)
 
     def steepest(self) -> float:
         return 0.25 * float(self.pairs.share.max())

@@ -77,15 +77,15 @@ def test_score_lists_the_best_of_each_group(table, fitted):
     done = run("score", fitted[0], path, "--top", "3", "--within", "user")
     assert done.exit_code == 0, done.output
     head, *rows = csv.reader(io.StringIO(done.stdout))
-    assert head[:2] == ["user", "row"]
+    assert head[:2] == ["row", "user"]
     assert len(rows) == 60 * 3
     every = list(csv.reader(io.StringIO(run("score", fitted[0], path).stdout)))[1:]
     scores = np.array([float(row[1]) for row in every])
     for k in (0, 17):
-        own = [row for row in rows if row[0] == f"u{k:02d}"]
+        own = [row for row in rows if row[1] == f"u{k:02d}"]
         members = np.flatnonzero(user == k)
         expected = members[np.argsort(-scores[members], kind="stable")[:3]] + 1
-        assert [int(row[1]) for row in own] == expected.tolist()
+        assert [int(row[0]) for row in own] == expected.tolist()
     refused = run("score", fitted[0], path, "--within", "user")
     assert refused.exit_code != 0
     assert "--top" in refused.output

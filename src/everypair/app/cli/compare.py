@@ -70,7 +70,7 @@ def compare(
     check_report(report, data)
     rows = load_labelled(reading.of(data), columns, show)
     labels = {
-        "source": data.name,
+        "source": opt.name_of(data),
         "target": rows.target,
         "positive": rows.positive,
         "command": shlex.join(["everypair", *sys.argv[1:]]),
@@ -192,6 +192,7 @@ def _compare(
             measure=measure,
             budget=budget,
             path=as_page,
+            columns=as_page,
             labels=labels,
             notes=rows.notes,
             check=rows.check,

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +12,7 @@ from everypair.app.cli import options as opt
 from everypair.app.cli.formulas import without_formulas
 from everypair.app.cli.guard import guarded, naming
 from everypair.app.cli.show import print_json
-from everypair.app.wording import counted, printable
+from everypair.app.wording import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,62 +27,79 @@ def score(
     data: opt.Data,
     *,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="CSV to write. Default: standard output.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", callback=opt.dash, help="CSV to write. Default: standard output."
+        ),
     ] = None,
     top: Annotated[
-        int | None, typer.Option(min=1, help="Only the rows of the highest scores, best first.")
+        str | None,
+        typer.Option(
+            help="Only the rows of the highest scores, best first: a count (500) or a share of the "
+            "rows (5%)."
+        ),
     ] = None,
     within: Annotated[
         str | None,
-        typer.Option(help="Column of groups (user, query, day): --top rows of each group."),
+        typer.Option(help="Column of groups (user, query, day): the --top rows of each group."),
     ] = None,
     id: Annotated[
         str | None, typer.Option(help="Column to name the rows by. Default: the row's number.")
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="Column of the table to copy. May be given several times."),
+    ] = None,
+    threshold: opt.Threshold = None,
+    guarantee: opt.Guarantee = None,
     escape_formulas: opt.EscapeFormulas = False,
     reading: opt.Reading,
     show: opt.Show,
 ) -> None:
     """Score the rows of a table: the higher, the more likely positive."""
-    from everypair.app.files.output import check_writable, is_standard_output
+    from everypair.app.cli.written import rows_out, rows_to, write_rows
+    from everypair.app.comparison.rule import rule_of, top_of
+    from everypair.app.files.output import check_writable
     from everypair.app.model_file.store import load_model
 
+    count = None if top is None else top_of(top)
+    rule = rule_of(threshold, guarantee)
+    if within is not None and not isinstance(count, int):
+        raise ValueError("--within names groups for --top: say how many rows of each, --top 5.")
     if output is not None:
         check_writable(output, model, data)
-        output = None if is_standard_output(output) else output
-    if show.json and output is None:
-        raise ValueError("--json prints a summary: say where the scores go with -o FILE.")
-    closed = getattr(sys.stdout, "name", "") == os.devnull  # `everypair.__main__` put it there
-    if output is None and closed:
-        raise ValueError("standard output is closed: say where the scores go with -o FILE.")
-    if within is not None and top is None:
-        raise ValueError("--within names groups for --top: say how many rows of each, --top 5.")
+    output = rows_to(output, show.json, "scores")
     saved = load_model(model)
+    with naming(model):
+        cut = None if rule is None else rule.on_held_out(saved)
     source = reading.of(data)
-    tally: dict[str, Any] = {"rows": 0, "positive": 0, "unseen": {}, "empty": {}}
-    with naming(data), _output(output) as file:
-        pieces = _scored(saved, source, id, within, tally)
-        if top is not None:
-            best = _highest(pieces, top, within)
-            tally["written"], pieces = best.num_rows, iter([best])
-        if escape_formulas:
-            pieces = map(without_formulas, pieces)
-        _write(pieces, file, to_terminal=output is None and sys.stdout.isatty())
-    empty = [column for column, count in tally["empty"].items() if count == tally["rows"]]
+    tally: dict[str, Any] = {"rows": 0, "positive": 0, "written": 0, "unseen": {}, "empty": {}}
+    with naming(data), rows_out(output) as file:
+        pieces = _scored(
+            saved, source, id, _copied(within, keep), 0.0 if cut is None else cut.threshold, tally
+        )
+        if count is not None:
+            pieces = iter([_highest(pieces, count, score_header(saved), within)])
+        pieces = _counted(pieces, tally)
+        write_rows(map(without_formulas, pieces) if escape_formulas else pieces, file, output)
+    empty = [column for column, gaps in tally["empty"].items() if gaps == tally["rows"]]
+    if cut is not None:
+        show.note(cut.sentence())
     for column in empty:
         show.note(f"column {column!r} has no value in any row: the model takes it for missing.")
-    for column, count in tally["unseen"].items():
+    for column, strange in tally["unseen"].items():
         show.note(
-            f"column {column!r} has a value not seen in training in {counted(count, 'row')}, taken "
-            "for none of the known ones."
+            f"column {column!r} has a value not seen in training in {counted(strange, 'row')}, "
+            "taken for none of the known ones."
         )
     summary = {
         "model": str(model),
         "output": None if output is None else str(output),
         "rows": tally["rows"],
-        "written": tally.get("written", tally["rows"]),
+        "written": tally["written"],
         "predicted_positive": tally["positive"],
         "positive": saved.positive,
+        "threshold": None if cut is None else cut.as_json(),
         "unseen": tally["unseen"],
         "empty": empty,
     }
@@ -103,10 +117,34 @@ def score_header(saved: SavedModel) -> str:
     return f"score: {saved.target}={saved.positive}"
 
 
+def kept_columns(
+    saved: SavedModel, path: Path, id: str | None, keep: Sequence[str], ours: Sequence[str]
+) -> dict[str, str]:
+    """Columns of the table that are copied, as text; none may have a name of ``ours``."""
+    from everypair.app.files.problems import DataError
+
+    wanted = list(dict.fromkeys([*([] if id is None else [id]), *keep]))
+    if wanted and saved.kinds is None:
+        raise DataError("svmlight has no named columns: leave out --id and --keep.", path)
+    for name in wanted:
+        if name in ours:
+            raise DataError(
+                "the scores have a column of this name already: rename it in the file.",
+                path,
+                column=name,
+            )
+    return dict.fromkeys(wanted, "text")
+
+
 def _scored(
-    saved: SavedModel, source: Source, id: str | None, within: str | None, tally: dict[str, Any]
+    saved: SavedModel,
+    source: Source,
+    id: str | None,
+    keep: Sequence[str],
+    cut: float,
+    tally: dict[str, Any],
 ) -> Iterator[pa.Table]:
-    """Pieces of (group, row or id, score, predicted); the header says of which class it is."""
+    """Pieces of (row or id, columns kept, score, probability, predicted)."""
     import numpy as np
     import pyarrow as pa
 
@@ -114,109 +152,83 @@ def _scored(
     from everypair.app.files.problems import DataError
     from everypair.app.files.readers import SparseTable, read_chunks
 
-    if (id is not None or within is not None) and saved.kinds is None:
-        raise DataError("svmlight has no named columns: leave out --id and --within.", source.path)
     labels = pa.array([saved.negative, saved.positive])
     header = score_header(saved)
-    for name in (id, within):
-        if name in (header, "predicted") or (name == "row" and id is None):
-            raise DataError(
-                "the scores have a column of this name already: rename it in the file.",
-                source.path,
-                column=name,
-            )
-    keep = {name: "text" for name in (id, within) if name is not None}
-    for piece in read_chunks(source, saved.kinds, keep, saved.forms):
+    ours = [header, "probability", "predicted", *(["row"] if id is None else [])]
+    copied = kept_columns(saved, source.path, id, keep, ours)
+    for piece in read_chunks(source, saved.kinds, copied, saved.forms):
         X = piece.X if isinstance(piece, SparseTable) else piece
         scores = saved.score(X)
-        above = scores > 0
+        above = scores > cut
         first = tally["rows"] + 1
-        names = np.arange(first, first + scores.size) if id is None else kept(piece, id)
         tally["rows"] += scores.size
         tally["positive"] += int(np.count_nonzero(above))
         if saved.kinds is not None:
-            for column in saved.kinds:
-                gaps = tally["empty"].get(column, 0) + piece.column(column).null_count
-                tally["empty"][column] = gaps
-            for column, count in saved.encoder.unseen(piece).items():
-                tally["unseen"][column] = tally["unseen"].get(column, 0) + count
-        predicted = labels.take(pa.array(above.astype(np.int8)))
-        columns = {id or "row": names, header: scores, "predicted": predicted}
-        if within is not None:
-            columns = {within: kept(piece, within), **columns}
+            _count_strange(saved, piece, tally)
+        columns: dict[str, Any] = (
+            {"row": np.arange(first, first + scores.size)} if id is None else {}
+        )
+        columns |= {name: kept(piece, name) for name in copied}
+        columns[header] = scores
+        if saved.has_probabilities:
+            columns["probability"] = saved.probability(X, scores)
+        columns["predicted"] = labels.take(pa.array(above.astype(np.int8)))
         yield pa.table(columns)
     if tally["rows"] == 0:
         raise DataError("there is a header but no row of data.", source.path)
 
 
-def _highest(pieces: Iterator[pa.Table], top: int, within: str | None) -> pa.Table:
+def _count_strange(saved: SavedModel, piece: Any, tally: Mapping[str, Any]) -> None:
+    for column in saved.kinds or ():
+        gaps = tally["empty"].get(column, 0) + piece.column(column).null_count
+        tally["empty"][column] = gaps
+    for column, count in saved.encoder.unseen(piece).items():
+        tally["unseen"][column] = tally["unseen"].get(column, 0) + count
+
+
+def _counted(pieces: Iterator[pa.Table], tally: dict[str, Any]) -> Iterator[pa.Table]:
+    for piece in pieces:
+        tally["written"] += piece.num_rows
+        yield piece
+
+
+def _copied(within: str | None, keep: Sequence[str] | None) -> list[str]:
+    return [*([] if within is None else [within]), *(keep or [])]
+
+
+def _highest(
+    pieces: Iterator[pa.Table], top: int | float, header: str, within: str | None = None
+) -> pa.Table:
     """The rows of the highest scores, best first; of equal ones the earlier first.
 
-    ``within`` groups: of each group, the groups in the order of their labels.
+    A share of the rows is known at the end: until then all are kept. ``within`` groups: of each
+    group, the groups in the order of their labels.
     """
     import numpy as np
     import pyarrow as pa
 
+    from everypair.metrics.at_k import rows_at_k
+
     best: pa.Table | None = None
+    waiting: list[pa.Table] = []
     for piece in pieces:
-        both = piece if best is None else pa.concat_tables([best, piece])
-        order = np.argsort(-both.column(both.num_columns - 2).to_numpy(), kind="stable")
-        if within is None:
-            order = order[:top]
-        else:
-            labels = both.column(0).to_pylist()
-            keys = [(label is None, "" if label is None else str(label)) for label in labels]
-            places = {key: k for k, key in enumerate(sorted(set(keys)))}
-            codes = np.array([places[key] for key in keys])[order]
-            by_group = np.argsort(codes, kind="stable")
-            codes = codes[by_group]
-            begins = np.searchsorted(codes, codes)
-            order = order[by_group][np.arange(codes.size) - begins < top]
-        best = both.take(order)
-    assert best is not None
-    return best
+        waiting.append(piece)
+        if isinstance(top, int):
+            best = _first(pa.concat_tables(waiting), top, header, within, np)
+            waiting = [best]
+    whole = pa.concat_tables(waiting)
+    n_rows = top if isinstance(top, int) else rows_at_k(top, whole.num_rows, 0)
+    return _first(whole, n_rows, header, within, np)
 
 
-@contextmanager
-def _output(path: Path | None) -> Iterator[Any]:
-    if path is None:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    from everypair.app.files.output import written_whole
-
-    with written_whole(path) as file:
-        yield file
-
-
-def _write(pieces: Iterator[pa.Table], file: Any, to_terminal: bool) -> None:
-    import csv
-    import io
-
-    for k, piece in enumerate(pieces):
-        lines = memoryview(_lines(piece))
-        if k == 0:
-            header = io.StringIO()
-            csv.writer(header, lineterminator="\n").writerow(piece.column_names)
-            lines = memoryview(header.getvalue().encode() + lines)
-        if to_terminal:
-            lines = memoryview(printable(bytes(lines).decode(), keep="\n\t").encode())
-        file.write(lines)
-
-
-def _lines(piece: pa.Table) -> Any:
-    """The rows as CSV; quotes only where some value of the piece needs them."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    for quotes in ("none", "needed"):
-        out = pa.BufferOutputStream()
-        style = csv.WriteOptions(include_header=False, quoting_style=quotes)
-        try:
-            csv.write_csv(piece, out, style)
-        except pa.ArrowInvalid:
-            if quotes == "needed":
-                raise
-            continue
-        return out.getvalue()
-    raise AssertionError
+def _first(table: pa.Table, n_rows: int, header: str, within: str | None, np: Any) -> pa.Table:
+    order = np.argsort(-table.column(header).to_numpy(), kind="stable")
+    if within is None:
+        return table.take(order[:n_rows])
+    labels = [(label is None, str(label)) for label in table.column(within).to_pylist()]
+    places = {label: k for k, label in enumerate(sorted(set(labels)))}
+    codes = np.array([places[label] for label in labels])[order]
+    by_group = np.argsort(codes, kind="stable")
+    codes = codes[by_group]
+    rank = np.arange(codes.size) - np.searchsorted(codes, codes)
+    return table.take(order[by_group][rank < n_rows])
