@@ -241,7 +241,7 @@ def test_a_search_cuts_by_the_folds_of_the_candidate_it_chose(model, plain):
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-@pytest.mark.parametrize("cv", [StratifiedKFold(4), "leave-pair-out"])
+@pytest.mark.parametrize("cv", [StratifiedKFold(4), "leave-pair-out"], ids=["folds", "pairs"])
 def test_auc_rls_cuts_by_folds_in_closed_form(kernel, cv):
     X, y = rows(80)
     model = AUCRLSCV([1e-2, 1e-1], cv=cv, kernel=kernel, gamma=0.3, threshold="f1").fit(X, y)
@@ -411,7 +411,7 @@ def test_logistic_maps_have_the_least_log_loss_of_their_kind(method, seed):
     """Against scipy on the calibrator's own form; seeds 4 and 5 have slopes at their bound."""
     rng = np.random.default_rng(seed)
     y, weight = rng.random(150) < 0.3, rng.random(150) + 0.1
-    scores = rng.standard_normal(150) + (y if seed < 4 else -y)
+    scores = rng.standard_normal(150) + (1 if seed < 4 else -1) * y
     weight /= weight.sum()
     sizes = [weight[m].sum() ** 2 / (weight[m] ** 2).sum() for m in (y, ~y)]
     targets = np.where(y, (sizes[0] + 1) / (sizes[0] + 2), 1 / (sizes[1] + 2))
