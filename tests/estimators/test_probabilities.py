@@ -202,9 +202,10 @@ def test_a_cut_by_folds_is_that_of_models_fitted_on_the_other_rows(model):
     X, y = rows(100)
     cv = StratifiedKFold(4, shuffle=True, random_state=1)  # ten positives each
     held_out = by_hand(clone(model).set_params(threshold=0.0), X, y, cv.split(X, y))
-    fitted = clone(model).set_params(cv=cv, threshold={"tpr": 0.8}, calibration="sigmoid").fit(X, y)
+    asked = {"cv": cv, "threshold": {"recall": 0.8}, "calibration": "sigmoid"}
+    fitted = clone(model).set_params(**asked).fit(X, y)
     scores = fitted.decision_function(X) - fitted.intercept_[0]
-    expected = threshold_for(y, held_out, tpr=0.8)
+    expected = threshold_for(y, held_out, recall=0.8)
     assert -fitted.intercept_[0] == pytest.approx(expected + scores.mean(), rel=1e-4, abs=1e-5)
     slope, intercept = _sigmoid_calibration(held_out - expected, (y == "yes").astype(float))
     found = fitted.predict_proba(X)[:, 1]
