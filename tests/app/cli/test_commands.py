@@ -307,7 +307,7 @@ def test_the_index_of_pandas_is_no_column(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["score", "m", "d.csv", "--top", "0"], "'--top'"),
+        (["score", "m", "d.csv", "--top", "0"], "--top 0: give a count"),
         (["path", "d.csv", "--steps", "few"], "'--steps'"),
         (["fit", "d.csv"], "'--output'"),
         (["fit", "d.csv", "-o"], "-o"),
