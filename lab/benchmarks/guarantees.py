@@ -28,7 +28,12 @@ in which a ValueError says that no cut can be promised. "Found" is the share in 
 promised. "Kept without" is the share for the cut that meets the requirement on the sample alone
 (`guarantee=None`). "Reached" is what the requirement leaves to be maximised, as a share of
 what the best cut of the population has: recall for `fpr`, `top` and `precision`, specificity for
-`npv` and `recall`; 0 where no cut is promised."""
+`npv` and `recall`; 0 where no cut is promised.
+
+For `fpr`, `recall` and `top` the promise follows from the binomial distribution, given the sizes of
+the classes. A line that is below its level is so by chance: fpr 0.1 promised at 80 % on 2000 rows,
+78.7 % of 300 data sets, is kept in 82.0 % of 6000 other data sets. The plan of the sequence for
+precision was chosen on simulations that share some settings with these tables, on other seeds."""
 
 
 @dataclass(frozen=True)

@@ -227,7 +227,9 @@ CROSS_VALIDATED = [
 ]
 
 
-@pytest.mark.parametrize(("model", "plain"), CROSS_VALIDATED, ids=lambda m: str(m)[:30])
+@pytest.mark.parametrize(
+    ("model", "plain"), CROSS_VALIDATED, ids=[str(m)[:30] for m, _ in CROSS_VALIDATED]
+)
 def test_a_search_cuts_by_the_folds_of_the_candidate_it_chose(model, plain):
     X, y = rows(100)
     cv = StratifiedKFold(4, shuffle=True, random_state=1)

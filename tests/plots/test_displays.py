@@ -130,6 +130,7 @@ def test_nothing_is_cut_off_and_the_legend_covers_no_axes(fitted):
         for piece in pieces:
             box = piece.get_window_extent(renderer)
             assert inside(figure.bbox.padded(1), box), (name, piece)
+        plt.close(figure)
 
 
 def test_on_an_ordinary_figure_the_legend_is_whole_and_covers_no_other_axes(fitted):

@@ -35,8 +35,8 @@ max_rank : "auto", int or None, default={max_rank}
     "threshold": '''
 threshold : {{"balanced", "accuracy", "f1", "midpoint"}}, dict or float, default={threshold}
     Where `predict` cuts the scores, chosen on the training rows, by out-of-fold scores where the
-    fit has some; it sets ``intercept_``.
-    A dict holds arguments of `everypair.metrics.threshold_for`: ``{{"fpr": 0.05}}``,
+    fit has some; it sets ``intercept_``. A dict holds arguments of
+    `everypair.metrics.threshold_for`: ``{{"fpr": 0.05}}``,
     ``{{"precision": 0.5, "guarantee": 0.9}}``, ``{{"cost": (c_fp, c_fn)}}``; a float is the cut.
 ''',
     "calibration": '''
@@ -129,6 +129,10 @@ y : array of shape (n_rows,)
     "sample_weight": """
 sample_weight : array of shape (n_rows,), default=None
     Weights >= 0; None means 1 for every row. A pair weighs the product of its rows' weights.
+""",
+    "measure_weight": """
+sample_weight : array of shape (n_rows,), default=None
+    Weights >= 0; None means 1 for every row. They count in the measure as well.
 """,
     "groups": """
 groups : array of shape (n_rows,), default=None

@@ -399,19 +399,11 @@ class MeasureOpt(_MeasureClimber):
 
         Parameters
         ----------
-        X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
-            Training rows; the kernel matrix for ``kernel="precomputed"``.
-        y : array of shape (n_rows,)
-            Labels of two kinds.
-        sample_weight : array of shape (n_rows,), default=None
-            Non-negative weights of the rows, in the measure as well.
-        groups : array of shape (n_rows,), default=None
-            For the splitter ``cv``, for example `sklearn.model_selection.GroupKFold`.
+        {kernel_rows}
+        {measure_weight}
+        {groups}
 
-        Returns
-        -------
-        MeasureOpt
-            The fitted model itself.
+        {returns_self}
         """
         return self._fit(X, y, sample_weight, groups, self._climb)
 

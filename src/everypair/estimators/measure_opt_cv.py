@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,9 +15,6 @@ from everypair.estimators._held_out import HeldOut, mixed
 from everypair.estimators._search import Fold, folds_of, positive_grid, side_by_side
 from everypair.estimators.measure_opt import _MeasureClimber, _Problem
 from everypair.estimators.rankopt import check_saturations
-
-if TYPE_CHECKING:
-    pass
 
 Array = NDArray[np.float64]
 
@@ -190,19 +187,11 @@ class MeasureOptCV(_MeasureClimber):
 
         Parameters
         ----------
-        X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
-            Training rows.
-        y : array of shape (n_rows,)
-            Labels of two kinds.
-        sample_weight : array of shape (n_rows,), default=None
-            Non-negative weights of the rows, in the held-out measure as well.
-        groups : array of shape (n_rows,), default=None
-            For the splitter ``cv``, for example `sklearn.model_selection.GroupKFold`.
+        {kernel_rows}
+        {measure_weight}
+        {groups}
 
-        Returns
-        -------
-        MeasureOptCV
-            The fitted model itself.
+        {returns_self}
         """
         return self._fit(X, y, sample_weight, groups, partial(self._climb, groups=groups))
 

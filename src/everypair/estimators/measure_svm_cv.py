@@ -154,8 +154,7 @@ class MeasureSVMCV(MeasureSVM):
         Parameters
         ----------
         {kernel_rows}
-        groups : array of shape (n_rows,), default=None
-            For the splitter ``cv``, for example `sklearn.model_selection.GroupKFold`.
+        {groups}
 
         {returns_self}
         """

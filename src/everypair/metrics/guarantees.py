@@ -92,16 +92,17 @@ def precise(above: Array, hits: Array, precision: float, risk: float) -> Bool:
 def best_precision(above: Array, hits: Array, risk: float) -> float:
     """The highest precision for which `precise` finds a cut, to three digits.
 
-    By hundredths, then by thousandths: the sizes depend on the precision, so that a bisection may
-    miss.
+    The sizes depend on the precision, so that it may pass again a little above one that fails: a
+    bisection, and then some steps up.
     """
 
-    def first(candidates: range) -> int:
-        of = (c for c in candidates if precise(above, hits, c / 1000, risk).any())
-        return next(of, 0)
+    def passes(thousandths: int) -> bool:
+        return bool(precise(above, hits, thousandths / 1000, risk).any())
 
-    hundredths = first(range(990, 0, -10))
-    return max(hundredths, first(range(hundredths + 9, hundredths, -1))) / 1000
+    best = _last(lambda k: passes(k + 1), 999) + 1
+    while higher := next((k for k in range(best + 1, min(best + 6, 1000)) if passes(k)), 0):
+        best = higher
+    return best / 1000
 
 
 def _sequence(n_rows: int, precision: float, risk: float) -> tuple[Array, Array]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from everypair.plots.precision_recall import PrecisionRecallDisplay as PrecisionRecallDisplay
     from everypair.plots.roc import ROCDisplay as ROCDisplay
     from everypair.plots.scores import ScoreDisplay as ScoreDisplay
+    from everypair.plots.shapes import ShapeDisplay as ShapeDisplay
 
 _FILE = {
     "CalibrationDisplay": "calibration",
@@ -40,6 +41,7 @@ _FILE = {
     "ROCComparisonDisplay": "comparison",
     "ROCDisplay": "roc",
     "ScoreDisplay": "scores",
+    "ShapeDisplay": "shapes",
 }
 
 __all__ = sorted(_FILE)  # noqa: PLE0605
