@@ -72,7 +72,7 @@ def one_split(name: str, split: int) -> dict[str, Any]:
         seconds = time.process_time() - began
         scored = getattr(model, "decision_function", None) or (
             lambda Z: model.predict_proba(Z)[:, 1]
-        )  # noqa: B023
+        )
         out[label] = [float(roc_auc_score(y[test], scored(B))), round(seconds, 3)]
     return out
 
