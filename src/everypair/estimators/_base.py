@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from functools import wraps
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,15 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 import everypair
+from everypair.blocks.source import RowBlocks
 from everypair.estimators._shared_docs import filled_in
 from everypair.linalg.dense import DenseMatrix
 from everypair.linalg.matrix import canonical, summed
 from everypair.metrics.thresholds import check_rule, cut_by
 from everypair.rows import Rows, distinct_labels
+
+if TYPE_CHECKING:
+    from everypair.estimators._training import Training
 
 Array = NDArray[np.float64]
 
@@ -75,6 +79,14 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
         return X, positive, sample_weight
+
+    def _training(self, X: Any, y: Any, sample_weight: Any, loss: str) -> Training:
+        """The rows of a fit, from arrays or from a source of blocks."""
+        from everypair.estimators._training import in_blocks, in_memory, open_blocks
+
+        if isinstance(X, RowBlocks):
+            return in_blocks(open_blocks(self, X, y, sample_weight), loss)
+        return in_memory(*self._validate_fit(X, y, sample_weight))
 
     def _encode_labels(self, y: NDArray[Any]) -> NDArray[np.bool_]:
         if y.dtype.kind not in "biuf":

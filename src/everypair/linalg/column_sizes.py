@@ -26,11 +26,19 @@ class Sizes(NamedTuple):
 
     @classmethod
     def of(
-        cls, sums: Array, squares: Array, n_rows: int, columns: Callable[[NDArray[np.intp]], Any]
+        cls,
+        sums: Array,
+        squares: Array,
+        n_rows: int,
+        columns: Callable[[NDArray[np.intp]], Any] | None = None,
+        lengths: Array | None = None,
     ) -> Sizes:
         """From sums over rows; ``columns`` of X are read again where the sums may have left the
-        range of float64."""
-        means, lengths = sums / n_rows, _roots(squares, columns)
+        range of float64, unless the ``lengths`` are known."""
+        means = sums / n_rows
+        if lengths is None:
+            assert columns is not None
+            lengths = _roots(squares, columns)
         with np.errstate(over="ignore", invalid="ignore"):
             about = squares - sums * means
             about = np.maximum(about, 0) + n_rows * np.finfo(np.float64).eps * squares

@@ -39,6 +39,7 @@ class DenseMatrix:
 
     by_rows = True
     differences_pay = True
+    in_order_only = False
 
     def __init__(self, X: NDArray[Any]):
         self.X = X
@@ -67,14 +68,15 @@ class DenseMatrix:
     def _pieces(self, start: int, stop: int, whole: bool = True) -> Iterator[tuple[slice, Array]]:
         """The rows ``start:stop`` in float64, with their place.
 
-        ``whole``: views, where BLAS can read X as it is; otherwise small blocks in C order, each to
-        be used before the next.
+        ``whole``: views, where BLAS can read X as it is; otherwise small blocks, each to be used
+        before the next.
         """
         if whole and self._whole:
             for rows in slices(start, stop, self.block_rows):
                 yield rows, self.X[rows]
             return
-        buffer = np.empty((min(self.block_rows, stop - start), self.shape[1]))
+        order: Any = "C" if self.X.flags.c_contiguous else "F"  # copied as it lies
+        buffer = np.empty((min(self.block_rows, stop - start), self.shape[1]), order=order)
         for rows in slices(start, stop, self.block_rows):
             block = buffer[: rows.stop - rows.start]
             np.copyto(block, self.X[rows])
@@ -157,6 +159,10 @@ class DenseMatrix:
         with one_blas_thread():
             parts = over_rows(part, self.shape[0], self.shape[0] * self.shape[1] ** 2)
         return [sum(arrays[1:], arrays[0]) for arrays in zip(*parts, strict=True)]
+
+    @property
+    def zero_scores(self) -> Array:
+        return np.zeros(self.shape[0])
 
     def dot(self, vector: Array) -> Array:
         out = np.empty(self.shape[0])

@@ -41,6 +41,7 @@ class SparseMatrix:
 
     covariance_pays = False
     differences_pay = False
+    in_order_only = False
 
     def __init__(self, X: Any):
         self.X = X
@@ -197,6 +198,10 @@ class SparseMatrix:
             self.X.nnz,
             lambda start, stop, out: kernel(*self._arrays, weights, start, stop, out),
         )
+
+    @property
+    def zero_scores(self) -> Array:
+        return np.zeros(self.shape[0])
 
     def dot(self, vector: Array) -> Array:
         if self.by_rows:

@@ -26,6 +26,8 @@ from everypair._compiled import (
     window_sum,
 )
 from everypair.cached import cached_property
+from everypair.linalg.block_ranking import area_of
+from everypair.linalg.blocks import BlockVector
 from everypair.linalg.matrix import Matrix
 from everypair.linalg.order import descending
 from everypair.linalg.row_sums import Windows
@@ -346,6 +348,8 @@ class HuberHingePoint(_SortedPoint):
 
 def auc(pairs: Rows, scores: Array) -> float:
     """Exact area under the ROC curve: weighted share of pairs won, ties counted half."""
+    if isinstance(scores, BlockVector):
+        return area_of(scores)
     refuse_unusable(scores)
     if pairs.even:
         # Whole numbers of pairs; Python's division of integers rounds once.

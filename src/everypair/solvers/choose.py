@@ -50,6 +50,8 @@ def choose_solver(X: Matrix, loss: str, solver: str) -> Solver:
             "solver='newton' cannot be used because the sigmoid loss is not convex: "
             "use 'newton-cg' or 'auto'."
         )
+    if X.in_order_only and loss in ("hinge", "squared_hinge"):
+        return newton_cg  # their Hessian takes the rows in the order of the scores
     # A Hessian takes X by rows; products do without a copy of a CSC matrix while they are enough.
     if solver == "newton" or (X.by_rows and X.shape[1] <= HESSIAN_COLUMNS):
         return Newton()
@@ -123,8 +125,8 @@ def _solution_of_sample(
     size = sample_size(pairs.n_rows, loss)
     if size == 0:
         return start
-    rows = sample_rows(pairs, size)
-    part = Rows.uncut(pairs.positive[rows], pairs.share[rows])
+    rows = pairs.sample(size)
+    part = pairs.take(rows)
     rough = _descend(X.take(rows), part, loss, alpha, start, SAMPLE_TOL, Progress(max_iter), run)
     # The hinge's matrices wear out with the rounding.
     if isinstance(run, Newton | ProductsFirst) and loss != "hinge":
@@ -164,7 +166,8 @@ def _descend_sigmoid(
         judge=lambda now: Judgement(now.value, now.relative_gradient),
     )
     scores = X.dot(start)
-    tried = [problem.at(r * start, r * scores) for r in RADII if usable(r * scores)]
+    along = [(r * start, r * scores) for r in RADII]
+    tried = [problem.at(w, reached) for w, reached in along if usable(reached)]
     best = min(tried, key=lambda now: now.value) if tried else better_start(problem, start)
     return settled(newton_cg, best, CloseEnough(tol, by_gap=False), progress)
 
@@ -207,23 +210,3 @@ def sample_size(n_rows: int, loss: str) -> int:
     size = min(SAMPLE_ROWS, int(SAMPLE_SHARE * n_rows))
     least = LEAST_HINGE_SAMPLE if loss == "hinge" else LEAST_SAMPLE
     return size if size >= least else 0
-
-
-def sample_rows(pairs: Rows, n_rows: int) -> NDArray[np.intp]:
-    """About ``n_rows`` rows with weight, half of them from each class where there are enough.
-
-    Each class is sampled on its own and its weights sum to one again, so the sample's pair
-    loss estimates the whole's however rare the positives are. The choice is fixed: the same
-    data give the same start.
-    """
-    rng = np.random.default_rng(0)
-    positives, negatives = (
-        rows if pairs.even else rows[pairs.share[rows] > 0] for rows in pairs.classes
-    )
-    n_positive = min(positives.size, max(n_rows // 2, n_rows - negatives.size))
-    n_negative = min(negatives.size, n_rows - n_positive)
-    chosen = [
-        rng.choice(positives, n_positive, replace=False),
-        rng.choice(negatives, n_negative, replace=False),
-    ]
-    return np.sort(np.concatenate(chosen))

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from everypair.linalg.matrix import Matrix, too_large
 from everypair.rows import Rows
-from everypair.solvers.choose import sample_rows
 
 Array = NDArray[np.float64]
 
@@ -67,8 +66,8 @@ def class_covariance(X: Matrix, pairs: Rows) -> Array | None:
         return None
     n_rows = max(SAMPLE_ROWS, SAMPLE_ROWS_PER_COLUMN * X.shape[1])
     if pairs.n_rows > n_rows:
-        rows = sample_rows(pairs, n_rows)
-        X, pairs = X.take(rows), Rows.uncut(pairs.positive[rows], pairs.share[rows])
+        rows = pairs.sample(n_rows)
+        X, pairs = X.take(rows), pairs.take(rows)
     weight = pairs.share
     of_positives = np.where(pairs.positive, weight, 0.0)
     gram, means = X.gram_and_sums(weight, [weight - of_positives, of_positives])

@@ -152,7 +152,7 @@ class SparseProblem:
         self._free = np.flatnonzero(self.weights == 0)
         self._unit = 1 / np.where(spreads**2 > 0, spreads, 1.0)
         self._slope = 1.0
-        zero = self._problem(0.0).at(np.zeros(X.shape[1]), np.zeros(X.shape[0]))
+        zero = self._problem(0.0).at(np.zeros(X.shape[1]), X.zero_scores)
         slopes = np.abs(zero.pulled[np.isfinite(self.weights)])
         self._slope = float(np.max(slopes, initial=0.0)) or 1.0
         self._working: WorkingSet | None = None
@@ -312,7 +312,11 @@ def _spreads(X: Matrix, pairs: Rows) -> Array:
     spreads = np.sqrt(variances)
     # Where the difference is rounding, or the squares vanish: from the values themselves.
     doubtful = (variances <= SURE_VARIANCE * squares) & ((squares > 0) | (means != 0))
-    which, rows = np.flatnonzero(doubtful), np.flatnonzero(weight > 0)
+    which = np.flatnonzero(doubtful)
+    if which.size and X.in_order_only:
+        spreads[which] = X.columns(which).careful_spreads(weight)
+        return spreads
+    rows = np.flatnonzero(weight > 0) if which.size else which
     for begin in range(0, which.size, LEAST_COLUMNS):
         columns = which[begin : begin + LEAST_COLUMNS]
         few = X.columns(columns).written_out(rows)

@@ -67,7 +67,7 @@ def search_towards(now: Iterate, target: Array, slope: float) -> tuple[Iterate |
 
     def at(length: float) -> Iterate:
         w = target if length == 1 else now.w + length * direction
-        return now.problem.at(w, now.scores + length * score_step)
+        return now.problem.at(w, _moved(now.scores, length, score_step))
 
     length = 1.0
     while length >= SHORTEST_STEP_TO_TARGET:
@@ -118,6 +118,8 @@ class _Line:
 
     def slope_at(self, point: Iterate) -> float:
         of_penalty = self.start.problem.quadratic.alpha * float(point.w @ self.direction)
+        if self.start.problem.X.in_order_only:  # the pass that a point taken needs anyway
+            return float(point.pulled @ self.direction) + of_penalty
         return float(point.point.gradient @ self.score_step) + of_penalty
 
     def shortening(self, trial: Iterate | None, length: float) -> float:
@@ -153,6 +155,8 @@ class _Line:
 
 def _moved(scores: Array, length: float, step: Array) -> Array:
     """``scores + length * step`` in one array, on all threads."""
+    if not isinstance(scores, np.ndarray):
+        return (scores + length * step).kept()
     out = np.empty_like(scores)
 
     def part(start: int, stop: int) -> None:

@@ -55,7 +55,7 @@ class LossPoint:
     @cached_property
     def multipliers(self) -> float:
         """Their sum over the weighted pairs."""
-        return -float(self.gradient[self.loss.pairs.positives].sum())
+        return -float(self.loss.pairs.sum_of_positives(self.gradient))
 
     @cached_property
     def dual_value(self) -> float:
@@ -65,6 +65,8 @@ class LossPoint:
     def exponential(self) -> float:
         """The exponential loss at these scores: a product of two class sums."""
         pairs = self.loss.pairs
+        if not isinstance(self.scores, np.ndarray):
+            return float(pairs.exponential(self.scores))
         weight, (of_positives, of_negatives) = pairs.share, pairs.classes
         low, high = self.scores[of_positives], self.scores[of_negatives]
         least, most = low.min(), high.max()
@@ -251,7 +253,7 @@ class Iterate:
 def better_start(problem: Problem, start: Array) -> Iterate:
     """The iterate at ``start``, or at zero where that is better: a start from other data may lie
     anywhere, even where the loss overflows."""
-    zero = problem.at(np.zeros_like(start), np.zeros(problem.X.shape[0]))
+    zero = problem.at(np.zeros_like(start), problem.X.zero_scores)
     if not start.any():
         return zero
     scores = problem.X.dot(start)

@@ -1,0 +1,103 @@
+"""The rows of a fit as solvers see them, wherever they live: in arrays or in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everypair.blocks.source import MOST_GATHERED_BYTES, RowBlocks
+from everypair.linalg.block_matrix import BlockMatrix
+from everypair.linalg.block_ranking import levels_of
+from everypair.linalg.blocks import Blocks, BlockVector, Job, Shard
+from everypair.linalg.matrix import Matrix, as_matrix
+from everypair.metrics.streamed import cut_of_levels
+from everypair.metrics.thresholds import MIDPOINT, cut_by
+from everypair.pairs.blocked import BLOCK_POINTS, BlockRows
+from everypair.rows import Rows
+
+Array = NDArray[np.float64]
+
+GATHERED_BYTES_PER_ROW = 120
+"""Of a fit that needs all scores at once: scores, their order, and what the steps are made of."""
+
+
+class Training(NamedTuple):
+    """X, the classes and weights of its rows, and what a fit asks of them at its end."""
+
+    X: Matrix
+    pairs: Any
+    positive_share: float
+    """Weight of the positives beside all."""
+    cut: Callable[[Any, Any], float]
+    """The threshold that a rule asks for at these scores."""
+    blocks: Blocks | None = None
+
+
+def in_memory(X: Any, positive: NDArray[np.bool_], sample_weight: Array | None) -> Training:
+    pairs = Rows.uncut(positive, sample_weight)
+
+    def cut(rule: Any, scores: Array) -> float:
+        rows = Rows.of(positive, sample_weight)
+        return cut_by(rule, rows, rows.scores(scores))
+
+    # Relative to the largest, so that huge weights do not overflow in their sum.
+    relative = None if sample_weight is None else sample_weight / sample_weight.max()
+    share = float(np.average(positive, weights=relative))
+    return Training(as_matrix(X), pairs, share, cut)
+
+
+def in_blocks(blocks: Blocks, loss: str) -> Training:
+    """For this loss; one that needs the order of all scores gathers them."""
+    pairs: Any = BlockRows(blocks, loss)
+    gathers = loss not in BLOCK_POINTS
+    if gathers:
+        needed = GATHERED_BYTES_PER_ROW * blocks.n_rows
+        if needed > MOST_GATHERED_BYTES:
+            raise ValueError(
+                f"loss={loss!r} needs the scores of all {blocks.n_rows} rows in one process, about "
+                f"{needed / 2**30:.1f} GiB, and the limit is {MOST_GATHERED_BYTES / 2**30:g} GiB: "
+                "use loss='logistic', or raise everypair.blocks.source.MOST_GATHERED_BYTES."
+            )
+        pairs = pairs.gathered()
+    totals = tuple(1 / share for share in blocks.shares)
+    cut_of = _cut_of(blocks, (totals[1], totals[0]))
+    share = totals[1] / (totals[0] + totals[1])
+    return Training(BlockMatrix(blocks, gathers=gathers), pairs, share, cut_of, blocks)
+
+
+def _cut_of(blocks: Blocks, totals: tuple[float, float]) -> Callable[[Any, Any], float]:
+    def cut(rule: Any, scores: Any) -> float:
+        if isinstance(rule, Real):
+            return float(rule)
+        scores = scores if isinstance(scores, BlockVector) else blocks.spread(scores)
+        if rule == MIDPOINT:
+            of_positives, of_negatives = blocks.run(Job.of("class-means", _means, [scores]))
+            return of_negatives + (of_positives - of_negatives) / 2
+        return cut_of_levels(rule, levels_of(scores), totals)
+
+    return cut
+
+
+def _means(shard: Shard, scores: Array) -> tuple[float, float]:
+    positive, share = shard.positive, shard.share
+    return float(share[positive] @ scores[positive]), float(share[~positive] @ scores[~positive])
+
+
+def open_blocks(estimator: Any, X: RowBlocks, y: Any, sample_weight: Any) -> Blocks:
+    """The engine of a source, whose labels and columns the estimator takes over."""
+    for given, name in ((y, "y"), (sample_weight, "sample_weight")):
+        if given is not None:
+            raise ValueError(
+                f"{name} was given beside a {type(X).__name__}, which has it already: leave it out."
+            )
+    engine, estimator.classes_ = X.engine(type(estimator).__name__)
+    estimator.n_features_in_ = X.n_features_in_
+    if X.feature_names_in_ is not None:
+        estimator.feature_names_in_ = X.feature_names_in_
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+    return engine
