@@ -16,6 +16,11 @@ from everypair._compiled.boxes import (
     box_slots,
     csr_box_row_moments,
 )
+from everypair._compiled.columns import (
+    columns_add_rows,
+    columns_dot,
+    vector_sums,
+)
 from everypair._compiled.descent import (
     descend_coordinates,
 )
@@ -78,6 +83,8 @@ __all__ = [
     "box_near_rows",
     "box_row_moments",
     "box_slots",
+    "columns_add_rows",
+    "columns_dot",
     "compensated_sum",
     "count_short",
     "csr_add_gram",
@@ -101,6 +108,7 @@ __all__ = [
     "order_keys",
     "simplex_ascent",
     "soft_counts",
+    "vector_sums",
     "window_rows",
     "window_sum",
 ]

@@ -163,7 +163,7 @@ def _opened(file: str) -> Any:
             "ParquetRows needs pyarrow: pip install 'everypair[cli]' or 'pyarrow'."
         ) from error
     try:
-        return parquet.ParquetFile(file, memory_map=True)
+        return parquet.ParquetFile(file)
     except (OSError, ValueError) as error:
         raise _unreadable(file, error) from error
 

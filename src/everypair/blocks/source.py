@@ -62,6 +62,17 @@ class RowBlocks:
         """The name of each block with its rows of X: all columns, or those of these numbers."""
         raise NotImplementedError
 
+    def check_columns(self, model: Any) -> None:
+        """Refuse where these are not the columns that the model was fitted on."""
+        names, fitted = self.feature_names_in_, getattr(model, "feature_names_in_", None)
+        if self.n_features_in_ != model.n_features_in_ or (
+            names is not None and fitted is not None and not np.array_equal(names, fitted)
+        ):
+            raise ValueError(
+                f"The rows have the columns {_some(names, self.n_features_in_)}, but the model was "
+                f"fitted on {_some(fitted, model.n_features_in_)}: give the same in the same order."
+            )
+
     def engine(self, name: str) -> tuple[LocalBlocks, NDArray[Any]]:
         """The blocks as a fit needs them, and the two labels; ``name``: whose fit it is."""
         positive, weights, labels = [], [], np.empty(0)
@@ -77,9 +88,8 @@ class RowBlocks:
                 f"{name} needs two classes, but y has only "
                 f"{'no row' if labels.size == 0 else f'one class: {labels[0]}'}."
             )
-        high = labels.max() if labels.dtype.kind != "O" else max(labels)
-        which = [is_first if first == high else ~is_first for is_first, first in positive]
         classes = np.unique(labels)
+        which = [is_first == (first == classes[1]) for is_first, first in positive]
         engine = LocalBlocks(
             lambda columns: read_ahead(lambda: self.rows(columns)),
             which,
@@ -90,9 +100,13 @@ class RowBlocks:
         return engine, classes
 
 
-def _two_labels(
-    known: NDArray[Any], y: NDArray[Any], where: str, name: str
-) -> NDArray[Any]:
+def _some(names: NDArray[Any] | None, n: int) -> str:
+    if names is None:
+        return f"1 to {n}"
+    return ", ".join(map(str, names[:5])) + (f" and {n - 5} more" if n > 5 else "")
+
+
+def _two_labels(known: NDArray[Any], y: NDArray[Any], where: str, name: str) -> NDArray[Any]:
     """The labels seen so far, the first of all first."""
     if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
         raise ValueError(f"The target of {where} has NaN: leave out the rows without a label.")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _param_validation
+from sklearn.utils import _param_validation, check_array
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -131,7 +131,7 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
+        X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features), or `RowBlocks`
             Rows to score.
 
         Returns
@@ -139,6 +139,10 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         array of shape (n_rows,)
             One score per row, positive where `predict` says ``classes_[1]``.
         """
+        if isinstance(X, RowBlocks):
+            check_is_fitted(self)
+            X.check_columns(self)
+            return np.concatenate([self._scores(check_array(rows)) for _, rows in X.rows()])
         return self._scores(self._validate_predict(X))
 
     def _scores(self, X: Any) -> Array:

@@ -23,7 +23,7 @@ from everypair.linalg.blocks import (
     followed_by,
 )
 from everypair.linalg.class_moments import ClassMoments
-from everypair.linalg.column_sizes import SAFE_SQUARES, Sizes
+from everypair.linalg.column_sizes import CONSTANT_COLUMN_SPREAD, SAFE_SQUARES, Sizes
 from everypair.linalg.dense import (
     COVARIANCE_COLUMNS,
     HESSIAN_COLUMNS_PER_PRODUCT,
@@ -241,7 +241,7 @@ class BlockMatrix:
         (means,), (squares,) = self.centred_moments([weight])
         variances = squares - means**2
         size = np.abs(self.centre) + np.sqrt(squares)
-        floor = (8 * np.finfo(np.float64).eps * size) ** 2
+        floor = (CONSTANT_COLUMN_SPREAD * size) ** 2
         return np.sqrt(np.where(variances > floor, variances, 0.0))
 
     def class_moments(self, members: Index, weights: Array | None) -> ClassMoments:
@@ -275,12 +275,15 @@ def _look(starts: Index, amid: Index, rows: Index, shard: Shard) -> tuple[Any, .
     with np.errstate(over="ignore", invalid="ignore"):
         sums, squares, largest = np.zeros(X.shape[1]), np.zeros(X.shape[1]), np.zeros(X.shape[1])
         longest = 0.0
-        for _, block in X._pieces(0, X.shape[0], whole=False):
-            sums += block.sum(axis=0)
-            np.maximum(largest, np.abs(block, out=block).max(axis=0), out=largest)
+        ones = np.ones(X.block_rows)
+        for some, block in X._pieces(0, X.shape[0], whole=False):
+            ones_here = ones[: some.stop - some.start]
+            sums += ones_here @ block
             np.square(block, out=block)
-            squares += block.sum(axis=0)
+            squares += ones_here @ block
+            np.maximum(largest, block.max(axis=0), out=largest)
             longest = max(longest, float(block.sum(axis=1).max()))
+        largest = np.sqrt(largest)
     if not np.all(np.isfinite(largest)):
         column = int(np.argmin(np.isfinite(largest)))
         value = "NaN" if np.isnan(largest[column]) else "an infinite value"

@@ -70,12 +70,12 @@ def _sorted(parts: Any) -> tuple[Array, Array]:
     scores = np.concatenate([part[0] for part in parts])
     if parts[0][1] is None:
         scores.sort()
-        first = np.flatnonzero(np.append(True, scores[1:] != scores[:-1])) if scores.size else []
-        counts = np.diff(np.append(first, scores.size)).astype(np.float64)
-        return scores[first] if scores.size else scores, counts
+        first = np.flatnonzero(np.append(True, scores[1:] != scores[:-1])[: scores.size])
+        return scores[first], np.diff(np.append(first, scores.size)).astype(np.float64)
     weight = np.concatenate([part[1] for part in parts]).astype(np.float64)
     distinct, places = np.unique(scores, return_inverse=True)
-    return distinct, np.bincount(places, weight, distinct.size)
+    counts: Array = np.bincount(places, weight, distinct.size).astype(np.float64)
+    return distinct, counts
 
 
 def _laid_out(both: Array, distinct: Array, weight: Array) -> Array:

@@ -56,7 +56,8 @@ class Shard:
         kept: dict[str, Array] | None = None,
     ):
         self.name, self.start, self.positive, self.weight = name, start, positive, weight
-        self.shares, self.kept, self.fresh = shares, kept or {}, {}
+        self.shares, self.kept = shares, kept or {}
+        self.fresh: dict[str, Array] = {}
         self._X, self._read = X, read
         self._values: dict[int, Any] = {}
 
@@ -77,7 +78,9 @@ class Shard:
         """X, or these columns of it."""
         assert self._X is not None
         plain = columns is self._read or (isinstance(columns, slice) and self._read is ALL)
-        return DenseMatrix(self._X if plain else self._X[:, columns])
+        X = DenseMatrix(self._X if plain else np.asfortranarray(self._X[:, columns]))
+        X.in_a_fit = True
+        return X
 
     def value(self, expression: Expression) -> Any:
         """Of an expression on these rows; what occurs in several places is computed once."""
@@ -358,16 +361,12 @@ def class_totals(positive: Bool, weight: NDArray[Any] | None) -> ClassTotals:
         n = int(np.count_nonzero(positive))
         counts = positive.size - n, n
         return ClassTotals(counts, (float(counts[0]), float(counts[1])), (1.0, 1.0))
-    of_class = [weight[~positive], weight[positive]]
-    counts, totals, largest = (
-        tuple(of(w) for w in of_class)
-        for of in (
-            lambda w: int(np.count_nonzero(w)),
-            lambda w: float(w.sum(dtype=np.float64)),
-            lambda w: float(w.max(initial=0.0)),
-        )
+    low, high = weight[~positive], weight[positive]
+    return ClassTotals(
+        (int(np.count_nonzero(low)), int(np.count_nonzero(high))),
+        (float(low.sum(dtype=np.float64)), float(high.sum(dtype=np.float64))),
+        (float(low.max(initial=0.0)), float(high.max(initial=0.0))),
     )
-    return ClassTotals(counts, totals, largest)  # type: ignore[arg-type]
 
 
 class Statistics(NamedTuple):
@@ -381,14 +380,9 @@ class Statistics(NamedTuple):
 
     @staticmethod
     def part(shard: Shard, values: Array) -> Statistics:
-        from everypair._compiled import compensated_sum
+        from everypair._compiled import vector_sums
 
-        return Statistics(
-            float(compensated_sum(values)),
-            float(np.einsum("i,i", values, values)),
-            float(np.abs(values).sum()),
-            float(values[shard.positive].sum()),
-        )
+        return Statistics(*vector_sums(values, shard.positive))
 
     def __add__(self, other: Statistics) -> Statistics:  # type: ignore[override]
         return Statistics(*map(operator.add, self, other))

@@ -135,6 +135,10 @@ class Matrix(Protocol):
         """These rows as an array in float64."""
         ...
 
+    def careful_spreads(self, weight: Array) -> Array:
+        """Standard deviations of columns that hardly vary, for weights that sum to one."""
+        ...
+
     def columns(self, columns: Index) -> Matrix:
         """A copy of these columns: for a few of them."""
         ...

@@ -76,7 +76,8 @@ class BlockRows:
     def sample(self, n_rows: int) -> Index:
         """As `Rows.sample`: the same rows."""
         counts = np.array(self.blocks.counts).reshape(-1, 2)
-        wanted = sampled_ordinals(*(int(n) for n in counts.sum(axis=0)[::-1]), n_rows)
+        n_negative, n_positive = (int(n) for n in counts.sum(axis=0))
+        wanted = sampled_ordinals(n_positive, n_negative, n_rows)
         before = np.concatenate([np.zeros((1, 2), dtype=np.intp), np.cumsum(counts, axis=0)])
         work = partial(_numbers_of, self.blocks.starts, before, wanted)
         found = self.blocks.run(Job.of("sample", work, ()))
@@ -321,7 +322,7 @@ class BlockSquarePoint(_BlockSeparablePoint):
 
     def gradient(self) -> Any:
         means = self._negatives.mean, self._positives.mean
-        return self.scores.each(partial(_square_slopes, *means))  # type: ignore[attr-defined]
+        return self.scores.each(partial(_square_slopes, *means))
 
     def gradient_row_errors(self, gradient: Any) -> Any:
         return self._relative * self.pairs.share
@@ -375,7 +376,7 @@ class BlockExponentialPoint(_BlockSeparablePoint):
     @cached_property
     def _largest(self) -> float:
         job = Job.of("largest", _largest, [self._class_weight], max)
-        return float(self.scores.blocks.run(job))  # type: ignore[attr-defined]
+        return float(self.scores.blocks.run(job))
 
     def steepest(self) -> float:
         return self._scale * self._largest

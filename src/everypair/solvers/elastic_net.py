@@ -58,9 +58,6 @@ COARSE_STEP, COARSE_TOL = 0.1, 1e-2
 SURE_VARIANCE = 1e-10
 """Below this share of the mean square a variance is looked at again."""
 
-CONSTANT_COLUMN_SPREAD = 8 * float(np.finfo(np.float64).eps)
-"""A column whose values differ by this share of them differs by rounding."""
-
 
 @dataclass
 class WorkingSet:
@@ -313,18 +310,9 @@ def _spreads(X: Matrix, pairs: Rows) -> Array:
     # Where the difference is rounding, or the squares vanish: from the values themselves.
     doubtful = (variances <= SURE_VARIANCE * squares) & ((squares > 0) | (means != 0))
     which = np.flatnonzero(doubtful)
-    if which.size and X.in_order_only:
-        spreads[which] = X.columns(which).careful_spreads(weight)
-        return spreads
-    rows = np.flatnonzero(weight > 0) if which.size else which
     for begin in range(0, which.size, LEAST_COLUMNS):
         columns = which[begin : begin + LEAST_COLUMNS]
-        few = X.columns(columns).written_out(rows)
-        size = np.abs(few).max(axis=0)
-        apart = (few - few[0]) / size
-        apart[:, np.ptp(apart, axis=0) <= CONSTANT_COLUMN_SPREAD] = 0.0
-        means = weight[rows] @ apart
-        spreads[columns] = size * np.sqrt(np.maximum(0, weight[rows] @ apart**2 - means**2))
+        spreads[columns] = X.columns(columns).careful_spreads(weight)
     return spreads
 
 
