@@ -153,6 +153,11 @@ class Rows:
     def largest_share(self) -> float:
         return float(self.share.max())
 
+    @property
+    def shares_by_class(self) -> list[Array]:
+        """The shares of the positives, zero elsewhere, and those of the negatives."""
+        return [np.where(rows, self.share, 0.0) for rows in (self.positive, ~self.positive)]
+
     def sum_of_positives(self, vector: Array) -> float:
         return float(vector[self.positives].sum())
 

@@ -216,7 +216,7 @@ def test_what_is_wrong_with_a_block_is_said_with_its_place(data):
         fit(X[:10], np.zeros(10))
     with pytest.raises(ValueError, match="no positive row with weight"):
         fit(X, y, np.where(y == "yes", 0.0, 1.0))
-    with pytest.raises(ValueError, match="y was given beside a ArrayRows"):
+    with pytest.raises(ValueError, match="y was given beside ArrayRows"):
         AUCClassifier().fit(ArrayRows(X, y), y)
     with pytest.raises(ValueError, match="continuous"):
         fit(X[:4], np.array([0.5, 0.1, 0.5, 0.1]))

@@ -35,6 +35,7 @@ from everypair._compiled.ordering import (
     order_keys,
 )
 from everypair._compiled.rankings import (
+    count_in_boxes,
     doubled_wins,
     mass_below,
     merge_levels,
@@ -86,6 +87,7 @@ __all__ = [
     "columns_add_rows",
     "columns_dot",
     "compensated_sum",
+    "count_in_boxes",
     "count_short",
     "csr_add_gram",
     "csr_add_moments",

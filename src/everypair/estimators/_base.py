@@ -30,6 +30,7 @@ from everypair.rows import Rows, distinct_labels
 
 if TYPE_CHECKING:
     from everypair.estimators._training import Training
+    from everypair.linalg.blocks import Blocks
 
 Array = NDArray[np.float64]
 
@@ -82,11 +83,33 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _training(self, X: Any, y: Any, sample_weight: Any, loss: str) -> Training:
         """The rows of a fit, from arrays or from a source of blocks."""
-        from everypair.estimators._training import in_blocks, in_memory, open_blocks
+        from everypair.estimators._training import in_blocks, in_memory
 
-        if isinstance(X, RowBlocks):
-            return in_blocks(open_blocks(self, X, y, sample_weight), loss)
+        blocks = self._blocks_of(X, y, sample_weight)
+        if blocks is not None:
+            return in_blocks(blocks, loss)
         return in_memory(*self._validate_fit(X, y, sample_weight))
+
+    def _blocks_of(self, X: Any, y: Any, sample_weight: Any) -> Blocks | None:
+        """The engine of rows in blocks, whose labels and columns the model takes over."""
+        if not isinstance(X, RowBlocks):
+            return None
+        for given, name in ((y, "y"), (sample_weight, "sample_weight")):
+            if given is not None:
+                raise ValueError(
+                    f"{name} was given beside {type(X).__name__}, which has it already: leave it "
+                    "out."
+                )
+        engine, self.classes_ = X.engine(type(self).__name__)
+        self._take_columns(X.n_features_in_, X.feature_names_in_)
+        return engine
+
+    def _take_columns(self, n_features: int, names: NDArray[Any] | None) -> None:
+        self.n_features_in_ = n_features
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def _encode_labels(self, y: NDArray[Any]) -> NDArray[np.bool_]:
         if y.dtype.kind not in "biuf":

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.blocks.source import MOST_GATHERED_BYTES, RowBlocks
+from everypair.blocks.source import MOST_GATHERED_BYTES
 from everypair.linalg.block_matrix import BlockMatrix
-from everypair.linalg.block_ranking import levels_of
+from everypair.linalg.block_histogram import Ranking
 from everypair.linalg.blocks import Blocks, BlockVector, Job, Shard
 from everypair.linalg.matrix import Matrix, as_matrix
-from everypair.metrics.streamed import cut_of_levels
+from everypair.metrics.streamed import cut_of_ranking
 from everypair.metrics.thresholds import MIDPOINT, cut_by
 from everypair.pairs.blocked import BLOCK_POINTS, BlockRows
 from everypair.rows import Rows
@@ -77,7 +77,7 @@ def _cut_of(blocks: Blocks, totals: tuple[float, float]) -> Callable[[Any, Any],
         if rule == MIDPOINT:
             of_positives, of_negatives = blocks.run(Job.of("class-means", _means, [scores]))
             return of_negatives + (of_positives - of_negatives) / 2
-        return cut_of_levels(rule, levels_of(scores), totals)
+        return cut_of_ranking(rule, Ranking.of(scores), totals)
 
     return cut
 
@@ -85,19 +85,3 @@ def _cut_of(blocks: Blocks, totals: tuple[float, float]) -> Callable[[Any, Any],
 def _means(shard: Shard, scores: Array) -> tuple[float, float]:
     positive, share = shard.positive, shard.share
     return float(share[positive] @ scores[positive]), float(share[~positive] @ scores[~positive])
-
-
-def open_blocks(estimator: Any, X: RowBlocks, y: Any, sample_weight: Any) -> Blocks:
-    """The engine of a source, whose labels and columns the estimator takes over."""
-    for given, name in ((y, "y"), (sample_weight, "sample_weight")):
-        if given is not None:
-            raise ValueError(
-                f"{name} was given beside a {type(X).__name__}, which has it already: leave it out."
-            )
-    engine, estimator.classes_ = X.engine(type(estimator).__name__)
-    estimator.n_features_in_ = X.n_features_in_
-    if X.feature_names_in_ is not None:
-        estimator.feature_names_in_ = X.feature_names_in_
-    elif hasattr(estimator, "feature_names_in_"):
-        del estimator.feature_names_in_
-    return engine

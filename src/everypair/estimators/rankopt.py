@@ -48,27 +48,27 @@ class _SphereClimber(LinearRanker):
     def _fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None,
         sample_weight: ArrayLike | None,
         climb: Callable[[Matrix, Rows, float], Array],
     ) -> Self:
         """``climb(X, pairs, share of positives)`` finds the coefficients and sets ``path_``."""
-        from everypair.linalg.matrix import as_matrix
         from everypair.linalg.threads import own_threads
         from everypair.pairs import auc
 
         self._validate_params()
-        X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
-        matrix, pairs = as_matrix(X), Rows.uncut(positive, sample_weight)
+        rows = self._training(X, y, sample_weight, "sigmoid")
+        if hasattr(self, "n_passes_"):
+            del self.n_passes_
         with own_threads(), np.errstate(over="ignore", invalid="ignore"):
-            # Relative to the largest, so that huge weights do not overflow in their sum.
-            relative = None if sample_weight is None else sample_weight / sample_weight.max()
-            positive_share = float(np.average(positive, weights=relative))
-            coef = climb(matrix, pairs, positive_share)
-            scores = matrix.dot(coef)
-            self.train_score_ = auc(pairs, scores)
+            coef = climb(rows.X, rows.pairs, rows.positive_share)
+            scores = rows.X.dot(coef)
+            self.train_score_ = auc(rows.pairs, scores)
+            threshold = rows.cut(self.threshold, scores)
         self.n_iter_ = sum(row.n_iter for row in self.path_)
-        self._set_linear(coef, self._choose_threshold(positive, scores, sample_weight))
+        if rows.blocks is not None:
+            self.n_passes_ = rows.blocks.n_passes
+        self._set_linear(coef, threshold)
         return self
 
     def _climb_every_pair(
@@ -180,6 +180,7 @@ class RankOpt(_SphereClimber):
     {train_score}
     n_iter_ : int
         Steps of all climbs.
+    {n_passes}
     {fitted}
 
     See Also
@@ -243,12 +244,14 @@ class RankOpt(_SphereClimber):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit on rows X with labels y.
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Fit on rows X with labels y, or over every pair on rows in blocks.
 
         Parameters
         ----------
-        {rows}
+        {rows_or_blocks}
         {sample_weight}
 
         {returns_self}
@@ -257,6 +260,8 @@ class RankOpt(_SphereClimber):
 
     def _climb(self, X: Matrix, pairs: Rows, positive_share: float) -> Array:
         if self.pairs == "linear":
+            if X.in_order_only:
+                raise ValueError("pairs='linear' needs arrays: use pairs='all' for rows in blocks.")
             saturations = self._saturations(LINEAR_SATURATIONS)
             return self._climb_linear(X, pairs, positive_share, saturations)
         from everypair.solvers.columns import class_covariance

@@ -20,6 +20,7 @@ from everypair.linalg.kernels import Expansion, KernelFunction, check_symmetric
 from everypair.rows import Rows
 
 if TYPE_CHECKING:
+    from everypair.linalg.blocks import Blocks
     from everypair.rls.moments import PairMoments
 
 Array = NDArray[np.float64]
@@ -86,6 +87,7 @@ class AUCRLS(MomentStream, KernelRanker):
     Attributes
     ----------
     {expansion}
+    {n_passes}
     objective_ : float
         P at the solution.
     dual_gap_ : float
@@ -155,19 +157,51 @@ class AUCRLS(MomentStream, KernelRanker):
         self.form = form
         self.threshold = threshold
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit on rows X with labels y.
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Fit on rows X with labels y, or on rows in blocks.
 
         Parameters
         ----------
-        {kernel_rows}
+        {rows_or_blocks}
+            ``kernel="precomputed"`` takes the kernel matrix, and blocks the linear kernel only.
         {sample_weight}
 
         {returns_self}
         """
         self._validate_params()
+        if hasattr(self, "n_passes_"):
+            del self.n_passes_
+        blocks = self._blocks_of(X, y, sample_weight)
+        if blocks is not None:
+            return self._fit_blocks(blocks, float(self.alpha))
         X, positive, weight = self._validate_rows(X, y, sample_weight)
         return self._fit_validated(X, positive, weight, float(self.alpha))
+
+    def _fit_blocks(self, blocks: Blocks, alpha: float) -> Self:
+        """In one pass: class moments of blocks add up."""
+        from everypair.estimators._training import in_blocks
+        from everypair.linalg.threads import own_threads
+        from everypair.rls.moments import PairMoments
+
+        if self.kernel != "linear" or self.form == "dual":
+            raise ValueError(
+                f"Rows in blocks need kernel='linear' and the primal form, but kernel is "
+                f"{self.kernel!r} and form is {self.form!r}."
+            )
+        with own_threads():
+            rows: Any = in_blocks(blocks, "square")
+            moments = PairMoments(*rows.X.pair_moments())
+            if not moments.finite:
+                raise ValueError(TOO_LARGE)
+            self._forget_fit()
+            self._solve_primal(moments, alpha)
+            if self.threshold != "midpoint":
+                threshold = rows.cut(self.threshold, rows.X.dot(self.coef_[0]))
+                self.intercept_ = np.array([-threshold])
+        self.n_passes_ = blocks.n_passes
+        return self._trusted(alpha)
 
     def _validate_rows(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None

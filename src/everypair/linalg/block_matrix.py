@@ -284,6 +284,13 @@ def _look(starts: Index, amid: Index, rows: Index, shard: Shard) -> tuple[Any, .
             np.maximum(largest, block.max(axis=0), out=largest)
             longest = max(longest, float(block.sum(axis=1).max()))
         largest = np.sqrt(largest)
+    refuse_missing(shard, largest)
+    near, taken = X.X[_here(shard, amid)], X.X[_here(shard, rows)]
+    return largest, sums, squares, float(np.sqrt(longest)), [near], [taken]
+
+
+def refuse_missing(shard: Shard, largest: NDArray[Any]) -> None:
+    """An error with the place where a column's largest value is not finite."""
     if not np.all(np.isfinite(largest)):
         column = int(np.argmin(np.isfinite(largest)))
         value = "NaN" if np.isnan(largest[column]) else "an infinite value"
@@ -291,8 +298,6 @@ def _look(starts: Index, amid: Index, rows: Index, shard: Shard) -> tuple[Any, .
             f"Column {column} of {shard.name} has {value}: "
             "fill in missing values or leave out these rows."
         )
-    near, taken = X.X[_here(shard, amid)], X.X[_here(shard, rows)]
-    return largest, sums, squares, float(np.sqrt(longest)), [near], [taken]
 
 
 def _seen_both(first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -366,4 +371,6 @@ def _pair_moments(shard: Shard) -> tuple[ClassMoments, ClassMoments]:
         X.class_moments(np.flatnonzero(rows & there), wide)
         for rows in (shard.positive, ~shard.positive)
     )
+    if not np.all(np.isfinite(positives.mean + negatives.mean)):
+        refuse_missing(shard, np.abs(X.X).max(axis=0))
     return positives, negatives

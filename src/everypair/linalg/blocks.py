@@ -77,7 +77,7 @@ class Shard:
     def matrix(self, columns: Any = ALL) -> DenseMatrix:
         """X, or these columns of it."""
         assert self._X is not None
-        plain = columns is self._read or (isinstance(columns, slice) and self._read is ALL)
+        plain = columns is self._read or isinstance(columns, slice)
         X = DenseMatrix(self._X if plain else np.asfortranarray(self._X[:, columns]))
         X.in_a_fit = True
         return X
@@ -230,6 +230,8 @@ class Blocks:
     largest_share: float
     weighted: bool
     summary: Summary
+    here: bool
+    """Whether vectors lie in this process, so that their rows may be gathered and sorted."""
 
     def run(self, job: Job) -> Any:
         raise NotImplementedError
@@ -265,6 +267,8 @@ class LocalBlocks(Blocks):
 
     ``read(columns)`` gives X block by block, in the same blocks each time.
     """
+
+    here = True
 
     def __init__(
         self,

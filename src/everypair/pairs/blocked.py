@@ -62,6 +62,11 @@ class BlockRows:
     def largest_share(self) -> float:
         return self.blocks.largest_share
 
+    @property
+    def shares_by_class(self) -> list[BlockVector]:
+        of_positives = self.share * self.positive
+        return [of_positives, self.share - of_positives]
+
     def sum_of_positives(self, vector: BlockVector) -> float:
         return vector.statistics.of_positives
 

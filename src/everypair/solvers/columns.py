@@ -46,7 +46,7 @@ def column_moments(X: Matrix, pairs: Rows) -> ColumnMoments:
 
     Around a point amid the values of each column, so that columns far from zero keep theirs.
     """
-    classes = [np.where(members, pairs.share, 0.0) for members in (pairs.positive, ~pairs.positive)]
+    classes = pairs.shares_by_class
     with np.errstate(over="ignore", invalid="ignore"):
         means, squares = X.centred_moments(classes)
         separation = means[0] - means[1]
