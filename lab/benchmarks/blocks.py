@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import shutil
 import subprocess
 import sys
@@ -62,7 +61,9 @@ class Clock:
 
 
 def peak_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """Of this program: `getrusage` counts the parent of a new process as well."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
 
 # --- disk --------------------------------------------------------------------------------------
@@ -264,7 +265,8 @@ def _peers(race: Any, client: Any, dX: Any, dy: Any) -> None:
 def model_of(found: dict[str, Any]) -> tuple[list[list[str]], dict[str, float]]:
     """Seconds of the processor per row and column, and per row, from the two smaller sizes."""
     sizes = sorted(
-        (of for name, of in found.items() if name.startswith("generated")), key=lambda of: of["rows"]
+        (of for name, of in found.items() if name.startswith("generated")),
+        key=lambda of: of["rows"],
     )
     if len(sizes) < 2:
         return [], {}
@@ -322,7 +324,9 @@ def page() -> None:
         if name.startswith("dask"):
             local = of["seconds"]["local"]
             for what, seconds in of["seconds"].items():
-                lines.append([f"{of['rows']:.0e} x {of['columns']}", what, f"{seconds / local:.2f}"])
+                lines.append(
+                    [f"{of['rows']:.0e} x {of['columns']}", what, f"{seconds / local:.2f}"]
+                )
     report.add(
         "Dask",
         "Two workers of one thread beside the local fit with two threads, the smallest of several "
@@ -377,7 +381,9 @@ def _billion(constants: dict[str, float]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("what", choices=["disk", "one-disk", "generated", "dask", "page"])
     parser.add_argument("--rows", type=float, nargs="+", default=[1e6])
     parser.add_argument("--folder", type=Path, default=Path("/tmp/everypair-blocks"))

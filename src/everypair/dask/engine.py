@@ -37,6 +37,9 @@ from everypair.linalg.blocks import (
 from everypair.linalg.threads import one_blas_thread, thread_limit
 from everypair.rows import distinct_labels
 
+LOOK_SECONDS = 2.0
+"""So often it is looked whether there are workers at all."""
+
 NO_WORKER_SECONDS = 30.0
 """A cluster without any worker for so long has lost them."""
 
@@ -113,7 +116,11 @@ class DaskBlocks(Blocks):
         low, high = ([of.of_labels.get(c, nothing) for of in there] for c in self.classes.tolist())
         # `class_totals` was asked with every row of the label as a positive.
         totals = [
-            ClassTotals(*((a[1], b[1]) for a, b in zip(of_low, of_high, strict=True)))
+            ClassTotals(
+                (of_low.counts[1], of_high.counts[1]),
+                (of_low.totals[1], of_high.totals[1]),
+                (of_low.largest[1], of_high.largest[1]),
+            )
             for of_low, of_high in zip(low, high, strict=True)
         ]
         self.counts = [of.counts for of in totals]
@@ -158,8 +165,8 @@ class DaskBlocks(Blocks):
             try:
                 while True:
                     try:
-                        return future.result(timeout=1)
-                    except TimeoutError:
+                        return future.result(timeout=LOOK_SECONDS)
+                    except (TimeoutError, UnboundLocalError):  # the second: a race in Dask
                         alone_since = self._alone_since(alone_since)
             except KilledWorker as error:
                 if attempt == MOST_DEATHS:
@@ -309,7 +316,8 @@ def _seen(block: Held) -> Seen:
 
 @lru_cache(maxsize=4)
 def _read(message: bytes) -> Order:
-    return pickle.loads(message)  # type: ignore[no-any-return]
+    order: Order = pickle.loads(message)
+    return order
 
 
 def _work(message: bytes, number: int, block: Held, *kept: Any) -> Any:
@@ -352,7 +360,7 @@ def _parts_of(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, ...]]:
         raise ValueError(f"X has {X.ndim} dimensions: give a table of rows and columns.")
     if hasattr(X, "chunks") and X.ndim == 2 and X.numblocks[1] != 1:
         X = given["X"] = X.rechunk({1: -1})
-    rows = X.chunks[0] if hasattr(X, "chunks") else None
+    rows: Any = X.chunks[0] if hasattr(X, "chunks") else None
     known = rows is not None and not np.isnan(rows).any()
     parts = []
     for name, values in given.items():

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.blocks.source import MOST_GATHERED_BYTES
-from everypair.linalg.block_matrix import BlockMatrix
 from everypair.linalg.block_histogram import Ranking
+from everypair.linalg.block_matrix import BlockMatrix
 from everypair.linalg.blocks import Blocks, BlockVector, Job, Shard
 from everypair.linalg.matrix import Matrix, as_matrix
 from everypair.metrics.streamed import cut_of_ranking

@@ -83,11 +83,16 @@ class Ranking:
 
     @classmethod
     def of(cls, scores: BlockVector) -> Ranking:
+        known: Ranking | None = vars(scores).get("_ranking")  # it serves area and cut
+        if known is not None:
+            return known
         step = max(1, scores.size // SAMPLE_ROWS)
         job = Job.of("score-sample", partial(_every, step), [scores], followed_by)
         sample = np.sort(np.concatenate(scores.blocks.run(job)))
         places = np.linspace(0, sample.size - 1, min(MOST_BOXES, sample.size)).astype(np.intp)
-        return cls(scores, cls._count(scores, np.unique(sample[places]), -np.inf, np.inf))
+        boxes = cls._count(scores, np.unique(sample[places]), -np.inf, np.inf)
+        found = vars(scores)["_ranking"] = cls(scores, boxes)
+        return found
 
     @staticmethod
     def _count(scores: BlockVector, edges: Array, low: float, high: float) -> Boxes:

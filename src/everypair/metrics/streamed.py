@@ -24,9 +24,9 @@ def cut_of_ranking(
     if isinstance(rule, str):
         of_curve = RULES[rule]
         below = ranking.best_cut(
-            lambda tp, fp: of_curve(
-                Curve(tp, np.append(tp, positives), np.append(fp, negatives))
-            )[:-1]
+            lambda tp, fp: of_curve(Curve(tp, np.append(tp, positives), np.append(fp, negatives)))[
+                :-1
+            ]
         )
     else:
         ((name, wanted),) = rule.items()
@@ -34,7 +34,7 @@ def cut_of_ranking(
             below = ranking.crossing(lambda tp, fp: fp / negatives <= wanted + SLACK)
         elif name == "tpr":
             below = ranking.crossing(lambda tp, fp: tp / positives < wanted - SLACK)
-            if 0 < wanted - SLACK:  # the last cut before
+            if wanted > SLACK:  # the last cut before
                 below -= 1
         else:
             below = ranking.best_cut(lambda tp, fp: wanted[1] * tp - wanted[0] * fp)
