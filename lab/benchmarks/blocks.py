@@ -297,8 +297,8 @@ def page() -> None:
         "blocks",
         "Rows in blocks: disk, cluster, cost model",
         "Made by `python -m lab bench blocks page` from `blocks.json`, which the same script "
-        "measures. The machine was shared with other work while this ran, so times on the clock are "
-        "disturbed; ratios of processor time are told beside them.",
+        "measures. The machine was shared with other work while this ran, so times on the clock "
+        "are disturbed; ratios of processor time are told beside them.",
     )
     lines = []
     for name, of in sorted(found.items(), key=lambda item: item[1]["rows"]):
@@ -365,11 +365,11 @@ def _billion(constants: dict[str, float]) -> str:
              f"{2 * up * passes / 2:.0f}"]
         )  # fmt: skip
     return (
-        f"10^9 rows x 50 columns of float32, {passes:.0f} passes, single-threaded workers. Per pass "
-        f"and row: 4 p = {4 * p} bytes of X, 2 p = {2 * p} flops, and one box moment or one "
-        "evaluation of the fields. Messages: box moments up and fields down, boxes x 8 coefficients "
-        f"x {kernels} classes x 8 bytes (about {up:.0f} kB for 400 boxes), once per evaluation; "
-        "p numbers with each pass over X; p^2 numbers for a Hessian, which the first solve on a "
+        f"10^9 rows x 50 columns of float32, {passes:.0f} passes, single-threaded workers. Per "
+        f"pass and row: 4 p = {4 * p} bytes of X, 2 p = {2 * p} flops, and one box moment or one "
+        "evaluation of the fields. Messages: box moments up and fields down, boxes x 8 "
+        f"coefficients x {kernels} classes x 8 bytes (about {up:.0f} kB for 400 boxes), "
+        "once per evaluation; p numbers with each pass over X; p^2 numbers for a Hessian, which the first solve on a "
         "sample of 20,000 rows makes rare. Seconds are the constant above times the rows of a "
         "worker; X in memory, or read at the same speed as the sums.\n\n"
         + markdown_table(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from everypair import AUCClassifier
+from everypair import AUCRLS, AUCRLSCV, AUCClassifier, AUCClassifierCV, RankOpt, RankOptCV
 from everypair.blocks import ArrayRows, RowBlocks
 from everypair.blocks import source as sources
 from everypair.blocks.source import Target
@@ -233,3 +233,33 @@ def test_reading_ahead_passes_errors_on():
     assert next(ahead) == 1
     with pytest.raises(OSError, match="the disk is gone"):
         next(ahead)
+
+
+def test_closed_form_and_climb_over_blocks(data):
+    X, y, weight = data
+    rows = ArrayRows(X, y, weight, block_rows=3000)
+    model = AUCRLS().fit(rows)
+    close(model.coef_, AUCRLS().fit(X, y, weight).coef_)
+    close(model.intercept_, AUCRLS().fit(X, y, weight).intercept_)
+    assert model.n_passes_ == 1
+    cut = AUCRLS(threshold="f1").fit(X, y, weight).intercept_
+    close(AUCRLS(threshold="f1").fit(rows).intercept_, cut)
+    climbed = RankOpt().fit(rows)
+    wanted = RankOpt().fit(X, y, weight)
+    close(climbed.coef_, wanted.coef_, 1e-8)
+    assert climbed.n_passes_ > 0
+    broken = X.copy()
+    broken[3500, 1] = np.nan
+    with pytest.raises(ValueError, match="Column 1 of rows 3000 to 5999 has NaN"):
+        AUCRLS().fit(ArrayRows(broken, y, block_rows=3000))
+    with pytest.raises(ValueError, match="blocks need kernel='linear'"):
+        AUCRLS(kernel="rbf").fit(rows)
+    with pytest.raises(ValueError, match="pairs='linear' needs arrays"):
+        RankOpt(pairs="linear").fit(rows)
+
+
+@pytest.mark.parametrize("model", [AUCClassifierCV(), AUCRLSCV(), RankOptCV()])
+def test_other_estimators_say_that_they_need_arrays(data, model):
+    X, y, _ = data
+    with pytest.raises(ValueError, match="needs arrays: rows in blocks are for AUCClassifier"):
+        model.fit(ArrayRows(X, y), y)

@@ -254,7 +254,7 @@ def _client_of(client: Client | None) -> Client:
         ) from error
 
 
-# --- what runs on the workers ----------------------------------------------------------------------
+# --- what runs on the workers ------------------------------------------------------------------
 
 
 def _nothing(shard: Shard) -> Any:
@@ -342,7 +342,7 @@ def _work(message: bytes, number: int, block: Held, *kept: Any) -> Any:
     return (part, *(shard.fresh[token] for token in order.fresh))
 
 
-# --- the blocks of collections ---------------------------------------------------------------------
+# --- the blocks of collections -----------------------------------------------------------------
 
 
 def _parts_of(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, ...]]:
@@ -364,15 +364,18 @@ def _parts_of(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, ...]]:
     known = rows is not None and not np.isnan(rows).any()
     parts = []
     for name, values in given.items():
-        chunks = values.chunks[0] if hasattr(values, "chunks") else None
-        if known and chunks is not None and not np.isnan(chunks).any() and chunks != rows:
+        chunks: Any = values.chunks[0] if hasattr(values, "chunks") else None
+        if chunks is None:
+            parts.append(list(values.to_delayed()))
+            continue
+        alike = values
+        if known and not np.isnan(chunks).any() and chunks != rows:
             if sum(chunks) != sum(rows):
                 raise ValueError(
                     f"{name} has {sum(chunks)} values, but X has {sum(rows)} rows: one a row."
                 )
-            values = values.rechunk((rows, *values.chunks[1:]))
-        parts.append(values.to_delayed().ravel().tolist() if chunks is not None
-                     else list(values.to_delayed()))  # fmt: skip
+            alike = values.rechunk((rows, *values.chunks[1:]))
+        parts.append(alike.to_delayed().ravel().tolist())
     for name, of in zip(given, parts, strict=True):
         if len(of) != len(parts[0]):
             raise ValueError(

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from functools import wraps
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,7 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     classes_: NDArray[Any]
     threshold: Any
+    _takes_blocks: ClassVar[bool] = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -71,6 +72,8 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         ``checks`` go to scikit-learn's `validate_data`.
         """
+        if isinstance(X, RowBlocks):
+            self._refuse_blocks()
         X, y = validate_data(
             self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], **checks
         )
@@ -94,6 +97,7 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The engine of rows in blocks, whose labels and columns the model takes over."""
         if not isinstance(X, RowBlocks):
             return None
+        self._refuse_blocks()
         for given, name in ((y, "y"), (sample_weight, "sample_weight")):
             if given is not None:
                 raise ValueError(
@@ -103,6 +107,13 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         engine, self.classes_ = X.engine(type(self).__name__)
         self._take_columns(X.n_features_in_, X.feature_names_in_)
         return engine
+
+    def _refuse_blocks(self) -> None:
+        if not self._takes_blocks:
+            raise ValueError(
+                f"{type(self).__name__} needs arrays: rows in blocks are for AUCClassifier, AUCRLS "
+                "and RankOpt."
+            )
 
     def _take_columns(self, n_features: int, names: NDArray[Any] | None) -> None:
         self.n_features_in_ = n_features

@@ -131,6 +131,7 @@ class AUCClassifier(LinearRanker):
     (5, '0.9943')
     """
 
+    _takes_blocks = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "loss": [StrOptions(set(LOSS_NAMES))],
         "penalty": [StrOptions({"l2", "l1", "elasticnet"})],

@@ -41,6 +41,7 @@ class _SphereClimber(LinearRanker):
     """What `RankOpt` and `RankOptCV` share."""
 
     path_: list[RadiusRow]
+    n_passes_: int
     max_iter: int
     tol: float
     verbose: int
@@ -213,6 +214,7 @@ class RankOpt(_SphereClimber):
     [0.5, 0.9]
     """
 
+    _takes_blocks = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "pairs": [StrOptions({"all", "linear"})],
         "saturation": ["array-like", Real, None],

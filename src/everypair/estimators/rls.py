@@ -132,6 +132,7 @@ class AUCRLS(MomentStream, KernelRanker):
     np.True_
     """
 
+    _takes_blocks = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, None, closed="left")],
         **KernelRanker._kernel_constraints,
@@ -204,7 +205,7 @@ class AUCRLS(MomentStream, KernelRanker):
         return self._trusted(alpha)
 
     def _validate_rows(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+        self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None
     ) -> tuple[Any, NDArray[np.bool_], Array | None]:
         from everypair.rls.primal import pair_weight
 

@@ -109,6 +109,7 @@ class AUCRLSCV(AUCRLS):
 
     _streams = False  # a chunk has no cross-validation
 
+    _takes_blocks = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{k: v for k, v in AUCRLS._parameter_constraints.items() if k != "alpha"},
         "alphas": ["array-like", None],
@@ -147,7 +148,7 @@ class AUCRLSCV(AUCRLS):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
