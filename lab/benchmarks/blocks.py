@@ -369,7 +369,8 @@ def _billion(constants: dict[str, float]) -> str:
         f"pass and row: 4 p = {4 * p} bytes of X, 2 p = {2 * p} flops, and one box moment or one "
         "evaluation of the fields. Messages: box moments up and fields down, boxes x 8 "
         f"coefficients x {kernels} classes x 8 bytes (about {up:.0f} kB for 400 boxes), "
-        "once per evaluation; p numbers with each pass over X; p^2 numbers for a Hessian, which the first solve on a "
+        "once per evaluation; p numbers with each pass over X; p^2 numbers for a Hessian, "
+        "which the first solve on a "
         "sample of 20,000 rows makes rare. Seconds are the constant above times the rows of a "
         "worker; X in memory, or read at the same speed as the sums.\n\n"
         + markdown_table(

@@ -150,6 +150,11 @@ class Rows:
         return share
 
     @cached_property
+    def share_length(self) -> float:
+        """The Euclidean norm of the shares."""
+        return float(np.sqrt(np.einsum("i,i", self.share, self.share)))
+
+    @cached_property
     def largest_share(self) -> float:
         return float(self.share.max())
 
@@ -174,7 +179,7 @@ class Rows:
 
     def take(self, rows: Index) -> Rows:
         """These rows, with weights that sum to one in each class again."""
-        return Rows.uncut(self.positive[rows], self.share[rows])
+        return Rows.uncut(self.positive[rows], None if self.even else self.share[rows])
 
     @cached_property
     def even(self) -> bool:

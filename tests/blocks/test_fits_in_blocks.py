@@ -176,8 +176,14 @@ def test_ranges_of_scores_have_the_area_and_the_cuts_of_all(monkeypatch, weighte
     assert area_of(vector) == pytest.approx(auc_score(y, scores, weight), abs=1e-15)
     from everypair.estimators._training import in_blocks
 
-    training = in_blocks(engine, "logistic")
-    rates = [{"fpr": 0.1}, {"fpr": 0.0}, {"fpr": 1.0}, {"tpr": 0.8}, {"tpr": 1.0}, {"tpr": 0.0}]
+    rates = [
+        {"fpr": 0.1},
+        {"fpr": 0.0},
+        {"fpr": 1.0},
+        {"recall": 0.8},
+        {"recall": 1.0},
+        {"recall": 0.0},
+    ]
     costs = [{"cost": (1, 20)}, {"cost": (1, 0)}, {"cost": (0, 1)}]
     rules = ["balanced", "accuracy", "f1", "midpoint", *rates, *costs, 0.3]
     for rule in rules:
@@ -185,7 +191,9 @@ def test_ranges_of_scores_have_the_area_and_the_cuts_of_all(monkeypatch, weighte
             wanted = threshold_for(y, scores, **rule, sample_weight=weight)
         else:
             wanted = rule if rule == 0.3 else threshold_for(y, scores, rule, sample_weight=weight)
-        assert training.cut(rule, vector) == pytest.approx(wanted, abs=1e-12), rule
+        assert in_blocks(engine, "logistic", rule).cut(vector) == pytest.approx(
+            wanted, abs=1e-12
+        ), rule
     levels = list(levels_of(vector))
     assert len(levels) > 3
     joined = np.concatenate([some.scores for some in levels])

@@ -134,14 +134,14 @@ def test_cuts_on_a_cluster_are_those_of_the_sorted_scores(client, data):
     from everypair.estimators._training import in_blocks
 
     blocks = DaskBlocks(client, in_chunks(X, 3), in_chunks(y, 3), None, "it")
-    training, vector = in_blocks(blocks, "logistic"), blocks.spread(scores)
+    vector = blocks.spread(scores)
     for rule in ("balanced", "accuracy", "f1", "midpoint"):
-        assert training.cut(rule, vector) == pytest.approx(
+        assert in_blocks(blocks, "logistic", rule).cut(vector) == pytest.approx(
             threshold_for(y, scores, rule), abs=1e-12
         )
-    for rule in ({"fpr": 0.01}, {"tpr": 0.9}, {"cost": (1, 5)}):
+    for rule in ({"fpr": 0.01}, {"recall": 0.9}, {"cost": (1, 5)}):
         wanted = threshold_for(y, scores, **rule)
-        assert training.cut(rule, vector) == pytest.approx(wanted, abs=1e-12)
+        assert in_blocks(blocks, "logistic", rule).cut(vector) == pytest.approx(wanted, abs=1e-12)
 
 
 def test_what_is_wrong_with_a_block_names_it(client, data):

@@ -203,13 +203,18 @@ class DaskAUCClassifier(_OnDask, AUCClassifier):
         client: Client | None = None,
     ):
         super().__init__(
-            loss, penalty, alpha, l1_ratio, penalty_weights, solver, threshold, tol, max_iter,
-            warm_start, verbose,
+            loss=loss, penalty=penalty, alpha=alpha, l1_ratio=l1_ratio,
+            penalty_weights=penalty_weights, solver=solver, threshold=threshold, tol=tol,
+            max_iter=max_iter, warm_start=warm_start, verbose=verbose,
         )  # fmt: skip
         self.client = client
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **AUCClassifier._parameter_constraints,
+        **{
+            name: kinds
+            for name, kinds in AUCClassifier._parameter_constraints.items()
+            if name not in ("calibration", "prior", "cv")
+        },
         "client": "no_validation",  # type: ignore[dict-item]
     }
 

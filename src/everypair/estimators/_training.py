@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -14,8 +15,7 @@ from everypair.linalg.block_histogram import Ranking
 from everypair.linalg.block_matrix import BlockMatrix
 from everypair.linalg.blocks import Blocks, BlockVector, Job, Shard
 from everypair.linalg.matrix import Matrix, as_matrix
-from everypair.metrics.streamed import cut_of_ranking
-from everypair.metrics.thresholds import MIDPOINT, cut_by
+from everypair.metrics.streamed import cut_of_ranking, refuse_rule
 from everypair.pairs.blocked import BLOCK_POINTS, BlockRows
 from everypair.rows import Rows
 
@@ -32,17 +32,20 @@ class Training(NamedTuple):
     pairs: Any
     positive_share: float
     """Weight of the positives beside all."""
-    cut: Callable[[Any, Any], float]
-    """The threshold that a rule asks for at these scores."""
+    cut: Callable[..., float]
+    """The threshold at these scores, or by those that were held out."""
     blocks: Blocks | None = None
 
 
-def in_memory(X: Any, positive: NDArray[np.bool_], sample_weight: Array | None) -> Training:
+def in_memory(
+    model: Any, X: Any, positive: NDArray[np.bool_], sample_weight: Array | None, groups: Any
+) -> Training:
     pairs = Rows.uncut(positive, sample_weight)
 
-    def cut(rule: Any, scores: Array) -> float:
-        rows = Rows.of(positive, sample_weight)
-        return cut_by(rule, rows, rows.scores(scores))
+    def cut(scores: Array, held_out: Any = None) -> float:
+        if held_out is None:
+            return model._cut(X, positive, scores, sample_weight, groups)
+        return model._choose_threshold(positive, scores, sample_weight, held_out)
 
     # Relative to the largest, so that huge weights do not overflow in their sum.
     relative = None if sample_weight is None else sample_weight / sample_weight.max()
@@ -50,8 +53,9 @@ def in_memory(X: Any, positive: NDArray[np.bool_], sample_weight: Array | None) 
     return Training(as_matrix(X), pairs, share, cut)
 
 
-def in_blocks(blocks: Blocks, loss: str) -> Training:
+def in_blocks(blocks: Blocks, loss: str, rule: Any) -> Training:
     """For this loss; one that needs the order of all scores gathers them."""
+    refuse_rule(rule)
     pairs: Any = BlockRows(blocks, loss)
     gathers = loss not in BLOCK_POINTS
     if gathers:
@@ -64,22 +68,21 @@ def in_blocks(blocks: Blocks, loss: str) -> Training:
             )
         pairs = pairs.gathered()
     totals = tuple(1 / share for share in blocks.shares)
-    cut_of = _cut_of(blocks, (totals[1], totals[0]))
+    cut_of = partial(_cut, blocks, rule, (totals[1], totals[0]))
     share = totals[1] / (totals[0] + totals[1])
     return Training(BlockMatrix(blocks, gathers=gathers), pairs, share, cut_of, blocks)
 
 
-def _cut_of(blocks: Blocks, totals: tuple[float, float]) -> Callable[[Any, Any], float]:
-    def cut(rule: Any, scores: Any) -> float:
-        if isinstance(rule, Real):
-            return float(rule)
-        scores = scores if isinstance(scores, BlockVector) else blocks.spread(scores)
-        if rule == MIDPOINT:
-            of_positives, of_negatives = blocks.run(Job.of("class-means", _means, [scores]))
-            return of_negatives + (of_positives - of_negatives) / 2
-        return cut_of_ranking(rule, Ranking.of(scores), totals)
-
-    return cut
+def _cut(
+    blocks: Blocks, rule: Any, totals: tuple[float, float], scores: Any, held_out: None = None
+) -> float:
+    if isinstance(rule, Real):
+        return float(rule)
+    scores = scores if isinstance(scores, BlockVector) else blocks.spread(scores)
+    if rule == "midpoint":
+        of_positives, of_negatives = blocks.run(Job.of("class-means", _means, [scores]))
+        return float(of_negatives + (of_positives - of_negatives) / 2)
+    return cut_of_ranking(rule, Ranking.of(scores), totals)
 
 
 def _means(shard: Shard, scores: Array) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from everypair.estimators._along_alphas import check_weights_of
-from everypair.estimators._base import THRESHOLDS, LinearRanker
+from everypair.estimators._base import CUTS, LinearRanker
 
 if TYPE_CHECKING:
     from everypair.linalg.matrix import Matrix
@@ -62,6 +62,8 @@ class AUCClassifier(LinearRanker):
         products only. ``auto`` takes ``newton`` for dense X and CSR matrices of up to 300 columns,
         and for others once products and steps cost more than Hessians would.
     {threshold}
+    {calibration}
+    {cv}
     tol : float, default=1e-6
         Relative duality gap to reach (for the sigmoid: relative gradient norm). With ``l1``
         and ``elasticnet`` the KKT residual as well, except for the hinge.
@@ -109,9 +111,8 @@ class AUCClassifier(LinearRanker):
     gives the starting point for large data; it does not change the solution, which is
     certified on all rows.
 
-    Probabilities: `sklearn.calibration.CalibratedClassifierCV`. More than two classes:
-    `sklearn.multiclass.OneVsRestClassifier`; scores of separate fits share no scale, so
-    calibrate inside it, or set ``threshold="accuracy"``, before comparing them.
+    More than two classes: `sklearn.multiclass.OneVsRestClassifier`; scores of separate fits share
+    no scale, so set ``calibration="auto"`` before comparing them.
 
     Examples
     --------
@@ -129,6 +130,13 @@ class AUCClassifier(LinearRanker):
     >>> sparse = make_pipeline(StandardScaler(), sparse).fit(X, y)
     >>> int((sparse[-1].coef_ != 0).sum()), f"{sparse[-1].train_score_:.4f}"
     (5, '0.9943')
+
+    Probabilities, by cross-fitting:
+
+    >>> from sklearn.model_selection import cross_val_score
+    >>> model = make_pipeline(StandardScaler(), AUCClassifier(calibration="auto"))
+    >>> print(f"{cross_val_score(model, X, y, scoring='neg_log_loss').mean():.2f}")
+    -0.10
     """
 
     _takes_blocks = True
@@ -139,7 +147,7 @@ class AUCClassifier(LinearRanker):
         "l1_ratio": [Interval(Real, 0, 1, closed="right")],
         "penalty_weights": ["array-like", None],
         "solver": [StrOptions({"auto", "newton", "newton-cg"})],
-        "threshold": THRESHOLDS,
+        **CUTS,
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "warm_start": ["boolean"],
@@ -155,6 +163,9 @@ class AUCClassifier(LinearRanker):
         penalty_weights: ArrayLike | None = None,
         solver: str = "auto",
         threshold: str | float | Mapping[str, Any] = "balanced",
+        calibration: str | None = None,
+        prior: float | None = None,
+        cv: Any = None,
         tol: float = 1e-6,
         max_iter: int = 100,
         warm_start: bool = False,
@@ -167,13 +178,20 @@ class AUCClassifier(LinearRanker):
         self.penalty_weights = penalty_weights
         self.solver = solver
         self.threshold = threshold
+        self.calibration = calibration
+        self.prior = prior
+        self.cv = cv
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Fit on rows X with labels y, or on rows in blocks.
 
@@ -181,6 +199,7 @@ class AUCClassifier(LinearRanker):
         ----------
         {rows_or_blocks}
         {sample_weight}
+        {groups}
 
         {returns_self}
         """
@@ -189,7 +208,7 @@ class AUCClassifier(LinearRanker):
 
         self._validate_params()
         start = self._start() if self.warm_start else None
-        rows = self._training(X, y, sample_weight, self.loss)
+        rows = self._training(X, y, sample_weight, self.loss, groups)
         if start is not None and start.size != rows.X.shape[1]:
             start = None
         stale = {"dual_gap_", "gradient_norm_", "kkt_residual_", "n_passes_"}
@@ -198,7 +217,6 @@ class AUCClassifier(LinearRanker):
         with own_threads():
             fit = self._minimise(rows.X, rows.pairs, start)
             self.train_score_ = auc(rows.pairs, fit.scores)
-            threshold = rows.cut(self.threshold, fit.scores)
         self.objective_, self.n_iter_, self.history_ = float(fit.objective), fit.n_iter, fit.history
         if self.loss == "sigmoid":
             self.gradient_norm_, what = fit.distance, "relative gradient norm"
@@ -206,7 +224,7 @@ class AUCClassifier(LinearRanker):
             self.dual_gap_, what = fit.distance, "relative duality gap"
         if rows.blocks is not None:
             self.n_passes_ = rows.blocks.n_passes
-        self._set_linear(fit.coef, threshold)
+        self._set_linear(fit.coef, rows.cut(fit.scores))
         self._keep_certificate(what, fit)
         return self
 

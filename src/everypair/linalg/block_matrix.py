@@ -160,6 +160,9 @@ class BlockMatrix:
         return BlockVector(self.blocks, product if self._rough else Kept(_no_values, inner=product),
                            known if np.isfinite(known) else None)  # fmt: skip
 
+    def dot_and_sizes(self, vector: Array) -> Any:
+        return self.dot(vector)
+
     def _in_blocks(self, weights: Any) -> BlockVector:
         return weights if isinstance(weights, BlockVector) else self.blocks.spread(weights)
 

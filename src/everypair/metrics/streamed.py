@@ -2,42 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everypair.linalg.block_histogram import Ranking
+from everypair.metrics.asked import SLACK, Asked
 from everypair.metrics.curve import Curve
-from everypair.metrics.thresholds import RULES, SLACK, check_rule
+from everypair.metrics.thresholds import RULES
 
 Array = NDArray[np.float64]
 
+FEW_RULES = "use a number, 'accuracy', 'balanced', 'f1', 'midpoint', cost, fpr or recall by itself"
 
-def cut_of_ranking(
-    rule: str | Mapping[str, Any], ranking: Ranking, totals: tuple[float, float]
-) -> float:
+
+def refuse_rule(rule: Any) -> None:
+    """Refuse, before any work is done, what takes the curve of all rows."""
+    asked = Asked.of(rule)
+    alone = asked.requirement is None or asked.rule is None
+    if asked.guarantee is not None or not alone or asked.requirement in ("top", "precision", "npv"):
+        raise ValueError(f"threshold={rule!r} needs arrays: for rows in blocks {FEW_RULES}.")
+
+
+def cut_of_ranking(rule: Any, ranking: Ranking, totals: tuple[float, float]) -> float:
     """The cut by this rule; ``totals``: the weight of the positives and of the negatives."""
-    check_rule(rule)
-    positives, negatives = totals
-    if isinstance(rule, str):
-        of_curve = RULES[rule]
-        below = ranking.best_cut(
-            lambda tp, fp: of_curve(Curve(tp, np.append(tp, positives), np.append(fp, negatives)))[
-                :-1
-            ]
-        )
+    refuse_rule(rule)
+    asked, (positives, negatives) = Asked.of(rule), totals
+    if asked.requirement == "fpr":
+        below = ranking.crossing(lambda tp, fp: fp / negatives <= asked.wanted + SLACK)
+    elif asked.requirement == "recall":
+        least = asked.wanted - SLACK
+        below = ranking.crossing(lambda tp, fp: tp / positives < least)
+        if least > 0:  # the last cut before
+            below -= 1
+    elif asked.cost is not None:
+        of_fp, of_fn = asked.cost
+        below = ranking.best_cut(lambda tp, fp: of_fn * tp - of_fp * fp)
     else:
-        ((name, wanted),) = rule.items()
-        if name == "fpr":
-            below = ranking.crossing(lambda tp, fp: fp / negatives <= wanted + SLACK)
-        elif name == "tpr":
-            below = ranking.crossing(lambda tp, fp: tp / positives < wanted - SLACK)
-            if wanted > SLACK:  # the last cut before
-                below -= 1
-        else:
-            below = ranking.best_cut(lambda tp, fp: wanted[1] * tp - wanted[0] * fp)
+        of_curve = RULES[str(asked.rule)]
+
+        def worth(tp: Array, fp: Array) -> Array:
+            curve = Curve(tp, np.append(tp, positives), np.append(fp, negatives))
+            return of_curve(curve)[:-1]
+
+        below = ranking.best_cut(worth)
     boxes = ranking.boxes
     if 0 < below < boxes.low.size:
         levels = np.array([boxes.low[below], boxes.high[below - 1]])  # they descend

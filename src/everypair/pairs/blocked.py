@@ -62,6 +62,10 @@ class BlockRows:
     def largest_share(self) -> float:
         return self.blocks.largest_share
 
+    @cached_property
+    def share_length(self) -> float:
+        return self.share.length()
+
     @property
     def shares_by_class(self) -> list[BlockVector]:
         of_positives = self.share * self.positive
@@ -202,9 +206,6 @@ class BlockSmoothPoint(SmoothPoint):
     def boxed_rows(self) -> Any:
         return self.scores, partial(_boxed_rows, self.boxes.ids)
 
-    def gradient_error(self, gradient: Any) -> float:
-        return self.relative_error * gradient.length()
-
 
 # --- separable losses --------------------------------------------------------------------------
 
@@ -337,9 +338,8 @@ class BlockSquarePoint(_BlockSeparablePoint):
         low, high = extent(self.scores)
         return growth(self.pairs.n_rows) * (1 + high - low) * self._scale
 
-    def gradient_error(self, gradient: Any) -> float:
-        share: Any = self.pairs.share
-        return self._relative * share.length()
+    def gradient_error(self, size: float) -> float:
+        return self._relative * self.pairs.share_length
 
     def steepest(self) -> float:
         return self._scale * self.pairs.largest_share
@@ -370,13 +370,13 @@ class BlockExponentialPoint(_BlockSeparablePoint):
 
     @property
     def _relative(self) -> float:
-        return growth(self.pairs.n_rows) + 2 * margin_rounding(self.scores)
+        return growth(self.pairs.n_rows) + 2 * margin_rounding(*extent(self.scores))
 
     def gradient_row_errors(self, gradient: Any) -> Any:
         return self._relative * abs(gradient)
 
-    def gradient_error(self, gradient: Any) -> float:
-        return self._relative * gradient.length()
+    def gradient_error(self, size: float) -> float:
+        return self._relative * size
 
     @cached_property
     def _largest(self) -> float:
