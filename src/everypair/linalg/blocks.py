@@ -294,21 +294,22 @@ class LocalBlocks(Blocks):
     def run(self, job: Job) -> Any:
         kept, found = job.kept, None
         stored = [vector for vector in kept if vector.store is not None]
-        fresh: dict[str, list[Array]] = {v.token: [] for v in kept if v.store is None}
+        fresh: dict[str, Array] = {}
+        if job.reads is not None:
+            # In one piece: what is let go of goes back to the system, and leaves no gaps.
+            fresh = {v.token: np.empty(self.n_rows) for v in kept if v.store is None}
         shards = self._shards(job.reads)
         for k, shard in enumerate(shards):
             shard.kept = {vector.token: vector.store[k] for vector in stored}
             part = job.work(shard, *map(shard.value, job.operands))
             found = part if k == 0 else job.combine(found, part)
-            if job.reads is not None:
-                for token, parts in fresh.items():
-                    # An operand that the work does not look at is kept all the same.
-                    parts.append(shard.fresh[token])
+            for token, whole in fresh.items():
+                whole[shard.start : shard.start + shard.n_rows] = shard.fresh[token]
         if job.reads is not None:
             self.n_passes += 1
             for vector in kept:
                 if vector.store is None:
-                    vector.keep(fresh[vector.token])
+                    vector.keep(np.split(fresh[vector.token], self.starts[1:-1]))
         return found
 
     def _shards(self, reads: Any) -> Iterator[Shard]:
