@@ -32,10 +32,11 @@ def cut_of_ranking(rule: Any, ranking: Ranking, totals: tuple[float, float]) -> 
     if asked.requirement == "fpr":
         below = ranking.crossing(lambda tp, fp: fp / negatives <= asked.wanted + SLACK)
     elif asked.requirement == "recall":
-        least = asked.wanted - SLACK
-        below = ranking.crossing(lambda tp, fp: tp / positives < least)
-        if least > 0:  # the last cut before
-            below -= 1
+        below = ranking.best_cut(
+            lambda tp, fp: np.where(
+                tp / positives >= asked.wanted - SLACK, tp / np.maximum(tp + fp, 1e-300), -np.inf
+            )
+        )
     elif asked.cost is not None:
         of_fp, of_fn = asked.cost
         below = ranking.best_cut(lambda tp, fp: of_fn * tp - of_fp * fp)
