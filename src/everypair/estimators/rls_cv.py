@@ -151,10 +151,10 @@ class AUCRLSCV(AUCRLS):
         self.prior = prior
         self.n_jobs = n_jobs
 
-    def fit(
+    def fit(  # type: ignore[override]  # no rows in blocks
         self,
         X: Any,
-        y: ArrayLike | None = None,
+        y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
