@@ -238,6 +238,32 @@ class Rows:
         return float(np.sqrt(np.einsum("i,i", self.share, self.share)))
 
     @cached_property
+    def largest_share(self) -> float:
+        return float(self.share.max())
+
+    @property
+    def shares_by_class(self) -> list[Array]:
+        """The shares of the positives, zero elsewhere, and those of the negatives."""
+        return [np.where(rows, self.share, 0.0) for rows in (self.positive, ~self.positive)]
+
+    def sum_of_positives(self, vector: Array) -> float:
+        return float(vector[self.positives].sum())
+
+    def sample(self, n_rows: int) -> Index:
+        """About ``n_rows`` rows with weight, half of them from each class where there are enough.
+
+        Each class is sampled on its own and its weights sum to one again, so the sample's pair
+        loss estimates the whole's however rare the positives are. The choice is fixed: the same
+        data give the same start. Of rows in groups, whole groups are chosen, the largest of them
+        thinned out.
+        """
+        if self.within is not None:
+            return self.paired.sample(n_rows)
+        classes = [rows if self.even else rows[self.share[rows] > 0] for rows in self.classes]
+        chosen = sampled_ordinals(classes[0].size, classes[1].size, n_rows)
+        return np.sort(np.concatenate([rows[k] for rows, k in zip(classes, chosen, strict=True)]))
+
+    @cached_property
     def even(self) -> bool:
         """Whether all rows of a class weigh the same."""
         if self.within is not None:
@@ -292,6 +318,17 @@ def _groups(within: ArrayLike | Groups | None, weighting: str, n_rows: int) -> G
     except TypeError as error:
         raise ValueError("within mixes labels that cannot be sorted: use one type.") from error
     return Groups(codes.astype(np.intp, copy=False), names, weighting)
+
+
+def sampled_ordinals(n_positive: int, n_negative: int, n_rows: int) -> tuple[Index, Index]:
+    """Which positives and which negatives a sample of about ``n_rows`` takes, by their numbers."""
+    rng = np.random.default_rng(0)
+    of_positives = min(n_positive, max(n_rows // 2, n_rows - n_negative))
+    of_negatives = min(n_negative, n_rows - of_positives)
+    return (
+        rng.choice(n_positive, of_positives, replace=False),
+        rng.choice(n_negative, of_negatives, replace=False),
+    )
 
 
 def which_positive(positive: ArrayLike) -> Bool:

@@ -28,6 +28,9 @@ Array = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 Index = NDArray[np.intp]
 
+LEAST_SAMPLED_GROUPS = 20
+"""A sample takes rows of at least so many groups, where there are as many."""
+
 GroupWeight = Literal["pairs", "rows", "equal"]
 GROUP_WEIGHTS = ("pairs", "rows", "equal")
 
@@ -135,6 +138,21 @@ class PairedGroups:
         """Of rows that weigh anything."""
         positives, negatives = (np.diff(edges) for edges in self.edges)
         return int(positives @ negatives)
+
+    def sample(self, n_rows: int) -> Index:
+        """Groups until there are so many rows; of each class of a group no more than its part."""
+        rng = np.random.default_rng(0)
+        most = max(1, n_rows // (2 * min(self.n_groups, LEAST_SAMPLED_GROUPS)))
+        sizes = np.sum([np.minimum(np.diff(edges), most) for edges in self.edges], axis=0)
+        order = rng.permutation(self.n_groups)
+        chosen = order[: 1 + int(np.searchsorted(np.cumsum(sizes[order]), n_rows))]
+        rows = []
+        for members, edges in zip(self.classes, self.edges, strict=True):
+            for g in chosen:
+                of_group = members[edges[g] : edges[g + 1]]
+                small = of_group.size <= most
+                rows.append(of_group if small else rng.choice(of_group, most, replace=False))
+        return np.sort(np.concatenate(rows))
 
     @cached_property
     def inside_of_class(self) -> tuple[Array, Array]:

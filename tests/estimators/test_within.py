@@ -129,7 +129,7 @@ def test_a_sample_of_whole_groups_starts_the_same_solution(monkeypatch):
     X = rng.standard_normal((within.size, 3))
     y = X @ [1, 2, 0] + rng.logistic(size=within.size) > 1
     pairs = Rows.uncut(y, None, within)
-    rows = choose.sample_rows(pairs, 3600)
+    rows = pairs.sample(3600)
     sampled, counts = np.unique(within[rows], return_counts=True)
     assert np.all(counts == 20)
     assert 3600 <= rows.size <= 3700
@@ -139,7 +139,7 @@ def test_a_sample_of_whole_groups_starts_the_same_solution(monkeypatch):
     plain = AUCClassifier(alpha=1e-3, tol=1e-9).fit(X, y, within=within)
     np.testing.assert_allclose(fit.coef_, plain.coef_, rtol=1e-4)
     one = Rows.uncut(y, None, np.zeros(within.size))
-    assert 3500 <= choose.sample_rows(one, 3600).size <= 3600
+    assert 3500 <= one.sample(3600).size <= 3600
 
 
 @pytest.mark.parametrize("weighting", ["pairs", "rows", "equal"])

@@ -16,7 +16,7 @@ from everypair.pairs.brute import BrutePoint
 from everypair.penalties import L2
 from everypair.rows import Rows
 from everypair.solvers import choose
-from everypair.solvers.choose import minimise, sample_rows
+from everypair.solvers.choose import minimise
 from everypair.solvers.hinge import judge_as_hinge
 from everypair.solvers.newton import NewtonMatrix
 from everypair.solvers.problem import Problem
@@ -165,7 +165,7 @@ def test_sample_takes_rows_with_weight_from_both_classes():
     positive[:7] = True
     weight = np.ones(1000)
     weight[500:] = 0
-    rows = sample_rows(Rows.uncut(positive, weight), 100)
+    rows = Rows.uncut(positive, weight).sample(100)
     assert positive[rows].sum() == 7
     assert rows.size == 100
     assert np.all(weight[rows] > 0)
@@ -178,7 +178,7 @@ def test_a_row_that_the_sample_missed_does_not_spoil_the_start(monkeypatch):
     X = rng.standard_normal((2000, 3))
     positive = X[:, 0] + rng.standard_normal(2000) > 1
     sample_of(100, monkeypatch)
-    outside = np.setdiff1d(np.flatnonzero(~positive), sample_rows(Rows.uncut(positive), 100))[0]
+    outside = np.setdiff1d(np.flatnonzero(~positive), Rows.uncut(positive).sample(100))[0]
     X[outside, 0] = 3000.0
     assert minimise(as_matrix(X), Rows.uncut(positive), "exponential", 1e-3).distance <= 1e-6
 

@@ -21,6 +21,11 @@ from everypair._compiled.boxes import (
     box_slots,
     csr_box_row_moments,
 )
+from everypair._compiled.columns import (
+    columns_add_rows,
+    columns_dot,
+    vector_sums,
+)
 from everypair._compiled.descent import (
     descend_coordinates,
 )
@@ -48,6 +53,7 @@ from everypair._compiled.ordering import (
     order_keys,
 )
 from everypair._compiled.rankings import (
+    count_in_boxes,
     doubled_wins,
     mass_below,
     merge_levels,
@@ -112,7 +118,10 @@ __all__ = [
     "box_slots",
     "cell_largest",
     "cell_sums",
+    "columns_add_rows",
+    "columns_dot",
     "compensated_sum",
+    "count_in_boxes",
     "count_short",
     "csr_add_gram",
     "csr_add_moments",
@@ -148,6 +157,7 @@ __all__ = [
     "smooth_group_slopes",
     "soft_counts",
     "sort_groups",
+    "vector_sums",
     "window_rows",
     "window_sum",
 ]

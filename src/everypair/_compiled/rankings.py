@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from everypair._compiled.compiling import compiled
 
 
@@ -63,3 +65,13 @@ def merge_levels(positives, negatives, levels, tp, fp):
         tp[n_levels] = positives.size - i
         fp[n_levels] = negatives.size - j
     return n_levels
+
+
+@compiled
+def count_in_boxes(scores, positive, weight, slots, counts, low, high):
+    """Add each row's weight to ``counts[class, slot]``, and widen ``low`` and ``high`` to it."""
+    for i in range(scores.size):
+        k, s = slots[i], scores[i]
+        counts[np.uint8(positive[i]), k] += weight[i]
+        low[k] = min(low[k], s)
+        high[k] = max(high[k], s)

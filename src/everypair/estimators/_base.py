@@ -9,19 +9,20 @@ from collections.abc import Callable
 from functools import update_wrapper, wraps
 from numbers import Real
 from types import MethodType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _param_validation
+from sklearn.utils import _param_validation, check_array
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 import everypair
+from everypair.blocks.source import RowBlocks
 from everypair.estimators._calibration import CONSTRAINTS, Calibrator, calibrated, method_for
 from everypair.estimators._shared_docs import filled_in
 from everypair.linalg.dense import DenseMatrix
@@ -32,6 +33,8 @@ from everypair.within import GROUP_WEIGHTS
 
 if TYPE_CHECKING:
     from everypair.estimators._cross_fit import OutOfFold
+    from everypair.estimators._training import Training
+    from everypair.linalg.blocks import Blocks
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -81,6 +84,7 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_groups_without_pairs_: int
     threshold: Any
     within_weight: str
+    _takes_blocks: ClassVar[bool] = False
     calibration: str | None
     prior: float | None
     cv: Any
@@ -108,6 +112,8 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         ``checks`` go to scikit-learn's `validate_data`.
         """
+        if isinstance(X, RowBlocks):
+            self._refuse_blocks()
         X, y = validate_data(
             self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], **checks
         )
@@ -125,6 +131,59 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         pairs = Rows.uncut(positive, sample_weight, within, self.within_weight)
         self.n_groups_without_pairs_ = pairs.n_groups_without_pairs
         return pairs
+
+    def _training(
+        self, X: Any, y: Any, sample_weight: Any, loss: str, groups: Any, within: Any
+    ) -> Training:
+        """The rows of a fit, from arrays or from a source of blocks."""
+        from everypair.estimators._training import in_blocks, in_memory
+
+        blocks = self._blocks_of(X, y, sample_weight)
+        if blocks is None:
+            return in_memory(self, *self._validate_fit(X, y, sample_weight), groups, within)
+        for given, name in ((groups, "groups"), (within, "within")):
+            if given is not None:
+                raise ValueError(f"{name} needs arrays: leave it out for rows in blocks.")
+        return in_blocks(blocks, loss, self.threshold)
+
+    def _blocks_of(self, X: Any, y: Any, sample_weight: Any) -> Blocks | None:
+        """The engine of rows in blocks, whose labels and columns the model takes over."""
+        if not isinstance(X, RowBlocks):
+            return None
+        self._refuse_blocks()
+        for given, name in ((y, "y"), (sample_weight, "sample_weight")):
+            if given is not None:
+                raise ValueError(
+                    f"{name} was given beside {type(X).__name__}, which has it already: leave it "
+                    "out."
+                )
+        self._refuse_cross_fit()
+        engine, self.classes_ = X.engine(type(self).__name__)
+        self._take_columns(X.n_features_in_, X.feature_names_in_)
+        return engine
+
+    def _refuse_cross_fit(self) -> None:
+        self.__dict__.pop("calibrator_", None)  # of an earlier fit
+        for name in ("calibration", "cv"):
+            if getattr(self, name) is not None:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} fits again on parts of the rows, which needs "
+                    f"arrays: leave {name} at None for rows in blocks."
+                )
+
+    def _refuse_blocks(self) -> None:
+        if not self._takes_blocks:
+            raise ValueError(
+                f"{type(self).__name__} needs arrays: rows in blocks are for AUCClassifier, AUCRLS "
+                "and RankOpt."
+            )
+
+    def _take_columns(self, n_features: int, names: NDArray[Any] | None) -> None:
+        self.n_features_in_ = n_features
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def _encode_labels(self, y: NDArray[Any]) -> NDArray[np.bool_]:
         if y.dtype.kind not in "biuf":
@@ -226,7 +285,7 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
+        X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features), or `RowBlocks`
             Rows to score.
 
         Returns
@@ -234,6 +293,10 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         array of shape (n_rows,)
             One score per row, positive where `predict` says ``classes_[1]``.
         """
+        if isinstance(X, RowBlocks):
+            check_is_fitted(self)
+            X.check_columns(self)
+            return np.concatenate([self._scores(check_array(rows)) for _, rows in X.rows()])
         return self._scores(self._validate_predict(X))
 
     def _scores(self, X: Any) -> Array:

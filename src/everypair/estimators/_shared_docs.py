@@ -102,6 +102,10 @@ intercept_ : array of shape (1,)
 n_groups_without_pairs_ : int
     Groups of ``within`` that lack one of the classes: they have no pair and do not count.
 """,
+    "n_passes": """
+n_passes_ : int
+    Passes over the rows of X; set where X came in blocks.
+""",
     "train_score": """
 train_score_ : float
     Exact AUC of the training scores, ties counted half; inside the groups of ``within``.
@@ -122,6 +126,13 @@ X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
     Training rows.
 y : array of shape (n_rows,)
     Two distinct labels.
+""",
+    "rows_or_blocks": """
+X : array, data frame, CSR/CSC matrix of shape (n_rows, n_features), or `RowBlocks`
+    Training rows. `everypair.blocks.ParquetRows` and `everypair.blocks.ArrayRows` stay on disk
+    and are read block by block, again at each pass.
+y : array of shape (n_rows,), default=None
+    Two distinct labels; None where X comes in blocks, which have them.
 """,
     "kernel_rows": """
 X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)

@@ -12,9 +12,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from everypair.estimators._along_alphas import check_weights_of
 from everypair.estimators._base import CUTS, WITHIN_WEIGHTS, LinearRanker
-from everypair.rows import Rows
 
 if TYPE_CHECKING:
+    from everypair.linalg.matrix import Matrix
     from everypair.solvers.result import Result
 
 LOSS_NAMES = ("logistic", "squared_hinge", "hinge", "square", "exponential", "sigmoid")
@@ -100,6 +100,7 @@ class AUCClassifier(LinearRanker):
     {without_pairs}
     n_iter_ : int
         Newton steps on the whole data.
+    {n_passes}
     history_ : list of (seconds, objective, distance)
         One entry a step; distance is the relative gap (gradient norm for the sigmoid). With
         ``l1`` and ``elasticnet`` it is the gap on the columns that the step worked on.
@@ -147,6 +148,7 @@ class AUCClassifier(LinearRanker):
     -0.10
     """
 
+    _takes_blocks = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "loss": [StrOptions(set(LOSS_NAMES))],
         "penalty": [StrOptions({"l2", "l1", "elasticnet"})],
@@ -199,16 +201,16 @@ class AUCClassifier(LinearRanker):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         within: ArrayLike | None = None,
     ) -> Self:
-        """Fit on rows X with labels y.
+        """Fit on rows X with labels y, or on rows in blocks.
 
         Parameters
         ----------
-        {rows}
+        {rows_or_blocks}
         {sample_weight}
         {groups}
         {within}
@@ -220,27 +222,27 @@ class AUCClassifier(LinearRanker):
 
         self._validate_params()
         start = self._start() if self.warm_start else None
-        X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
-        if start is not None and start.size != X.shape[1]:
+        rows = self._training(X, y, sample_weight, self.loss, groups, within)
+        if start is not None and start.size != rows.X.shape[1]:
             start = None
-        pairs = self._pair_up(positive, sample_weight, within)
-        for stale in {"dual_gap_", "gradient_norm_", "kkt_residual_"} & vars(self).keys():
-            delattr(self, stale)
+        stale = {"dual_gap_", "gradient_norm_", "kkt_residual_", "n_passes_"}
+        for name in stale & vars(self).keys():
+            delattr(self, name)
         with own_threads():
-            fit = self._minimise(X, pairs, start)
-            self.train_score_ = auc(pairs, fit.scores)
+            fit = self._minimise(rows.X, rows.pairs, start)
+            self.train_score_ = auc(rows.pairs, fit.scores)
         self.objective_, self.n_iter_, self.history_ = float(fit.objective), fit.n_iter, fit.history
         if self.loss == "sigmoid":
             self.gradient_norm_, what = fit.distance, "relative gradient norm"
         else:
             self.dual_gap_, what = fit.distance, "relative duality gap"
-        cut = self._cut(X, positive, fit.scores, sample_weight, groups, within=within)
-        self._set_linear(fit.coef, cut)
+        if rows.blocks is not None:
+            self.n_passes_ = rows.blocks.n_passes
+        self._set_linear(fit.coef, rows.cut(fit.scores))
         self._keep_certificate(what, fit)
         return self
 
-    def _minimise(self, X: Any, pairs: Rows, start: np.ndarray | None) -> Result:
-        from everypair.linalg.matrix import as_matrix
+    def _minimise(self, X: Matrix, pairs: Any, start: np.ndarray | None) -> Result:
         from everypair.solvers.choose import minimise
         from everypair.solvers.elastic_net import minimise_sparse
 
@@ -249,7 +251,7 @@ class AUCClassifier(LinearRanker):
         weights = check_weights_of(self.penalty, self.penalty_weights, X.shape[1])
         if self.penalty == "l2":
             found = minimise(
-                as_matrix(X), pairs, self.loss, float(self.alpha), solver=self.solver,
+                X, pairs, self.loss, float(self.alpha), solver=self.solver,
                 tol=tol, max_iter=max_iter, start=start, verbose=verbose,
             )  # fmt: skip
             self._stretch = found.stretch
@@ -260,7 +262,7 @@ class AUCClassifier(LinearRanker):
                 f"{self.loss!r} and solver is {self.solver!r}."
             )
         return minimise_sparse(
-            as_matrix(X),
+            X,
             pairs,
             self.loss,
             float(self.alpha),

@@ -42,6 +42,7 @@ class _SphereClimber(LinearRanker):
     """What `RankOpt` and `RankOptCV` share."""
 
     path_: list[RadiusRow]
+    n_passes_: int
     max_iter: int
     tol: float
     verbose: int
@@ -49,7 +50,7 @@ class _SphereClimber(LinearRanker):
     def _fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None,
         sample_weight: ArrayLike | None,
         groups: ArrayLike | None,
         within: ArrayLike | None,
@@ -59,25 +60,21 @@ class _SphereClimber(LinearRanker):
 
         Its out-of-fold scores, if it has some, make the cut.
         """
-        from everypair.linalg.matrix import as_matrix
         from everypair.linalg.threads import own_threads
         from everypair.pairs import auc
 
         self._validate_params()
-        X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
-        matrix, pairs = as_matrix(X), self._pair_up(positive, sample_weight, within)
+        rows = self._training(X, y, sample_weight, "sigmoid", groups, within)
+        if hasattr(self, "n_passes_"):
+            del self.n_passes_
         with own_threads(), np.errstate(over="ignore", invalid="ignore"):
-            # Relative to the largest, so that huge weights do not overflow in their sum.
-            relative = None if sample_weight is None else sample_weight / sample_weight.max()
-            positive_share = float(np.average(positive, weights=relative))
-            coef, held_out = climb(matrix, pairs, positive_share)
-            scores = matrix.dot(coef)
-            self.train_score_ = auc(pairs, scores)
+            coef, held_out = climb(rows.X, rows.pairs, rows.positive_share)
+            scores = rows.X.dot(coef)
+            self.train_score_ = auc(rows.pairs, scores)
         self.n_iter_ = sum(row.n_iter for row in self.path_)
-        if held_out is None:
-            cut = self._cut(X, positive, scores, sample_weight, groups, within=within)
-        else:
-            cut = self._choose_threshold(positive, scores, sample_weight, held_out)
+        cut = rows.cut(scores, held_out)
+        if rows.blocks is not None:
+            self.n_passes_ = rows.blocks.n_passes
         self._set_linear(coef, cut)
         return self
 
@@ -195,6 +192,7 @@ class RankOpt(_SphereClimber):
     {without_pairs}
     n_iter_ : int
         Steps of all climbs.
+    {n_passes}
     {fitted}
 
     See Also
@@ -227,6 +225,7 @@ class RankOpt(_SphereClimber):
     [0.5, 0.9]
     """
 
+    _takes_blocks = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "pairs": [StrOptions({"all", "linear"})],
         "saturation": ["array-like", Real, None],
@@ -270,16 +269,16 @@ class RankOpt(_SphereClimber):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         within: ArrayLike | None = None,
     ) -> Self:
-        """Fit on rows X with labels y.
+        """Fit on rows X with labels y, or over every pair on rows in blocks.
 
         Parameters
         ----------
-        {rows}
+        {rows_or_blocks}
         {sample_weight}
         {groups}
         {within}
@@ -294,6 +293,8 @@ class RankOpt(_SphereClimber):
 
     def _climb(self, X: Matrix, pairs: Rows, positive_share: float) -> tuple[Array, None]:
         if self.pairs == "linear":
+            if X.in_order_only:
+                raise ValueError("pairs='linear' needs arrays: use pairs='all' for rows in blocks.")
             saturations = self._saturations(LINEAR_SATURATIONS)
             return self._climb_linear(X, pairs, positive_share, saturations), None
         from everypair.solvers.columns import class_covariance

@@ -21,6 +21,7 @@ from everypair.linalg.matrix import canonical
 from everypair.rows import Rows
 
 if TYPE_CHECKING:
+    from everypair.linalg.blocks import Blocks
     from everypair.rls.dual import DualSolution
     from everypair.rls.moments import PairMoments
 
@@ -93,6 +94,7 @@ class AUCRLS(MomentStream, KernelRanker):
     Attributes
     ----------
     {expansion}
+    {n_passes}
     objective_ : float
         P at the solution.
     dual_gap_ : float
@@ -138,6 +140,7 @@ class AUCRLS(MomentStream, KernelRanker):
     np.True_
     """
 
+    _takes_blocks = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, None, closed="left")],
         **KernelRanker._kernel_constraints,
@@ -175,16 +178,17 @@ class AUCRLS(MomentStream, KernelRanker):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         within: ArrayLike | None = None,
     ) -> Self:
-        """Fit on rows X with labels y.
+        """Fit on rows X with labels y, or on rows in blocks.
 
         Parameters
         ----------
-        {kernel_rows}
+        {rows_or_blocks}
+            ``kernel="precomputed"`` takes the kernel matrix, and blocks the linear kernel only.
         {sample_weight}
         {groups}
         {within}
@@ -192,6 +196,11 @@ class AUCRLS(MomentStream, KernelRanker):
         {returns_self}
         """
         self._validate_params()
+        if hasattr(self, "n_passes_"):
+            del self.n_passes_
+        blocks = self._blocks_of(X, y, sample_weight)
+        if blocks is not None:
+            return self._fit_blocks(blocks, float(self.alpha))
         X, positive, weight = self._validate_rows(X, y, sample_weight)
         pairs = self._pair_up(positive, weight, within)
         if within is None:
@@ -239,8 +248,32 @@ class AUCRLS(MomentStream, KernelRanker):
         if hasattr(self, "_moments"):  # of the primal form
             del self._moments
 
+    def _fit_blocks(self, blocks: Blocks, alpha: float) -> Self:
+        """In one pass: class moments of blocks add up."""
+        from everypair.estimators._training import in_blocks
+        from everypair.linalg.threads import own_threads
+        from everypair.rls.moments import PairMoments
+
+        if self.kernel != "linear" or self.form == "dual":
+            raise ValueError(
+                f"Rows in blocks need kernel='linear' and the primal form, but kernel is "
+                f"{self.kernel!r} and form is {self.form!r}."
+            )
+        with own_threads():
+            rows: Any = in_blocks(blocks, "square", self.threshold)
+            moments = PairMoments(*rows.X.pair_moments())
+            if not moments.finite:
+                raise ValueError(TOO_LARGE)
+            self._forget_fit()
+            self._solve_primal(moments, alpha)
+            if self.threshold != "midpoint":
+                threshold = rows.cut(rows.X.dot(self.coef_[0]))
+                self.intercept_ = np.array([-threshold])
+        self.n_passes_ = blocks.n_passes
+        return self._trusted(alpha)
+
     def _validate_rows(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+        self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None
     ) -> tuple[Any, NDArray[np.bool_], Array | None]:
         from everypair.rls.primal import pair_weight
 

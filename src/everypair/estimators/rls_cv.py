@@ -111,6 +111,7 @@ class AUCRLSCV(AUCRLS):
 
     _streams = False  # a chunk has no cross-validation
 
+    _takes_blocks = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{k: v for k, v in AUCRLS._parameter_constraints.items() if k != "alpha"},
         "alphas": ["array-like", None],
@@ -150,7 +151,7 @@ class AUCRLSCV(AUCRLS):
         self.prior = prior
         self.n_jobs = n_jobs
 
-    def fit(  # type: ignore[override]  # no within
+    def fit(  # type: ignore[override]  # neither within nor rows in blocks
         self,
         X: Any,
         y: ArrayLike,

@@ -11,6 +11,9 @@ from scipy import sparse
 
 Array = NDArray[np.float64]
 
+CONSTANT_COLUMN_SPREAD = 8 * float(np.finfo(np.float64).eps)
+"""A column whose values differ by this share of them differs by rounding."""
+
 SAFE_SQUARES = 1e-280, 1e300
 """Sums of squares outside have lost terms to underflow, or the whole to overflow."""
 
@@ -26,11 +29,19 @@ class Sizes(NamedTuple):
 
     @classmethod
     def of(
-        cls, sums: Array, squares: Array, n_rows: int, columns: Callable[[NDArray[np.intp]], Any]
+        cls,
+        sums: Array,
+        squares: Array,
+        n_rows: int,
+        columns: Callable[[NDArray[np.intp]], Any] | None = None,
+        lengths: Array | None = None,
     ) -> Sizes:
         """From sums over rows; ``columns`` of X are read again where the sums may have left the
-        range of float64."""
-        means, lengths = sums / n_rows, _roots(squares, columns)
+        range of float64, unless the ``lengths`` are known."""
+        means = sums / n_rows
+        if lengths is None:
+            assert columns is not None
+            lengths = _roots(squares, columns)
         with np.errstate(over="ignore", invalid="ignore"):
             about = squares - sums * means
             about = np.maximum(about, 0) + n_rows * np.finfo(np.float64).eps * squares
@@ -40,6 +51,16 @@ class Sizes(NamedTuple):
 
     def on(self, columns: NDArray[np.intp]) -> Sizes:
         return Sizes(self.means[columns], self.lengths[columns], self.spreads[columns])
+
+
+def spreads_of(X: Any, weight: Array) -> Array:
+    """Standard deviations from the values themselves, for weights that sum to one."""
+    rows = np.flatnonzero(weight > 0)
+    few, weight = X.written_out(rows), weight[rows]
+    size = np.abs(few).max(axis=0)
+    apart = (few - few[0]) / size
+    apart[:, np.ptp(apart, axis=0) <= CONSTANT_COLUMN_SPREAD] = 0.0
+    return np.asarray(size * np.sqrt(np.maximum(0, weight @ apart**2 - (weight @ apart) ** 2)))
 
 
 def _roots(squares: Array, columns: Callable[[NDArray[np.intp]], Any]) -> Array:

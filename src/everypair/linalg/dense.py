@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from everypair.cached import cached_property
 from everypair.linalg.class_moments import ClassMoments, dense_moments
-from everypair.linalg.column_sizes import Sizes
+from everypair.linalg.column_sizes import Sizes, spreads_of
 from everypair.linalg.row_sums import (
     BLOCK_BYTES,
     CENTRE_ROWS,
@@ -39,6 +39,9 @@ class DenseMatrix:
 
     by_rows = True
     differences_pay = True
+    in_order_only = False
+    in_a_fit = False
+    """Predictions do without compiled code."""
 
     def __init__(self, X: NDArray[Any]):
         self.X = X
@@ -47,6 +50,7 @@ class DenseMatrix:
         plain = X.flags.c_contiguous or X.flags.f_contiguous
         self._whole = X.dtype == np.float64 and plain
         self._narrow = X.dtype == np.float32 and X.flags.c_contiguous
+        self._narrow_columns = X.dtype == np.float32 and X.flags.f_contiguous and not self._narrow
 
     @property
     def nbytes(self) -> int:
@@ -67,14 +71,15 @@ class DenseMatrix:
     def _pieces(self, start: int, stop: int, whole: bool = True) -> Iterator[tuple[slice, Array]]:
         """The rows ``start:stop`` in float64, with their place.
 
-        ``whole``: views, where BLAS can read X as it is; otherwise small blocks in C order, each to
-        be used before the next.
+        ``whole``: views, where BLAS can read X as it is; otherwise small blocks, each to be used
+        before the next.
         """
         if whole and self._whole:
             for rows in slices(start, stop, self.block_rows):
                 yield rows, self.X[rows]
             return
-        buffer = np.empty((min(self.block_rows, stop - start), self.shape[1]))
+        order: Any = "C" if self.X.flags.c_contiguous else "F"  # copied as it lies
+        buffer = np.empty((min(self.block_rows, stop - start), self.shape[1]), order=order)
         for rows in slices(start, stop, self.block_rows):
             block = buffer[: rows.stop - rows.start]
             np.copyto(block, self.X[rows])
@@ -95,7 +100,7 @@ class DenseMatrix:
     @property
     def chain(self) -> float:
         # Of a block's rows, then of the blocks.
-        if self._narrow:
+        if self._narrow or self._narrow_columns:
             return self.shape[0] / 4
         return min(self.block_rows, self.shape[0]) + self.shape[0] / self.block_rows
 
@@ -161,6 +166,10 @@ class DenseMatrix:
             parts = over_rows(part, self.shape[0], self.shape[0] * self.shape[1] ** 2)
         return [sum(arrays[1:], arrays[0]) for arrays in zip(*parts, strict=True)]
 
+    @property
+    def zero_scores(self) -> Array:
+        return np.zeros(self.shape[0])
+
     def dot(self, vector: Array) -> Array:
         out = np.empty(self.shape[0])
 
@@ -171,8 +180,14 @@ class DenseMatrix:
             for rows, block in self._pieces(start, stop):
                 np.matmul(block, vector, out=out[rows])
 
+        def by_columns(start: int, stop: int) -> None:
+            from everypair._compiled import columns_dot
+
+            columns_dot(self.X.T, vector, start, stop, out)
+
+        compiled = self._narrow_columns and self.in_a_fit
         with one_blas_thread():
-            over_rows(part, self.shape[0], self.X.size)
+            over_rows(by_columns if compiled else part, self.shape[0], self.X.size)
         return out
 
     def dot_and_sizes(self, vector: Array) -> Array:
@@ -195,7 +210,7 @@ class DenseMatrix:
         return out
 
     def pull_back(self, weights: Array) -> Array:
-        if self._narrow:
+        if self._narrow or self._narrow_columns:
             return self._add_narrow_rows(weights)
         return self._sum_over_rows(lambda rows, block: weights[rows] @ block, self.shape[1:])
 
@@ -205,7 +220,10 @@ class DenseMatrix:
 
         def part(start: int, stop: int) -> Array:
             out = np.zeros(self.shape[1])
-            _compiled.dense_add_rows(self.X, weights, start, stop, out)
+            if self._narrow:
+                _compiled.dense_add_rows(self.X, weights, start, stop, out)
+            else:
+                _compiled.columns_add_rows(self.X.T, weights, start, stop, out)
             return out
 
         parts = over_rows(part, self.shape[0], self.X.size)
@@ -328,6 +346,9 @@ class DenseMatrix:
 
     def written_out(self, rows: Index) -> Array:
         return self.X[rows].astype(np.float64)
+
+    def careful_spreads(self, weight: Array) -> Array:
+        return spreads_of(self, weight)
 
     def columns(self, columns: NDArray[np.intp]) -> DenseMatrix:
         few = DenseMatrix(np.take(self.X, columns, axis=1))

@@ -31,6 +31,8 @@ class Matrix(Protocol):
     """Whether rows can be read without a copy of X."""
     differences_pay: bool
     """Whether `gram_of_differences` is worth its price in a solver."""
+    in_order_only: bool
+    """Whether rows are read in their own order alone: then `window_cross` is not there."""
 
     @property
     def nbytes(self) -> int: ...
@@ -64,6 +66,11 @@ class Matrix(Protocol):
     @property
     def longest(self) -> float:
         """The largest Euclidean norm of a row."""
+        ...
+
+    @property
+    def zero_scores(self) -> Array:
+        """The scores of w = 0."""
         ...
 
     def dot(self, vector: Array, /) -> Array:
@@ -130,6 +137,10 @@ class Matrix(Protocol):
 
     def written_out(self, rows: Index) -> Array:
         """These rows as an array in float64."""
+        ...
+
+    def careful_spreads(self, weight: Array) -> Array:
+        """Standard deviations of columns that hardly vary, for weights that sum to one."""
         ...
 
     def columns(self, columns: Index) -> Matrix:

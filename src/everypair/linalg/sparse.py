@@ -12,7 +12,7 @@ from scipy import sparse
 
 from everypair.cached import cached_property
 from everypair.linalg.class_moments import ClassMoments, sparse_moments
-from everypair.linalg.column_sizes import Sizes
+from everypair.linalg.column_sizes import Sizes, spreads_of
 from everypair.linalg.row_sums import (
     BLOCK_BYTES,
     CENTRE_ROWS,
@@ -41,6 +41,7 @@ class SparseMatrix:
 
     covariance_pays = False
     differences_pay = False
+    in_order_only = False
 
     def __init__(self, X: Any):
         self.X = X
@@ -198,6 +199,10 @@ class SparseMatrix:
             lambda start, stop, out: kernel(*self._arrays, weights, start, stop, out),
         )
 
+    @property
+    def zero_scores(self) -> Array:
+        return np.zeros(self.shape[0])
+
     def dot(self, vector: Array) -> Array:
         if self.by_rows:
             return self._gather(vector)
@@ -310,6 +315,9 @@ class SparseMatrix:
 
     def written_out(self, rows: Index) -> Array:
         return np.asarray(self.X[rows].toarray(), dtype=np.float64)
+
+    def careful_spreads(self, weight: Array) -> Array:
+        return spreads_of(self, weight)
 
     def columns(self, columns: NDArray[np.intp]) -> SparseMatrix:
         """These columns, as rows: a CSR matrix of as many non-zeros as they have."""

@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from everypair.pairs.blocked import BLOCK_POINTS
 from everypair.pairs.losses import LOSSES
 from everypair.pairs.point import PairPoint, refuse_unusable
 from everypair.pairs.separable import ExponentialPoint, SquarePoint
@@ -46,4 +47,5 @@ _POINTS: dict[str, Callable[[Rows, NDArray[np.float64]], PairPoint]] = {
 def pair_point(loss: str, pairs: Rows, scores: NDArray[np.float64]) -> PairPoint:
     """The loss of that name (see `losses`) at these scores, summed over every pair."""
     refuse_unusable(scores)
-    return _POINTS[loss](pairs, scores)
+    points = _POINTS if isinstance(scores, np.ndarray) else BLOCK_POINTS
+    return points[loss](pairs, scores)

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from everypair.linalg.blocks import BlockVector
 from everypair.linalg.matrix import Matrix
 from everypair.linalg.threads import over_rows, used_threads
 
@@ -31,6 +32,8 @@ def growth(terms: float) -> float:
 
 def length(values: Array) -> float:
     """The Euclidean norm, without BLAS: its threads may hang where another thread forks."""
+    if isinstance(values, BlockVector):
+        return values.length()
     return float(np.sqrt(np.einsum("i,i", values, values)))
 
 
@@ -84,6 +87,8 @@ LARGEST_SCORE = 1e300
 
 def extent(values: Array) -> tuple[float, float]:
     """The least and the largest."""
+    if isinstance(values, BlockVector):
+        return values.extent
     ends = over_rows(
         lambda start, stop: (values[start:stop].min(), values[start:stop].max()),
         values.size,

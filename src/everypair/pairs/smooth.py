@@ -8,6 +8,7 @@ box moments per block, which add up; a small box-to-box product; evaluation per 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,20 +109,32 @@ SIGMOID_KERNELS = SmoothKernels(
 )
 
 
-class BoxedScores:
-    """Scores laid into boxes: ``ids`` of the boxes, ascending, and each row's slot in them."""
+def fits_grid(first: float, last: float, n_rows: int) -> bool:
+    """Whether all boxes from the first to the last are few enough to be there, held or not."""
+    most = max(min(GRID_BOXES, n_rows), n_rows * GRID_BOXES_PER_ROW)
+    return bool(last - first < most and max(-first, last) < LAST_WHOLE_NUMBER)
 
-    def __init__(self, pairs: Rows, scores: Array):
+
+class BoxedScores:
+    """Scores laid into boxes: ``ids`` of the boxes, ascending, and each row's slot in them.
+
+    ``pairs`` says which rows are positive and their shares: `Rows`, or a block of them.
+    """
+
+    def __init__(self, pairs: Any, scores: Array, ids: Array | None = None):
         self.pairs, self.scores = pairs, scores
-        first, last = (np.floor(end * PER_UNIT) for end in extent(scores))
-        most = max(min(GRID_BOXES, scores.size), scores.size * GRID_BOXES_PER_ROW)
-        if last - first < most and max(-first, last) < LAST_WHOLE_NUMBER:
-            self.ids = np.arange(first, last + 1)
+        if ids is None:
+            first, last = (np.floor(end * PER_UNIT) for end in extent(scores))
+            if fits_grid(first, last, scores.size):
+                ids = np.arange(first, last + 1)
+            else:
+                ids = np.unique(np.floor(scores * PER_UNIT))
+        self.ids = ids
+        if ids[-1] - ids[0] == ids.size - 1:
             self.slots = np.empty(scores.size, dtype=np.int32)
-            self._over_rows(lambda lo, hi: box_slots(scores, PER_UNIT, first, lo, hi, self.slots))
+            self._over_rows(lambda lo, hi: box_slots(scores, PER_UNIT, ids[0], lo, hi, self.slots))
         else:
-            self.ids, slots = np.unique(np.floor(scores * PER_UNIT), return_inverse=True)
-            self.slots = slots.astype(np.int32)
+            self.slots = np.searchsorted(ids, np.floor(scores * PER_UNIT)).astype(np.int32)
         # Adding up a block's moments costs a tenth of summing them.
         self.block = max(int(np.sqrt(scores.size)), 8 * self.ids.size)
 
@@ -223,11 +236,8 @@ class SmoothPoint:
         """``X' diag(d) X - C - C'`` with ``C = Z_P' (table) Z_N``, Z the moments of rows."""
         n_coef = ROUGH_COEFFICIENTS if accuracy >= ROUGH_ACCURACY else COEFFICIENTS
         rough = n_coef < COEFFICIENTS
-        n_columns, boxes, pairs = X.shape[1], self.boxes, self.pairs
-        boxed = BoxedRows(
-            self.scores, pairs.share, pairs.positive, boxes.slots, PER_UNIT, boxes.ids.size
-        )
-        gram, moments = X.gram_and_boxes(self._curvature, boxed, n_coef, rough)
+        n_columns, boxes = X.shape[1], self.boxes
+        gram, moments = X.gram_and_boxes(self._curvature, self.boxed_rows(), n_coef, rough)
         if rough and not np.all(np.isfinite(gram)):
             return self.hessian(X)  # too large for single precision
         of_negatives, of_positives = moments
@@ -237,6 +247,12 @@ class SmoothPoint:
         flat = (-1, n_columns)
         cross = of_positives.reshape(flat).T @ fields.reshape(flat)
         return gram - cross - cross.T
+
+    def boxed_rows(self) -> BoxedRows:
+        pairs, boxes = self.pairs, self.boxes
+        return BoxedRows(
+            self.scores, pairs.share, pairs.positive, boxes.slots, PER_UNIT, boxes.ids.size
+        )
 
     def hessian_bytes(self, n_columns: int) -> int:
         """With the moments of rows, of each thread, which grow with the range of the scores."""
@@ -255,7 +271,7 @@ class SmoothPoint:
         return (SLOPE_ACCURACY + sums) * size
 
     def gradient_row_errors(self, gradient: Array) -> Array:
-        return self.gradient_error(1.0) * np.abs(gradient)
+        return self.gradient_error(1.0) * abs(gradient)
 
     def steepest(self) -> float:
-        return 0.25 * float(self.pairs.share.max())
+        return 0.25 * self.pairs.largest_share

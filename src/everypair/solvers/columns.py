@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from everypair.linalg.group_blocks import GroupBlocks, sums_over_groups
 from everypair.linalg.matrix import Matrix, too_large
 from everypair.rows import Rows
-from everypair.solvers.choose import sample_rows
 
 Array = NDArray[np.float64]
 
@@ -51,7 +50,7 @@ def column_moments(X: Matrix, pairs: Rows) -> ColumnMoments:
 
     Around a point amid the values of each column, so that columns far from zero keep theirs.
     """
-    classes = [np.where(members, pairs.share, 0.0) for members in (pairs.positive, ~pairs.positive)]
+    classes = pairs.shares_by_class
     with np.errstate(over="ignore", invalid="ignore"):
         means, squares = X.centred_moments(classes)
         separation = means[0] - means[1]
@@ -71,7 +70,7 @@ def class_covariance(X: Matrix, pairs: Rows) -> Array | None:
         return None
     n_rows = max(SAMPLE_ROWS, SAMPLE_ROWS_PER_COLUMN * X.shape[1])
     if pairs.n_rows > n_rows:
-        rows = sample_rows(pairs, n_rows)
+        rows = pairs.sample(n_rows)
         X, pairs = X.take(rows), pairs.take(rows)
     weight = pairs.share
     of_positives = np.where(pairs.positive, weight, 0.0)

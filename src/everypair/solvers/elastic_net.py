@@ -17,7 +17,7 @@ from everypair.linalg.matrix import Matrix, too_large
 from everypair.pairs import pair_point
 from everypair.penalties import ElasticNet
 from everypair.rows import Rows
-from everypair.solvers.columns import CONSTANT_COLUMN_SPREAD, group_spreads
+from everypair.solvers.columns import group_spreads
 from everypair.solvers.hinge import hinge_by_continuation, result_at, rounded_problem
 from everypair.solvers.problem import CloseEnough, Iterate, Problem, Stop, run_settled
 from everypair.solvers.progress import Progress
@@ -132,7 +132,7 @@ class SparseProblem:
         self._free = np.flatnonzero(self.weights == 0)
         self._unit = 1 / np.where(spreads**2 > 0, spreads, 1.0)
         self._slope = 1.0
-        zero = self._problem(0.0).at(np.zeros(X.shape[1]), np.zeros(X.shape[0]), error=0.0)
+        zero = self._problem(0.0).at(np.zeros(X.shape[1]), X.zero_scores, error=0.0)
         slopes = np.abs(zero.pulled[np.isfinite(self.weights)])
         self._slope = float(np.max(slopes, initial=0.0)) or 1.0
         self._working: WorkingSet | None = None
@@ -232,15 +232,10 @@ def _spreads(X: Matrix, pairs: Rows) -> Array:
     spreads = np.sqrt(variances)
     # Where the difference is rounding, or the squares vanish: from the values themselves.
     doubtful = (variances <= SURE_VARIANCE * squares) & ((squares > 0) | (means != 0))
-    which, rows = np.flatnonzero(doubtful), np.flatnonzero(weight > 0)
+    which = np.flatnonzero(doubtful)
     for begin in range(0, which.size, LEAST_COLUMNS):
         columns = which[begin : begin + LEAST_COLUMNS]
-        few = X.columns(columns).written_out(rows)
-        size = np.abs(few).max(axis=0)
-        apart = (few - few[0]) / size
-        apart[:, np.ptp(apart, axis=0) <= CONSTANT_COLUMN_SPREAD] = 0.0
-        means = weight[rows] @ apart
-        spreads[columns] = size * np.sqrt(np.maximum(0, weight[rows] @ apart**2 - means**2))
+        spreads[columns] = X.columns(columns).careful_spreads(weight)
     return spreads
 
 

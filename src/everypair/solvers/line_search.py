@@ -102,6 +102,10 @@ class _Line:
 
     def slope_at(self, point: Iterate) -> float:
         of_penalty = self.start.problem.quadratic.alpha * float(point.w @ self.direction)
+        if self.start.problem.X.in_order_only:  # the pass that a point taken needs anyway
+            return float(point.pulled @ self.direction) + of_penalty
+        if self.start.problem.X.in_order_only:  # the pass that a point taken needs anyway
+            return float(point.pulled @ self.direction) + of_penalty
         return float(point.point.gradient @ self.score_step) + of_penalty
 
     def shortening(self, trial: Iterate | None, length: float) -> float:

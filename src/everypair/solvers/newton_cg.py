@@ -87,9 +87,9 @@ def _diagonal(now: Iterate) -> Array:
     Pairs do not see a shift of a column, so neither may its scale: the squares are taken
     about the column's mean, ``sum d x^2 - (sum d x)^2 / sum d``.
     """
-    X, curvature = now.problem.X, np.abs(now.loss.curvature())
-    total = curvature.sum()
+    X, curvature = now.problem.X, abs(now.loss.curvature())
     sums, spread = X.pull_back_moments(curvature)
+    total = curvature.sum()
     if total > 0:
         spread = np.maximum(spread - sums**2 / total, 1e-12 * spread)
     diagonal = spread + now.problem.quadratic.alpha
@@ -112,7 +112,7 @@ def _steihaug(
     """
     X, alpha = now.problem.X, now.problem.quadratic.alpha
     rough = X.rough  # a direction needs no more
-    step, score_step = np.zeros_like(now.w), np.zeros_like(now.scores)
+    step, score_step = np.zeros_like(now.w), X.zero_scores
     residual = -now.gradient
     conditioned = residual / preconditioner
     direction = conditioned.copy()
@@ -130,7 +130,8 @@ def _steihaug(
             # Without a region yet, negative curvature gives a direction but no length.
             length = to_edge if np.isfinite(to_edge) else 1.0
         step += length * direction
-        score_step += length * along
+        if rough is X:
+            score_step += length * along
         decrease += length * (float(residual @ direction) - length / 2 * curvature)
         if outside:
             break

@@ -63,7 +63,7 @@ class LossPoint:
     @cached_property
     def multipliers(self) -> float:
         """Their sum over the weighted pairs."""
-        return -float(self.gradient[self.loss.pairs.positives].sum())
+        return -float(self.loss.pairs.sum_of_positives(self.gradient))
 
     @cached_property
     def dual_value(self) -> float:
@@ -75,6 +75,8 @@ class LossPoint:
         pairs = self.loss.pairs
         if pairs.within is not None:
             return pair_point("exponential", pairs, self.scores).value()
+        if not isinstance(self.scores, np.ndarray):
+            return float(pairs.exponential(self.scores))
         weight, (of_positives, of_negatives) = pairs.share, pairs.classes
         low, high = self.scores[of_positives], self.scores[of_negatives]
         least, most = low.min(), high.max()
@@ -302,7 +304,7 @@ class Iterate:
 def better_start(problem: Problem, start: Array) -> Iterate:
     """The iterate at ``start``, or at zero where that is better: a start from other data may lie
     anywhere, even where the loss overflows."""
-    zero = problem.at(np.zeros_like(start), np.zeros(problem.X.shape[0]), error=0.0)
+    zero = problem.at(np.zeros_like(start), problem.X.zero_scores, error=0.0)
     if not start.any():
         return zero
     scores = problem.X.dot_and_sizes(start)
@@ -343,6 +345,8 @@ def run_settled(run: Solver, now: Iterate, stop: Stop, progress: Progress) -> It
 
 def _moved(scores: Array, length: float, step: Array) -> Array:
     """``scores + length * step`` in one array, on all threads."""
+    if not isinstance(scores, np.ndarray):
+        return (scores + length * step).kept()
     out = np.empty_like(scores)
 
     def part(start: int, stop: int) -> None:

@@ -154,7 +154,10 @@ class AllPairsStatistic:
 
     def radius(self, scores: Array, share: float) -> float:
         """As `Statistic` has it, by bisection: no list of all margins is written down."""
-        margins = _EveryMargin(self.pairs, scores)
+        pairs = self.pairs
+        if not isinstance(scores, np.ndarray):  # the order of all scores is needed
+            pairs, scores = pairs.gathered(), scores.gather()
+        margins = _EveryMargin(pairs, scores)
         if not 0 < margins.widest < np.inf:
             return 1.0
         level = margins.level(share)

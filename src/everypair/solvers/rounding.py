@@ -33,9 +33,9 @@ no more than this share is worth another step."""
 def pulled(X: Matrix, gradient: Array) -> Array:
     """``X'c``. The exact c sums to zero; what rounding leaves of the sum is taken off, because it
     would meet the means of columns that lie far from zero."""
-    means = X.sizes.means
-    left = compensated_sum(gradient)
-    return X.pull_back(gradient) - np.where(np.isfinite(means), means, 0.0) * left
+    means, pulled_back = X.sizes.means, X.pull_back(gradient)
+    left = compensated_sum(gradient) if isinstance(gradient, np.ndarray) else gradient.sum()
+    return pulled_back - np.where(np.isfinite(means), means, 0.0) * left
 
 
 def pulled_error(X: Matrix, error: float, size: float) -> Array:
@@ -52,7 +52,7 @@ def pulled_error(X: Matrix, error: float, size: float) -> Array:
 
 def pulled_error_by_rows(X: Matrix, loss: PairPoint, gradient: Array) -> Array:
     """As `pulled_error`, from one more pass over X: an outlier counts as far as its row does."""
-    size = np.abs(gradient)
+    size = abs(gradient)
     of_rows = loss.gradient_row_errors(gradient) + growth(X.chain) * size
     of_means = growth(X.chain) * np.abs(X.sizes.means) * float(size.sum())
     return X.pull_back_distances(of_rows) + of_means

@@ -1,0 +1,146 @@
+"""What a source of row blocks must give, and the engine made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everypair.linalg.blocks import ALL, LocalBlocks
+from everypair.rows import distinct_labels
+
+Item = TypeVar("Item")
+
+MOST_GATHERED_BYTES = 2**33
+"""Losses that need all scores at once (the hinges) are refused where that would take more."""
+
+BLOCK_BYTES = 2**24
+"""Of X in one block: large enough to hide the cost of a block, small beside the memory."""
+
+
+class Target(NamedTuple):
+    """Labels and weights of one block."""
+
+    y: NDArray[Any]
+    weight: NDArray[Any] | None
+
+
+class RowBlocks:
+    """A re-iterable source of row blocks: the base of `ParquetRows` and `ArrayRows`.
+
+    A subclass gives ``n_features_in_``, ``dtype``, `targets` and `rows`; ``feature_names_in_``
+    where the columns have names. Blocks come in the same order each time, and empty ones are
+    left out.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of columns of X.
+    dtype : numpy.dtype
+        Of X: float32 or float64.
+    feature_names_in_ : array of shape (n_features_in_,) or None
+        Names of the columns of X.
+
+    See Also
+    --------
+    ParquetRows : Parquet files.
+    ArrayRows : Arrays, in memory or mapped from ``.npy`` files.
+    """
+
+    n_features_in_: int
+    dtype: np.dtype[Any]
+    feature_names_in_: NDArray[Any] | None = None
+
+    def targets(self) -> Iterator[tuple[str, Target]]:
+        """The name of each block with its labels and weights."""
+        raise NotImplementedError
+
+    def rows(self, columns: Any = ALL) -> Iterator[tuple[str, NDArray[Any]]]:
+        """The name of each block with its rows of X: all columns, or those of these numbers."""
+        raise NotImplementedError
+
+    def check_columns(self, model: Any) -> None:
+        """Refuse where these are not the columns that the model was fitted on."""
+        names, fitted = self.feature_names_in_, getattr(model, "feature_names_in_", None)
+        if self.n_features_in_ != model.n_features_in_ or (
+            names is not None and fitted is not None and not np.array_equal(names, fitted)
+        ):
+            raise ValueError(
+                f"The rows have the columns {_some(names, self.n_features_in_)}, but the model was "
+                f"fitted on {_some(fitted, model.n_features_in_)}: give the same in the same order."
+            )
+
+    def engine(self, name: str) -> tuple[LocalBlocks, NDArray[Any]]:
+        """The blocks as a fit needs them, and the two labels; ``name``: whose fit it is."""
+        positive, weights, labels = [], [], np.empty(0)
+        for where, (y, weight) in self.targets():
+            labels = _two_labels(labels, y, where, name)
+            if weight is not None:
+                _check_weights(weight, where)
+                weights.append(weight)
+            # Which label is the positive one is known when both have been seen.
+            positive.append((y == labels[0], labels[0]))
+        if labels.size < 2:
+            raise ValueError(
+                f"{name} needs two classes, but y has only "
+                f"{'no row' if labels.size == 0 else f'one class: {labels[0]}'}."
+            )
+        classes = np.unique(labels)
+        which = [is_first == (first == classes[1]) for is_first, first in positive]
+        engine = LocalBlocks(
+            lambda columns: read_ahead(lambda: self.rows(columns)),
+            which,
+            weights or None,
+            self.n_features_in_,
+            np.dtype(self.dtype).itemsize,
+        )
+        return engine, classes
+
+
+def _some(names: NDArray[Any] | None, n: int) -> str:
+    if names is None:
+        return f"1 to {n}"
+    return ", ".join(map(str, names[:5])) + (f" and {n - 5} more" if n > 5 else "")
+
+
+def _two_labels(known: NDArray[Any], y: NDArray[Any], where: str, name: str) -> NDArray[Any]:
+    """The labels seen so far, the first of all first."""
+    if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
+        raise ValueError(f"The target of {where} has NaN: leave out the rows without a label.")
+    found = distinct_labels(y)
+    new = found if known.size == 0 else found[~np.isin(found, known)]
+    labels = np.concatenate([known, new]) if known.size else new
+    if labels.size > 2:
+        raise ValueError(
+            f"Only binary classification is supported by {name}: in {where} the target has a "
+            f"third label, {labels[2]!r}, beside {labels[0]!r} and {labels[1]!r}."
+        )
+    if labels.dtype.kind == "f" and np.any(labels != np.floor(labels)):
+        raise ValueError(
+            f"The target of {where} has the value {labels[labels != np.floor(labels)][0]}: "
+            "give two labels, not a continuous target."
+        )
+    return labels
+
+
+def _check_weights(weight: NDArray[Any], where: str) -> None:
+    if not np.all(np.isfinite(weight)):
+        raise ValueError(f"sample_weight of {where} has NaN or infinite values.")
+    if weight.size and (least := weight.min()) < 0:
+        raise ValueError(
+            f"sample_weight of {where} has the negative value {least:g}: weights must be >= 0."
+        )
+
+
+def read_ahead(items: Callable[[], Iterator[Item]]) -> Generator[Item, None, None]:
+    """The items; while one is worked on, the next is read by another thread."""
+    end = object()
+    with ThreadPoolExecutor(1, thread_name_prefix="everypair-read") as pool:
+        iterator = pool.submit(items).result()
+        ahead = pool.submit(next, iterator, end)
+        while (item := ahead.result()) is not end:
+            ahead = pool.submit(next, iterator, end)
+            yield item  # type: ignore[misc]

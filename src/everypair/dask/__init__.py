@@ -1,0 +1,17 @@
+"""Fits on a Dask cluster: the solvers of the library, with sums over blocks on the workers.
+
+The rows stay on the workers. The client, where the solver runs, sends coefficients and fields of
+boxes and gets sums back. A worker that dies is made good by Dask: its blocks are computed again.
+"""
+
+from __future__ import annotations
+
+try:
+    import distributed as _distributed  # noqa: F401
+except ImportError as error:
+    raise ImportError("everypair.dask needs Dask: pip install 'everypair[dask]'.") from error
+
+from everypair.dask.estimators import DaskAUCClassifier, DaskAUCRLS, DaskRankOpt
+from everypair.dask.metrics import AreaInterval, auc_score
+
+__all__ = ["AreaInterval", "DaskAUCClassifier", "DaskAUCRLS", "DaskRankOpt", "auc_score"]

@@ -1,0 +1,385 @@
+"""Blocks on the workers of a Dask cluster (`linalg.blocks.Blocks`).
+
+A job is one task per block and a tree of tasks that combine the parts. What a task keeps, a vector
+with a number per row, stays on its worker as the result of a task of its own. Each is a function
+of blocks and numbers alone, so what a dead worker held is computed again.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Callable, Sequence
+from functools import lru_cache, reduce
+from itertools import count
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import numpy as np
+from dask import delayed
+from distributed import Client, Future, KilledWorker, get_client
+from distributed.client import FutureCancelledError
+from distributed.protocol import pickle as task_pickle
+from numpy.typing import NDArray
+
+from everypair.linalg.blocks import (
+    ALL,
+    Blocks,
+    BlockVector,
+    ClassTotals,
+    Extent,
+    Job,
+    Kept,
+    Shard,
+    Shares,
+    class_totals,
+)
+from everypair.linalg.threads import one_blas_thread, thread_limit
+from everypair.rows import distinct_labels
+
+LOOK_SECONDS = 2.0
+"""So often it is looked whether there are workers at all."""
+
+NO_WORKER_SECONDS = 30.0
+"""A cluster without any worker for so long has lost them."""
+
+MOST_DEATHS = 3
+"""Dask gives up a task whose workers died so often; it is begun anew so often."""
+
+PARTS_PER_TASK = 16
+"""Parts that one task combines."""
+
+INLINE_BYTES = 2**16
+"""A job larger than this is sent to a worker once, and from there to the others."""
+
+_numbers = count()
+
+
+class Held(NamedTuple):
+    """The rows of one block on its worker."""
+
+    number: int
+    X: NDArray[Any]
+    y: NDArray[Any]
+    weight: NDArray[Any] | None
+
+
+class Seen(NamedTuple):
+    """What the client knows of a block."""
+
+    n_rows: int
+    n_columns: int
+    itemsize: int
+    labels: NDArray[Any]
+    of_labels: dict[Any, ClassTotals]
+    trouble: str | None
+
+
+class Order(NamedTuple):
+    """What a worker needs to know of a job, the same for all blocks."""
+
+    job: Job
+    stored: tuple[str, ...]
+    fresh: tuple[str, ...]
+    positive_label: Any
+    shares: Shares
+    starts: NDArray[np.intp]
+    places: tuple[int, ...]
+
+
+class DaskBlocks(Blocks):
+    """Blocks whose X, labels and weights are chunks of Dask collections."""
+
+    here = False
+
+    def __init__(self, client: Client | None, X: Any, y: Any, sample_weight: Any, name: str):
+        self.client = _client_of(client)
+        parts = _parts_of(X, y, sample_weight)
+        hold = delayed(_held, pure=False)
+        blocks = [
+            hold(k, *part, dask_key_name=f"everypair-block-{uuid4().hex[:8]}-{k}")
+            for k, part in enumerate(parts)
+        ]
+        self._blocks: list[Future] = self.client.compute(blocks)
+        seen: list[Seen] = self._results([self._submit("labels", _seen, b) for b in self._blocks])
+        self.classes = self._check(seen, name)
+        # Empty blocks have nothing to say.
+        self._places = tuple(k for k, of in enumerate(seen) if of.n_rows)
+        self._blocks = [self._blocks[k] for k in self._places]
+        there = [seen[k] for k in self._places]
+        self.lengths = [of.n_rows for of in there]
+        self.n_rows, self.n_columns = sum(self.lengths), there[0].n_columns
+        self.itemsize = there[0].itemsize
+        self.n_passes, self.summary = 0, Extent()
+        self.weighted = sample_weight is not None
+        nothing = ClassTotals((0, 0), (0.0, 0.0), (0.0, 0.0))
+        low, high = ([of.of_labels.get(c, nothing) for of in there] for c in self.classes.tolist())
+        # `class_totals` was asked with every row of the label as a positive.
+        totals = [
+            ClassTotals(
+                (of_low.counts[1], of_high.counts[1]),
+                (of_low.totals[1], of_high.totals[1]),
+                (of_low.largest[1], of_high.largest[1]),
+            )
+            for of_low, of_high in zip(low, high, strict=True)
+        ]
+        self.counts = [of.counts for of in totals]
+        self.shares, self.largest_share = reduce(ClassTotals.__add__, totals).shares
+
+    def _check(self, seen: list[Seen], name: str) -> NDArray[Any]:
+        """The two labels of all blocks."""
+        for k, of in enumerate(seen):
+            if of.trouble:
+                raise ValueError(f"Block {k}: {of.trouble}")
+        there = [k for k, of in enumerate(seen) if of.n_rows]
+        if not there:
+            raise ValueError(f"{name} needs rows, but all {len(seen)} blocks are empty.")
+        first = there[0]
+        for k in there:
+            if seen[k].n_columns != seen[first].n_columns:
+                raise ValueError(
+                    f"Block {k} has {seen[k].n_columns} columns, but block {first} has "
+                    f"{seen[first].n_columns}: all blocks need the same columns."
+                )
+        labels = np.unique(np.concatenate([seen[k].labels for k in there]))
+        if labels.size != 2:
+            raise ValueError(
+                f"{name} needs two classes, but y has {labels.size}: "
+                f"{', '.join(map(str, labels[:5].tolist()))}{' ...' if labels.size > 5 else ''}."
+            )
+        return labels
+
+    # --- tasks -----------------------------------------------------------------------------
+
+    def _submit(self, what: str, function: Callable[..., Any], *args: Any) -> Future:
+        key = f"everypair-{what}-{uuid4().hex[:8]}{next(_numbers)}"
+        return self.client.submit(function, *args, key=key, pure=False)
+
+    def _results(self, futures: Sequence[Future]) -> list[Any]:
+        """Their results; an error where the cluster has no worker left to compute them."""
+        return [self._result(future) for future in futures]
+
+    def _result(self, future: Future) -> Any:
+        alone_since: float | None = None
+        for attempt in range(MOST_DEATHS + 1):
+            try:
+                while True:
+                    try:
+                        return future.result(timeout=LOOK_SECONDS)
+                    except (TimeoutError, UnboundLocalError):  # the second: a race in Dask
+                        alone_since = self._alone_since(alone_since)
+            except KilledWorker as error:
+                if attempt == MOST_DEATHS:
+                    raise RuntimeError(
+                        f"The workers that computed {future.key!r} died again and again: give "
+                        "them more memory, or smaller blocks."
+                    ) from error
+                self.client.retry([future])
+            except FutureCancelledError as error:
+                raise RuntimeError(
+                    "The Dask cluster has lost this fit's tasks, or was closed: start it again and "
+                    "fit again. Data that were scattered by hand are lost with their worker."
+                ) from error
+        raise AssertionError
+
+    def _alone_since(self, since: float | None) -> float | None:
+        """When the last worker was seen to be gone; an error where that is too long ago."""
+        try:
+            workers = self.client.nthreads()
+        except Exception:  # the scheduler is gone as well
+            workers = {}
+        if workers:
+            return None
+        if since is not None and time.monotonic() - since > NO_WORKER_SECONDS:
+            raise RuntimeError(
+                f"The Dask cluster has had no worker for {NO_WORKER_SECONDS:g} seconds: "
+                "start workers and fit again."
+            )
+        return time.monotonic() if since is None else since
+
+    def run(self, job: Job) -> Any:
+        kept = job.kept
+        stored = [vector for vector in kept if vector.store is not None]
+        fresh = [v for v in kept if v.store is None] if job.reads is not None else []
+        order = Order(
+            job,
+            tuple(v.token for v in stored),
+            tuple(v.token for v in fresh),
+            self.classes[1],
+            self.shares,
+            self.starts,
+            self._places,
+        )
+        message: Any = task_pickle.dumps(order)
+        if len(message) > INLINE_BYTES and len(self._blocks) > 2:
+            message = self._submit("job", _itself, message)
+        tasks = [
+            self._submit(job.name, _work, message, k, block, *(v.store[k] for v in stored))
+            for k, block in enumerate(self._blocks)
+        ]
+        parts = tasks
+        if fresh:
+            parts = [self._submit(f"{job.name}-part", _item, task, 0) for task in tasks]
+            for place, vector in enumerate(fresh, start=1):
+                vector.keep([self._submit("kept", _item, task, place) for task in tasks])
+        if job.reads is not None:
+            self.n_passes += 1
+        if len(parts) > 2:
+            combine = task_pickle.dumps(job.combine)
+            while len(parts) > 1:
+                groups = range(0, len(parts), PARTS_PER_TASK)
+                parts = [
+                    self._submit(
+                        f"{job.name}-sum", _combined, combine, *parts[k : k + PARTS_PER_TASK]
+                    )
+                    for k in groups
+                ]
+        return reduce(job.combine, self._results(parts))
+
+    def spread(self, values: NDArray[Any]) -> BlockVector:
+        pieces = np.split(values, self.starts[1:-1])
+        store = [self._submit("scores", _itself, piece) for piece in pieces]
+        return BlockVector(self, Kept(_nothing, store=store))
+
+
+def _client_of(client: Client | None) -> Client:
+    if client is not None:
+        return client
+    try:
+        return get_client()
+    except ValueError as error:
+        raise ValueError(
+            "There is no Dask client: start one, for example by `from distributed import Client; "
+            "client = Client(n_workers=2)`, or give it as client=."
+        ) from error
+
+
+# --- what runs on the workers ------------------------------------------------------------------
+
+
+def _nothing(shard: Shard) -> Any:
+    raise AssertionError("a kept vector is not computed by its function")
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _item(values: Sequence[Any], place: int) -> Any:
+    return values[place]
+
+
+def _combined(combine: bytes, *parts: Any) -> Any:
+    return reduce(pickle.loads(combine), parts)
+
+
+def _held(number: int, X: Any, y: Any, weight: Any = None) -> Held:
+    X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
+    y = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if X.ndim == 1:
+        X = X[:, None]  # one column: scores
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+    if weight is not None:
+        weight = weight.to_numpy() if hasattr(weight, "to_numpy") else np.asarray(weight)
+        weight = weight.astype(np.float64, copy=False)
+    if y.dtype == object:
+        y = y.astype(str)
+    return Held(number, X, y, weight)
+
+
+def _seen(block: Held) -> Seen:
+    X, y, weight = block.X, block.y, block.weight
+    trouble = None
+    if X.ndim != 2 or y.ndim != 1:
+        trouble = f"X has shape {X.shape} and y {y.shape}: give rows of X and a label for each."
+    elif len(X) != len(y) or (weight is not None and len(weight) != len(y)):
+        sizes = f"{len(X)} rows of X and {len(y)} labels"
+        if weight is not None:
+            sizes += f" and {len(weight)} weights"
+        trouble = f"it has {sizes}: give X, y and sample_weight the same blocks."
+    elif y.dtype.kind == "f" and not np.all(np.isfinite(y)):
+        trouble = "y has NaN: leave out the rows without a label."
+    elif weight is not None and not np.all(np.isfinite(weight)):
+        trouble = "sample_weight has NaN or infinite values."
+    elif weight is not None and weight.size and weight.min() < 0:
+        trouble = f"sample_weight has the negative value {weight.min():g}: weights must be >= 0."
+    if trouble or len(y) == 0:
+        n_columns = X.shape[1] if X.ndim == 2 else 0
+        return Seen(0, n_columns, X.itemsize, y[:0], {}, trouble)
+    labels = distinct_labels(y)
+    of_labels = {label: class_totals(y == label, weight) for label in labels[:3].tolist()}
+    return Seen(len(y), X.shape[1], X.itemsize, labels[:3], of_labels, None)
+
+
+@lru_cache(maxsize=4)
+def _read(message: bytes) -> Order:
+    order: Order = pickle.loads(message)
+    return order
+
+
+def _work(message: bytes, number: int, block: Held, *kept: Any) -> Any:
+    """The part of a job that one block makes; with what it keeps, if anything, after it."""
+    order = _read(message)
+    job, reads = order.job, ALL if order.job.reads is None else order.job.reads
+    shard = Shard(
+        f"block {block.number}",
+        int(order.starts[number]),
+        block.y == order.positive_label,
+        block.weight,
+        order.shares,
+        block.X if isinstance(reads, slice) else block.X[:, reads],
+        reads,
+        dict(zip(order.stored, kept, strict=True)),
+    )
+    # One thread: the worker has others for other blocks.
+    with thread_limit(1), one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+        part = job.work(shard, *map(shard.value, job.operands))
+    if not order.fresh:
+        return part
+    return (part, *(shard.fresh[token] for token in order.fresh))
+
+
+# --- the blocks of collections -----------------------------------------------------------------
+
+
+def _parts_of(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, ...]]:
+    """The chunks of X, of y and of the weights, one tuple per block."""
+    given = {"X": X, "y": y}
+    if sample_weight is not None:
+        given["sample_weight"] = sample_weight
+    for name, values in given.items():
+        if not hasattr(values, "to_delayed"):
+            raise ValueError(
+                f"{name} is a {type(values).__name__}: give a dask.array or a dask.dataframe, for "
+                "example by dask.array.from_array."
+            )
+    if hasattr(X, "chunks") and X.ndim > 2:
+        raise ValueError(f"X has {X.ndim} dimensions: give a table of rows and columns.")
+    if hasattr(X, "chunks") and X.ndim == 2 and X.numblocks[1] != 1:
+        X = given["X"] = X.rechunk({1: -1})
+    rows: Any = X.chunks[0] if hasattr(X, "chunks") else None
+    known = rows is not None and not np.isnan(rows).any()
+    parts = []
+    for name, values in given.items():
+        chunks: Any = values.chunks[0] if hasattr(values, "chunks") else None
+        if chunks is None:
+            parts.append(list(values.to_delayed()))
+            continue
+        alike = values
+        if known and not np.isnan(chunks).any() and chunks != rows:
+            if sum(chunks) != sum(rows):
+                raise ValueError(
+                    f"{name} has {sum(chunks)} values, but X has {sum(rows)} rows: one a row."
+                )
+            alike = values.rechunk((rows, *values.chunks[1:]))
+        parts.append(alike.to_delayed().ravel().tolist())
+    for name, of in zip(given, parts, strict=True):
+        if len(of) != len(parts[0]):
+            raise ValueError(
+                f"{name} has {len(of)} blocks, but X has {len(parts[0])}, and the sizes of some "
+                "are unknown: call compute_chunk_sizes() on the arrays first."
+            )
+    return list(zip(*parts, strict=True))

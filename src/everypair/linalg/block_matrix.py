@@ -1,0 +1,379 @@
+"""X in blocks as the solvers see it (`matrix.Matrix`): each product is a pass over the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everypair.cached import cached_property
+from everypair.linalg.blocks import (
+    ALL,
+    Blocks,
+    BlockVector,
+    Expression,
+    Job,
+    Kept,
+    Shard,
+    Statistics,
+    add,
+    followed_by,
+)
+from everypair.linalg.class_moments import ClassMoments
+from everypair.linalg.column_sizes import CONSTANT_COLUMN_SPREAD, SAFE_SQUARES, Sizes
+from everypair.linalg.dense import (
+    COVARIANCE_COLUMNS,
+    HESSIAN_COLUMNS_PER_PRODUCT,
+    DenseMatrix,
+)
+from everypair.linalg.row_sums import CENTRE_ROWS, BoxedRows, Windows
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+class Frame(NamedTuple):
+    """What is known of all rows before the first sum: how large the columns are, and where."""
+
+    sizes: Sizes
+    centre: Array
+    unit: Array
+    longest: float
+
+    def of(self, shard: Shard, columns: Any) -> DenseMatrix:
+        """The shard's rows, about the same centre as those of all others."""
+        X = shard.matrix(columns)
+        X.centre, X.unit, X.sizes = self.centre, self.unit, self.sizes
+        return X
+
+    def on(self, columns: Index) -> Frame:
+        sizes = self.sizes.on(columns)
+        return Frame(sizes, self.centre[columns], self.unit[columns], self.longest)
+
+
+class BlockMatrix:
+    """The rows of an engine. ``gathers``: scores are arrays in this process, not block vectors."""
+
+    by_rows = True
+    differences_pay = False
+    in_order_only = True
+
+    def __init__(
+        self,
+        blocks: Blocks,
+        columns: Any = ALL,
+        gathers: bool = False,
+        rough: bool = False,
+    ):
+        self.blocks, self._columns, self._gathers, self._rough = blocks, columns, gathers, rough
+        n_columns = blocks.n_columns if columns is ALL else columns.size
+        self.shape: tuple[int, int] = blocks.n_rows, n_columns
+
+    @property
+    def nbytes(self) -> int:
+        return self.shape[0] * self.shape[1] * self.blocks.itemsize
+
+    @cached_property
+    def rough(self) -> BlockMatrix:
+        """The same, whose products are not kept: conjugate gradients use each one once."""
+        if self._gathers:
+            return self
+        other = BlockMatrix(self.blocks, self._columns, rough=True)
+        other._frame = self._frame
+        return other
+
+    @property
+    def products_per_hessian(self) -> float:
+        return self.shape[1] / HESSIAN_COLUMNS_PER_PRODUCT
+
+    @property
+    def covariance_pays(self) -> bool:
+        return self.shape[1] <= COVARIANCE_COLUMNS
+
+    # --- the first look --------------------------------------------------------------------
+
+    @cached_property
+    def _frame(self) -> Frame:
+        self._look(np.empty(0, dtype=np.intp))
+        return self._frame
+
+    def _look(self, rows: Index) -> NDArray[Any]:
+        """One pass: the frame, and a copy of these rows."""
+        step = max(1, self.shape[0] // CENTRE_ROWS)
+        amid = np.arange(0, self.shape[0], step)
+        work = partial(_look, self.blocks.starts, amid, rows)
+        seen = self.blocks.run(Job.of("first-look", work, (), _seen_both, ALL))
+        largest, sums, squares, longest, amid_rows, taken = seen
+        sizes = self._sizes(sums, squares, largest)
+        near = np.concatenate(amid_rows)
+        centre = np.median(near, axis=0).astype(np.float64)
+        apart = np.max(np.abs(near - centre), axis=0)
+        unit = np.where(apart > 0, np.exp2(np.frexp(apart)[1]), 1.0)
+        vars(self)["_frame"] = Frame(sizes, centre, unit, longest)
+        return np.concatenate(taken)
+
+    def _sizes(self, sums: Array, squares: Array, largest: Array) -> Sizes:
+        """`Sizes.of`; sums of squares that left the range are made again in units of the largest
+        value, in one more pass."""
+        n_rows, (low, high) = self.shape[0], SAFE_SQUARES
+        lengths = np.sqrt(squares)
+        doubtful = ~((squares > low) & (squares < high))
+        lengths[doubtful] = 0.0
+        again = np.flatnonzero(doubtful & (largest > 0))
+        if again.size:
+            work = partial(_scaled_squares, again, largest[again])
+            shares = self.blocks.run(Job.of("column-lengths", work, (), reads=ALL))
+            lengths[again] = largest[again] * np.sqrt(shares)
+        return Sizes.of(sums, squares, n_rows, lengths=lengths)
+
+    @property
+    def centre(self) -> Array:
+        return self._frame.centre
+
+    @property
+    def sizes(self) -> Sizes:
+        return self._frame.sizes
+
+    @property
+    def longest(self) -> float:
+        return self._frame.longest
+
+    @property
+    def chain(self) -> float:
+        """Additions of one block's rows, in the worst order, and of the blocks."""
+        return max(self.blocks.lengths) / 4 + len(self.blocks.lengths)
+
+    # --- vectors ---------------------------------------------------------------------------
+
+    @property
+    def zero_scores(self) -> Any:
+        return np.zeros(self.shape[0]) if self._gathers else self.blocks.zeros
+
+    def dot(self, vector: Array) -> Any:
+        product = Expression(partial(_dot, self._columns, vector), reads=self._columns)
+        if self._gathers:
+            return BlockVector(self.blocks, product).gather()
+        known = float(self._frame.sizes.means @ vector)
+        return BlockVector(self.blocks, product if self._rough else Kept(_no_values, inner=product),
+                           known if np.isfinite(known) else None)  # fmt: skip
+
+    def dot_and_sizes(self, vector: Array) -> Any:
+        return self.dot(vector)
+
+    def _in_blocks(self, weights: Any) -> BlockVector:
+        return weights if isinstance(weights, BlockVector) else self.blocks.spread(weights)
+
+    def _sum(self, name: str, work: Any, *vectors: Any) -> Any:
+        operands = [self._in_blocks(vector) for vector in vectors]
+        return self.blocks.run(Job.of(name, work, operands, reads=self._columns))
+
+    def pull_back(self, weights: Any) -> Array:
+        found, statistics = self._sum("pull-back", partial(_pull_back, self._columns), weights)
+        if isinstance(weights, BlockVector):
+            weights.statistics = Statistics(*statistics)  # of the same pass
+        return np.asarray(found)
+
+    def pull_back_moments(self, weights: Any) -> Array:
+        work = partial(_pull_back_moments, self._columns)
+        found, statistics = self._sum("pull-back-moments", work, weights)
+        if isinstance(weights, BlockVector):
+            weights.statistics = Statistics(*statistics)
+        return np.asarray(found)
+
+    def pull_back_distances(self, weights: Any) -> Array:
+        work = partial(_pull_back_distances, self._frame, self._columns)
+        return np.asarray(self._sum("pull-back-distances", work, weights))
+
+    # --- matrices --------------------------------------------------------------------------
+
+    def gram(self, weights: Any) -> Array:
+        gram, _ = self.gram_and_sums(weights, [])
+        return gram
+
+    def gram_and_sums(self, weights: Any, others: Sequence[Any]) -> tuple[Array, Array]:
+        work = partial(_gram_and_sums, self._frame, self._columns)
+        gram, sums = self._sum("gram", work, weights, *others)
+        return gram, sums
+
+    def centred_moments(self, weights: Sequence[Any]) -> tuple[Array, Array]:
+        work = partial(_centred_moments, self._frame, self._columns)
+        sums, squares = self._sum("column-moments", work, *weights)
+        return sums, squares
+
+    def gram_and_boxes(
+        self, weights: Any, boxed: Any, n_terms: int, rough: bool
+    ) -> tuple[Array, Array]:
+        """``boxed`` makes the `BoxedRows` of a shard from its scores: (scores, function)."""
+        scores, in_boxes = boxed
+        work = partial(_gram_and_boxes, self._frame, self._columns, in_boxes, n_terms, rough)
+        gram, moments = self._sum("hessian", work, weights, scores)
+        return gram, moments
+
+    def pair_moments(self) -> tuple[ClassMoments, ClassMoments]:
+        """Of the positives and of the negatives, in one pass; rows without weight are not seen."""
+        return self.blocks.run(Job.of("class-moments", _pair_moments, (), add, self._columns))
+
+    # --- rows ------------------------------------------------------------------------------
+
+    def take(self, rows: Index) -> DenseMatrix:
+        """A copy of these rows, which ascend; the first look comes with it where it is due."""
+        if "_frame" not in vars(self) and self._columns is ALL:
+            return DenseMatrix(self._look(rows))
+        work = partial(_take, self._columns, self.blocks.starts, rows)
+        return DenseMatrix(
+            np.concatenate(
+                self.blocks.run(Job.of("take", work, (), followed_by, reads=self._columns))
+            )
+        )
+
+    def columns(self, columns: Index) -> BlockMatrix:
+        """No copy: the columns are read again at each pass."""
+        numbers = columns if self._columns is ALL else self._columns[columns]
+        few = BlockMatrix(self.blocks, numbers, self._gathers, self._rough)
+        few._frame = self._frame.on(columns)
+        return few
+
+    def careful_spreads(self, weight: Any) -> Array:
+        """Standard deviations about a point amid each column's values, for weights that sum to one.
+
+        A constant column lies at that point, and has none.
+        """
+        (means,), (squares,) = self.centred_moments([weight])
+        variances = squares - means**2
+        size = np.abs(self.centre) + np.sqrt(squares)
+        floor = (CONSTANT_COLUMN_SPREAD * size) ** 2
+        return np.sqrt(np.where(variances > floor, variances, 0.0))
+
+    def class_moments(self, members: Index, weights: Array | None) -> ClassMoments:
+        raise NotImplementedError("Blocks have `pair_moments`.")
+
+    def dot_rows(self, rows: Index, coefs: Array, origin: Array) -> Array:
+        return self.take(rows).dot_rows(np.arange(rows.size), coefs, origin)
+
+    def written_out(self, rows: Index) -> Array:
+        return self.take(rows).X.astype(np.float64)
+
+    def window_cross(self, windows: Windows) -> Array:
+        raise NotImplementedError("Rows in blocks cannot be read in the order of their scores.")
+
+    def gram_of_differences(self, first: Index, second: Index, weights: Array) -> Array:
+        raise NotImplementedError("Rows in blocks cannot be paired.")
+
+
+def _no_values(shard: Shard) -> Array:
+    raise AssertionError("a kept vector is not computed by its function")
+
+
+def _here(shard: Shard, rows: Index) -> Index:
+    """Which of these rows, by their numbers among all, lie in the shard: by their numbers there."""
+    low, high = np.searchsorted(rows, [shard.start, shard.start + shard.n_rows])
+    return rows[low:high] - shard.start
+
+
+def _look(starts: Index, amid: Index, rows: Index, shard: Shard) -> tuple[Any, ...]:
+    X = shard.matrix()
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums, squares, largest = np.zeros(X.shape[1]), np.zeros(X.shape[1]), np.zeros(X.shape[1])
+        longest = 0.0
+        ones = np.ones(X.block_rows)
+        for some, block in X._pieces(0, X.shape[0], whole=False):
+            ones_here = ones[: some.stop - some.start]
+            sums += ones_here @ block
+            np.square(block, out=block)
+            squares += ones_here @ block
+            np.maximum(largest, block.max(axis=0), out=largest)
+            longest = max(longest, float(block.sum(axis=1).max()))
+        largest = np.sqrt(largest)
+    refuse_missing(shard, largest)
+    near, taken = X.X[_here(shard, amid)], X.X[_here(shard, rows)]
+    return largest, sums, squares, float(np.sqrt(longest)), [near], [taken]
+
+
+def refuse_missing(shard: Shard, largest: NDArray[Any]) -> None:
+    """An error with the place where a column's largest value is not finite."""
+    if not np.all(np.isfinite(largest)):
+        column = int(np.argmin(np.isfinite(largest)))
+        value = "NaN" if np.isnan(largest[column]) else "an infinite value"
+        raise ValueError(
+            f"Column {column} of {shard.name} has {value}: "
+            "fill in missing values or leave out these rows."
+        )
+
+
+def _seen_both(first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
+    return (
+        np.maximum(first[0], second[0]),
+        *add(first[1:3], second[1:3]),
+        max(first[3], second[3]),
+        *add(first[4:], second[4:]),
+    )
+
+
+def _scaled_squares(columns: Index, largest: Array, shard: Shard) -> Array:
+    return np.asarray(np.sum((shard.matrix(ALL).X[:, columns] / largest) ** 2, axis=0))
+
+
+def _take(columns: Any, starts: Index, rows: Index, shard: Shard) -> list[NDArray[Any]]:
+    return [shard.matrix(columns).X[_here(shard, rows)]]
+
+
+def _dot(columns: Any, vector: Array, shard: Shard) -> Array:
+    return shard.matrix(columns).dot(vector)
+
+
+def _pull_back(columns: Any, shard: Shard, weights: Array) -> tuple[Array, tuple[float, ...]]:
+    found = shard.matrix(columns).pull_back(weights)
+    return found, tuple(Statistics.part(shard, weights))
+
+
+def _pull_back_moments(
+    columns: Any, shard: Shard, weights: Array
+) -> tuple[Array, tuple[float, ...]]:
+    found = shard.matrix(columns).pull_back_moments(weights)
+    return found, tuple(Statistics.part(shard, weights))
+
+
+def _pull_back_distances(frame: Frame, columns: Any, shard: Shard, weights: Array) -> Array:
+    return frame.of(shard, columns).pull_back_distances(weights)
+
+
+def _gram_and_sums(
+    frame: Frame, columns: Any, shard: Shard, weights: Array, *others: Array
+) -> tuple[Array, Array]:
+    return frame.of(shard, columns).gram_and_sums(weights, others)
+
+
+def _centred_moments(
+    frame: Frame, columns: Any, shard: Shard, *weights: Array
+) -> tuple[Array, Array]:
+    return frame.of(shard, columns).centred_moments(weights)
+
+
+def _gram_and_boxes(
+    frame: Frame,
+    columns: Any,
+    in_boxes: Any,
+    n_terms: int,
+    rough: bool,
+    shard: Shard,
+    weights: Array,
+    scores: Array,
+) -> tuple[Array, Array]:
+    boxed: BoxedRows = in_boxes(shard, scores)
+    return frame.of(shard, columns).gram_and_boxes(weights, boxed, n_terms, rough)
+
+
+def _pair_moments(shard: Shard) -> tuple[ClassMoments, ClassMoments]:
+    X, weight = shard.matrix(), shard.weight
+    there = True if weight is None else weight > 0
+    wide = None if weight is None else weight.astype(np.float64, copy=False)
+    positives, negatives = (
+        X.class_moments(np.flatnonzero(rows & there), wide)
+        for rows in (shard.positive, ~shard.positive)
+    )
+    if not np.all(np.isfinite(positives.mean + negatives.mean)):
+        refuse_missing(shard, np.abs(X.X).max(axis=0))
+    return positives, negatives

@@ -1,0 +1,273 @@
+"""A fit over blocks is the fit over arrays, whatever the blocks are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from everypair import AUCRLS, AUCRLSCV, AUCClassifier, AUCClassifierCV, RankOpt, RankOptCV
+from everypair.blocks import ArrayRows, RowBlocks
+from everypair.blocks import source as sources
+from everypair.blocks.source import Target
+from everypair.linalg.block_ranking import area_of, levels_of
+from everypair.metrics import auc_score, threshold_for
+
+SMOOTH = ("logistic", "square", "exponential", "sigmoid")
+
+
+class InPieces(RowBlocks):
+    """Arrays cut at given places; empty pieces are left out, as every source does."""
+
+    def __init__(self, X, y, weight, cuts):
+        self.pieces = [
+            (X[a:b], y[a:b], None if weight is None else weight[a:b])
+            for a, b in zip([0, *cuts], [*cuts, len(y)], strict=True)
+        ]
+        self.n_features_in_, self.dtype = X.shape[1], X.dtype
+
+    def targets(self):
+        for k, (_, y, weight) in enumerate(self.pieces):
+            if y.size:
+                yield f"piece {k}", Target(y, weight)
+
+    def rows(self, columns=slice(None)):
+        for k, (X, _, _) in enumerate(self.pieces):
+            if len(X):
+                yield f"piece {k}", X[:, columns]
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    n, p = 20_000, 6
+    X = rng.standard_normal((n, p)) * np.geomspace(0.3, 3, p) + np.linspace(-3, 5, p)
+    signal = X @ rng.standard_normal(p) + 3 * rng.logistic(size=n)
+    y = np.where(signal > np.quantile(signal, 0.9), "yes", "no")
+    return X, y, rng.uniform(0.0, 2, n).round(1)
+
+
+def close(found, wanted, rtol=1e-9):
+    scale = np.abs(wanted).max()
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=rtol * scale)
+
+
+@pytest.mark.parametrize("n_blocks", [1, 2, 5, 17])
+@pytest.mark.parametrize("loss", SMOOTH)
+def test_any_number_of_blocks_gives_the_fit_in_memory(data, loss, n_blocks):
+    X, y, weight = data
+    model = AUCClassifier(loss)
+    cuts = [len(y) * k // n_blocks for k in range(1, n_blocks)]
+    for w in (None, weight) if n_blocks == 5 else (None,):
+        local = AUCClassifier(loss).fit(X, y, w)
+        blocked = model.fit(InPieces(X, y, w, cuts))
+        close(blocked.coef_, local.coef_)
+        close(blocked.intercept_, local.intercept_)
+        assert blocked.n_iter_ == local.n_iter_
+        assert blocked.train_score_ == pytest.approx(local.train_score_, abs=1e-12)
+        assert list(blocked.classes_) == ["no", "yes"]
+        if loss != "sigmoid":
+            assert blocked.dual_gap_ <= 1e-6
+
+
+@pytest.mark.parametrize("penalty", ["l1", "elasticnet"])
+@pytest.mark.parametrize("loss", ["logistic", "square", "exponential"])
+def test_sparse_penalties_choose_the_same_features(data, loss, penalty):
+    X, y, _ = data
+    model = AUCClassifier(loss, penalty=penalty, alpha=0.1)
+    local = AUCClassifier(loss, penalty=penalty, alpha=0.1).fit(X, y)
+    blocked = model.fit(ArrayRows(X, y, block_rows=6000))
+    assert 0 < np.count_nonzero(local.coef_) < X.shape[1]
+    assert np.array_equal(local.coef_ != 0, blocked.coef_ != 0)
+    close(blocked.coef_, local.coef_)
+    assert blocked.kkt_residual_ <= 1e-6
+
+
+def test_a_constant_column_stays_out_of_a_sparse_fit(data):
+    X, y, _ = data
+    X = np.column_stack([X, np.full(len(y), 7.3), np.zeros(len(y))])
+    blocked = AUCClassifier(penalty="l1", alpha=0.03).fit(ArrayRows(X, y, block_rows=6000))
+    close(blocked.coef_, AUCClassifier(penalty="l1", alpha=0.03).fit(X, y).coef_)
+    assert not blocked.coef_[0, -2:].any()
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_hinges_gather_their_scores(data, loss):
+    X, y, _ = data
+    local = AUCClassifier(loss, solver="newton-cg").fit(X, y)
+    blocked = AUCClassifier(loss).fit(ArrayRows(X, y, block_rows=6000))
+    close(blocked.coef_, local.coef_)
+
+
+def test_hinges_are_refused_above_the_stated_memory(data, monkeypatch):
+    X, y, _ = data
+    monkeypatch.setattr("everypair.estimators._training.MOST_GATHERED_BYTES", 2**20)
+    with pytest.raises(ValueError, match=r"scores of all 20000 rows .* use loss='logistic'"):
+        AUCClassifier("hinge").fit(ArrayRows(X, y))
+
+
+@pytest.mark.parametrize("loss", ["logistic", "square", "exponential"])
+def test_empty_blocks_and_blocks_of_one_class_change_nothing(data, loss):
+    X, y, weight = data
+    order = np.argsort(y, kind="stable")
+    X, y, weight = X[order], y[order], weight[order]
+    weight[:500] = 0.0
+    first = int(np.searchsorted(y, "yes"))
+    local = AUCClassifier(loss).fit(X, y, weight)
+    cuts = [0, 400, 400, 401, first, first, len(y)]
+    close(AUCClassifier(loss).fit(InPieces(X, y, weight, cuts)).coef_, local.coef_)
+
+
+def test_single_precision_columns_far_from_zero_and_huge_ones_keep_their_digits(data):
+    X, y, _ = data
+    for moved in (X + 1e4, X * 1e-4, X * np.geomspace(1e-3, 1e3, X.shape[1])):
+        narrow = np.asfortranarray(moved.astype(np.float32))
+        # alpha in proportion, so that each has a solution of its own
+        alpha = 1e-3 * float(moved.var())
+        local = AUCClassifier(alpha=alpha).fit(np.ascontiguousarray(narrow), y)
+        blocked = AUCClassifier(alpha=alpha).fit(ArrayRows(narrow, y, block_rows=7001))
+        close(blocked.coef_, local.coef_, 1e-8)
+
+
+def test_the_logistic_fit_takes_at_most_twelve_passes(data):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((200_000, 20)).astype(np.float32)
+    y = X @ rng.standard_normal(20) + 4 * rng.logistic(size=len(X)) > 8
+    model = AUCClassifier().fit(ArrayRows(X, y, block_rows=50_000))
+    assert model.dual_gap_ <= 1e-6
+    assert model.n_passes_ <= 12
+    X, y, _ = data
+    assert AUCClassifier().fit(ArrayRows(X, y, block_rows=5000)).n_passes_ <= 12
+
+
+def test_mapped_files_are_the_arrays(data, tmp_path):
+    X, y, weight = data
+    for name, values in (("X", X), ("y", y == "yes"), ("w", weight)):
+        np.save(tmp_path / f"{name}.npy", values)
+    paths = (tmp_path / f"{name}.npy" for name in "Xyw")
+    model = AUCClassifier().fit(ArrayRows(*paths, block_rows=3000))
+    close(model.coef_, AUCClassifier().fit(X, y == "yes", weight).coef_)
+
+
+def test_predictions_take_blocks_too(data):
+    X, y, _ = data
+    model = AUCClassifier().fit(X, y)
+    blocks = ArrayRows(X, y, block_rows=3000)
+    np.testing.assert_array_equal(model.decision_function(blocks), model.decision_function(X))
+    np.testing.assert_array_equal(model.predict(blocks), model.predict(X))
+
+
+def test_warm_starts_go_on_from_blocks(data):
+    X, y, _ = data
+    model = AUCClassifier(warm_start=True).fit(ArrayRows(X, y))
+    first = model.n_passes_
+    assert model.fit(ArrayRows(X, y)).n_passes_ < first
+    assert not hasattr(model.fit(X, y), "n_passes_")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_ranges_of_scores_have_the_area_and_the_cuts_of_all(monkeypatch, weighted):
+    monkeypatch.setattr("everypair.linalg.block_ranking.RANGE_ROWS", 300)
+    rng = np.random.default_rng(3)
+    scores = rng.standard_normal(2000).round(2)  # with ties
+    y = scores + rng.standard_normal(2000) > 1
+    weight = rng.integers(0, 4, 2000).astype(float) if weighted else None
+    engine, _ = ArrayRows(scores[:, None], y, weight, block_rows=270).engine("it")
+    vector = engine.spread(scores)
+    assert area_of(vector) == pytest.approx(auc_score(y, scores, weight), abs=1e-15)
+    from everypair.estimators._training import in_blocks
+
+    rates = [
+        {"fpr": 0.1},
+        {"fpr": 0.0},
+        {"fpr": 1.0},
+        {"recall": 0.8},
+        {"recall": 1.0},
+        {"recall": 0.0},
+    ]
+    costs = [{"cost": (1, 20)}, {"cost": (1, 0)}, {"cost": (0, 1)}]
+    rules = ["balanced", "accuracy", "f1", "midpoint", *rates, *costs, 0.3]
+    for rule in rules:
+        if isinstance(rule, dict):
+            wanted = threshold_for(y, scores, **rule, sample_weight=weight)
+        else:
+            wanted = rule if rule == 0.3 else threshold_for(y, scores, rule, sample_weight=weight)
+        assert in_blocks(engine, "logistic", rule).cut(vector) == pytest.approx(
+            wanted, abs=1e-12
+        ), rule
+    levels = list(levels_of(vector))
+    assert len(levels) > 3
+    joined = np.concatenate([some.scores for some in levels])
+    there = scores if weight is None else scores[weight > 0]
+    np.testing.assert_array_equal(joined, np.unique(there)[::-1])
+
+
+def test_what_is_wrong_with_a_block_is_said_with_its_place(data):
+    X, y, weight = data
+
+    def fit(*args, **options):
+        AUCClassifier().fit(ArrayRows(*args, block_rows=1000, **options))
+
+    broken = X.copy()
+    broken[4321, 2] = np.nan
+    with pytest.raises(ValueError, match=r"Column 2 of rows 4000 to 4999 has NaN: fill in"):
+        fit(broken, y)
+    broken[4321, 2] = np.inf
+    with pytest.raises(ValueError, match=r"has an infinite value"):
+        fit(broken, y)
+    with pytest.raises(ValueError, match=r"of rows 5000 to 5999 has the negative value -1"):
+        fit(X, y, np.where(np.arange(len(y)) == 5555, -1.0, weight))
+    third = y.astype(object)
+    third[7000] = "maybe"
+    with pytest.raises(ValueError, match=r"rows 7000 to 7999 the target has a third label"):
+        fit(X, third.astype(str))
+    with pytest.raises(ValueError, match="only one class"):
+        fit(X[:10], np.zeros(10))
+    with pytest.raises(ValueError, match="no positive row with weight"):
+        fit(X, y, np.where(y == "yes", 0.0, 1.0))
+    with pytest.raises(ValueError, match="y was given beside ArrayRows"):
+        AUCClassifier().fit(ArrayRows(X, y), y)
+    with pytest.raises(ValueError, match="continuous"):
+        fit(X[:4], np.array([0.5, 0.1, 0.5, 0.1]))
+    with pytest.raises(ValueError, match=r"not a readable .npy"):
+        fit("nowhere.npy", y)
+
+
+def test_reading_ahead_passes_errors_on():
+    def items():
+        yield 1
+        raise OSError("the disk is gone")
+
+    ahead = sources.read_ahead(items)
+    assert next(ahead) == 1
+    with pytest.raises(OSError, match="the disk is gone"):
+        next(ahead)
+
+
+def test_closed_form_and_climb_over_blocks(data):
+    X, y, weight = data
+    rows = ArrayRows(X, y, weight, block_rows=3000)
+    model = AUCRLS().fit(rows)
+    close(model.coef_, AUCRLS().fit(X, y, weight).coef_)
+    close(model.intercept_, AUCRLS().fit(X, y, weight).intercept_)
+    assert model.n_passes_ == 1
+    cut = AUCRLS(threshold="f1").fit(X, y, weight).intercept_
+    close(AUCRLS(threshold="f1").fit(rows).intercept_, cut)
+    climbed = RankOpt().fit(rows)
+    wanted = RankOpt().fit(X, y, weight)
+    close(climbed.coef_, wanted.coef_, 1e-8)
+    assert climbed.n_passes_ > 0
+    broken = X.copy()
+    broken[3500, 1] = np.nan
+    with pytest.raises(ValueError, match="Column 1 of rows 3000 to 5999 has NaN"):
+        AUCRLS().fit(ArrayRows(broken, y, block_rows=3000))
+    with pytest.raises(ValueError, match="blocks need kernel='linear'"):
+        AUCRLS(kernel="rbf").fit(rows)
+    with pytest.raises(ValueError, match="pairs='linear' needs arrays"):
+        RankOpt(pairs="linear").fit(rows)
+
+
+@pytest.mark.parametrize("model", [AUCClassifierCV(), AUCRLSCV(), RankOptCV()])
+def test_other_estimators_say_that_they_need_arrays(data, model):
+    X, y, _ = data
+    with pytest.raises(ValueError, match="needs arrays: rows in blocks are for AUCClassifier"):
+        model.fit(ArrayRows(X, y), y)

@@ -1,0 +1,174 @@
+"""A fit on a cluster is the local fit; what is wrong with a block is said with its number."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from everypair import AUCRLS, AUCClassifier, RankOpt
+from everypair.metrics import auc_score as local_auc
+from everypair.metrics import threshold_for
+
+da = pytest.importorskip("dask.array")
+pytest.importorskip("distributed")
+
+from everypair.dask import DaskAUCClassifier, DaskAUCRLS, DaskRankOpt, auc_score  # noqa: E402
+
+
+def in_chunks(values, n_blocks):
+    sizes = [
+        len(values) * (k + 1) // n_blocks - len(values) * k // n_blocks for k in range(n_blocks)
+    ]
+    return da.from_array(values, chunks=(tuple(sizes), *[-1] * (values.ndim - 1)))
+
+
+def close(found, wanted, rtol=1e-9):
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=rtol * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("n_blocks", [1, 2, 5, 17])
+def test_any_number_of_blocks_gives_the_local_fit(client, data, n_blocks):
+    X, y, _ = data
+    local = AUCClassifier().fit(X, y)
+    model = DaskAUCClassifier(client=client).fit(in_chunks(X, n_blocks), in_chunks(y, n_blocks))
+    close(model.coef_, local.coef_)
+    close(model.intercept_, local.intercept_)
+    assert model.n_iter_ == local.n_iter_
+    assert model.dual_gap_ <= 1e-6
+    assert model.n_passes_ <= 12
+    assert abs(model.train_score_ - local.train_score_) <= 5e-6
+    assert isinstance(model.coef_, np.ndarray)
+
+
+@pytest.mark.parametrize("loss", ["square", "exponential"])
+def test_empty_blocks_blocks_of_one_class_and_weights(client, data, loss):
+    X, y, weight = data
+    order = np.argsort(y, kind="stable")
+    X, y, weight = X[order], y[order], weight[order]
+    first = int(np.searchsorted(y, 1))
+    rows = (0, 5000, 0, first - 5000, len(y) - first, 0)
+    chunks = (da.from_array(v, chunks=(rows, *[-1] * (v.ndim - 1))) for v in (X, y, weight))
+    close(DaskAUCClassifier(loss).fit(*chunks).coef_, AUCClassifier(loss).fit(X, y, weight).coef_)
+
+
+def test_sparse_penalties_on_a_cluster(client, data):
+    X, y, _ = data
+    local = AUCClassifier(penalty="l1", alpha=0.1).fit(X, y)
+    model = DaskAUCClassifier(penalty="l1", alpha=0.1).fit(in_chunks(X, 3), in_chunks(y, 3))
+    assert np.array_equal(model.coef_ != 0, local.coef_ != 0)
+    close(model.coef_, local.coef_)
+
+
+def test_closed_form_and_climb_on_a_cluster(client, data):
+    X, y, _ = data
+    dX, dy = in_chunks(X, 3), in_chunks(y, 3)
+    model = DaskAUCRLS().fit(dX, dy)
+    close(model.coef_, AUCRLS().fit(X, y).coef_)
+    assert model.n_passes_ == 1
+    cut = {"fpr": 0.1}
+    wanted = AUCRLS(threshold=cut).fit(X, y)
+    close(DaskAUCRLS(threshold=cut).fit(dX, dy).intercept_, wanted.intercept_)
+    close(DaskRankOpt().fit(dX, dy).coef_, RankOpt().fit(X, y).coef_)
+
+
+def test_predictions_are_lazy_and_those_of_the_local_model(client, data):
+    X, y, _ = data
+    dX, dy = in_chunks(X, 4), in_chunks(np.where(y, "yes", "no"), 4)
+    model = DaskAUCClassifier(client=client).fit(dX, dy)
+    local = model.to_local()
+    assert type(local) is AUCClassifier
+    assert "client" not in local.get_params()
+    for method in ("decision_function", "predict"):
+        lazy = getattr(model, method)(dX)
+        assert isinstance(lazy, da.Array)
+        np.testing.assert_array_equal(lazy.compute(), getattr(local, method)(X))
+        np.testing.assert_array_equal(getattr(model, method)(X[:9]), getattr(local, method)(X[:9]))
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X[:9]), local.predict(X[:9]))
+    assert clone(model).client is client
+
+
+def test_frames_with_unknown_sizes(client, data):
+    dd = pytest.importorskip("dask.dataframe")
+    pd = pytest.importorskip("pandas")
+    X, y, weight = data
+    names = [f"x{k}" for k in range(X.shape[1])]
+    frame = dd.from_pandas(pd.DataFrame(X, columns=names).assign(y=y, w=weight), npartitions=3)
+    frame = frame[frame["x0"] > -3.0]
+    there = X[:, 0] > -3.0
+    model = DaskAUCClassifier().fit(frame[names], frame["y"], frame["w"])
+    close(model.coef_, AUCClassifier().fit(X[there], y[there], weight[there]).coef_)
+    assert list(model.feature_names_in_) == names
+    scores = model.decision_function(frame[names]).compute()
+    np.testing.assert_allclose(scores, X[there] @ model.coef_[0] + model.intercept_[0])
+    with pytest.raises(ValueError, match="call compute_chunk_sizes"):
+        DaskAUCClassifier().fit(frame[names].to_dask_array(), in_chunks(y[there], 2))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_interval_of_the_area_holds_it_and_narrows_to_it(client, weighted):
+    rng = np.random.default_rng(1)
+    scores = rng.standard_normal(40_000)
+    scores[::3] = scores[::3].round(1)
+    y = scores + rng.standard_normal(40_000) > 1
+    weight = rng.integers(0, 3, 40_000).astype(float) if weighted else None
+    given = [in_chunks(v, 3) for v in (y, scores)]
+    given += [] if weight is None else [in_chunks(weight, 3)]
+    exact = local_auc(y, scores, weight)
+    for width in (1e-3, 0.0):
+        found = auc_score(*given, width=width)
+        assert found.low - 1e-12 <= exact <= found.high + 1e-12
+        assert found.high - found.low <= width
+    assert found.area == pytest.approx(exact, abs=1e-12)
+    if not weighted:
+        assert found.area == exact
+
+
+def test_cuts_on_a_cluster_are_those_of_the_sorted_scores(client, data):
+    X, y, _ = data
+    scores = np.round(X @ [1, 0, 0, 1, 0], 2)
+    from everypair.dask.engine import DaskBlocks
+    from everypair.estimators._training import in_blocks
+
+    blocks = DaskBlocks(client, in_chunks(X, 3), in_chunks(y, 3), None, "it")
+    vector = blocks.spread(scores)
+    for rule in ("balanced", "accuracy", "f1", "midpoint"):
+        assert in_blocks(blocks, "logistic", rule).cut(vector) == pytest.approx(
+            threshold_for(y, scores, rule), abs=1e-12
+        )
+    for rule in ({"fpr": 0.01}, {"recall": 0.9}, {"cost": (1, 5)}):
+        wanted = threshold_for(y, scores, **rule)
+        assert in_blocks(blocks, "logistic", rule).cut(vector) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_what_is_wrong_with_a_block_names_it(client, data):
+    X, y, _ = data
+
+    def fit(X, y, *weight):
+        DaskAUCClassifier(client=client).fit(X, y, *weight)
+
+    broken = X.copy()
+    broken[15_000, 1] = np.nan
+    with pytest.raises(ValueError, match="Column 1 of block 3 has NaN"):
+        fit(in_chunks(broken, 4), in_chunks(y, 4))
+    wide = da.map_blocks(
+        lambda x, block_info=None: x[:, :3] if block_info[0]["chunk-location"][0] == 2 else x,
+        in_chunks(X, 4), dtype=float, chunks=in_chunks(X, 4).chunks,
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="Block 2 has 3 columns, but block 0 has 5"):
+        fit(wide, in_chunks(y, 4))
+    with pytest.raises(ValueError, match="y has 19999 values, but X has 20000"):
+        fit(in_chunks(X, 4), in_chunks(y[:-1], 4))
+    with pytest.raises(ValueError, match=r"y is a ndarray: give a dask.array"):
+        fit(in_chunks(X, 4), y)
+    with pytest.raises(ValueError, match="two classes, but y has 1"):
+        fit(in_chunks(X, 4), in_chunks(np.zeros(len(y)), 4))
+    weight = np.ones(len(y))
+    weight[6000] = -2
+    with pytest.raises(ValueError, match="Block 1: sample_weight has the negative value -2"):
+        fit(in_chunks(X, 4), in_chunks(y, 4), in_chunks(weight, 4))
+    with pytest.raises(ValueError, match="width=2"):
+        auc_score(in_chunks(y, 2), in_chunks(X[:, 0], 2), width=2)
