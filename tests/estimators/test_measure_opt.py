@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, roc_curve
 from sklearn.model_selection import GroupKFold, StratifiedKFold
@@ -14,12 +15,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from everypair import MeasureOpt, MeasureOptCV
+from everypair import MeasureOpt, MeasureOptCV, RankOpt
 from everypair.estimators._held_out import HeldOut
 from everypair.estimators.measure_opt import _Problem
 from everypair.linalg.matrix import as_matrix
 from everypair.measures import ContingencyMeasure
 from everypair.measures.operating import operating_measure
+from everypair.metrics import auc_score
 from everypair.rows import Rows
 
 OPTIONS = {
@@ -35,6 +37,7 @@ OPTIONS = {
     "recall_at_precision": {"precision": 0.4},
     "partial_roc_area": {"fpr": (0.0, 0.1)},
     "average_precision": {},
+    "roc_area": {},
 }
 
 
@@ -209,6 +212,34 @@ def test_a_pipeline_and_a_kernel_see_what_a_line_does_not():
     np.testing.assert_allclose(
         pickle.loads(pickle.dumps(ring)).decision_function(X[:9]), ring.decision_function(X[:9])
     )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_area_under_the_curve_is_climbed_as_rankopt_climbs_it(weighted, curved):
+    X, y = curved
+    weight = 1.0 + (np.arange(y.size) % 3) if weighted else None
+    model = MeasureOpt("roc_area", saturation=(0.5,), tol=1e-4).fit(X, y, weight)
+    area = auc_score(y, model.decision_function(X), sample_weight=weight)
+    assert model.train_score_ == pytest.approx(area, abs=1e-12)
+    (row,) = model.path_
+    scores = model.decision_function(X)  # at the radius of the climb
+    w = np.ones(y.size) if weight is None else weight
+    pairs = expit(scores[y][:, None] - scores[~y][None, :])
+    defined = w[y] @ pairs @ w[~y] / (w[y].sum() * w[~y].sum())
+    assert row.smooth == pytest.approx(defined, abs=1e-9)
+    other = RankOpt(saturation=(0.5,), tol=1e-4).fit(X, y, weight)
+    assert area == pytest.approx(
+        auc_score(y, other.decision_function(X), sample_weight=weight), abs=2e-3
+    )
+
+
+def test_a_search_for_the_area_under_the_curve(curved):
+    X, y = curved
+    model = MeasureOptCV("roc_area", saturation=(0.5, 0.9)).fit(X, y)
+    assert model.score_interval_[0] < model.best_score_ < model.score_interval_[1]
+    informed = roc_curve(y, model.decision_function(X))
+    at_cut = np.mean(model.predict(X)[y]) - np.mean(model.predict(X)[~y])
+    assert at_cut > np.max(informed[1] - informed[0]) - 0.05
 
 
 def test_a_measure_of_ones_own(curved):

@@ -77,6 +77,8 @@ class OperatingMeasure:
 
     free_cut = False
     """Whether the cut is chosen with the coefficients; otherwise a quota fixes it."""
+    of_pairs = False
+    """Whether it is a mean over pairs of rows, of which no cut and no quota knows."""
     sign = 1.0
     """Times the value: what people call the measure (a rate of false alarms is to be low)."""
 
@@ -297,6 +299,23 @@ class PartialArea(OperatingMeasure):
 
 
 @dataclass(frozen=True)
+class WholeArea(OperatingMeasure):
+    """The area under the whole ROC curve: pairs have no cut, and a climb sums over them."""
+
+    of_pairs = True
+
+    def of_rates(self, t: Array, f: Array, positive: float, negative: float) -> float:
+        return float(np.trapezoid(t, f))
+
+    def best_cut(self, rows: Rows, scores: Array) -> float:
+        """The area asks for no cut: the one of the largest informedness, as in `MeasureSVM`."""
+        return OfTable(Informedness()).best_cut(rows, scores)
+
+    def smooth(self, positive: float, negative: float) -> Smooth:
+        return Smooth(lambda t, f: (t, 1.0, 0.0), 1.0)
+
+
+@dataclass(frozen=True)
 class AveragePrecision(OperatingMeasure):
     """The mean precision over all recalls, ``sum (R_n - R_(n-1)) P_n``."""
 
@@ -344,6 +363,7 @@ OTHERS: dict[str, Callable[[dict[str, Any]], OperatingMeasure]] = {
     ),
     "partial_roc_area": lambda given: PartialArea(*_range(given["fpr"])),
     "average_precision": lambda given: AveragePrecision(),
+    "roc_area": lambda given: WholeArea(),
 }
 NAMES = (*TABLES, *QUOTAS, *OTHERS)
 
