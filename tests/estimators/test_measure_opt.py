@@ -147,13 +147,32 @@ def test_it_beats_a_tuned_logistic_regression_where_the_top_is_elsewhere():
     assert low <= recall(model.decision_function(X_new)) <= high
 
 
-def test_noise_keeps_the_start():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((400, 6)), rng.random(400) < 0.3
-    models = [MeasureOptCV(m, **o).fit(X, y) for m, o in (("f1", {}), ("mcc", {}))]
-    assert all(np.isfinite(model.best_score_) for model in models)
-    assert models[1].best_score_ < 0.2
-    assert any(model.chose_start_ for model in models)
+def test_noise_has_no_value_on_held_out_rows():
+    found = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((400, 6)), rng.random(400) < 0.3
+        found.append(MeasureOptCV("mcc").fit(X, y))
+    assert abs(np.mean([model.best_score_ for model in found])) < 0.05
+    assert any(model.chose_start_ for model in found)
+
+
+def test_models_are_told_apart_by_quotas_about_the_one_asked_for(curved):
+    X, y = curved
+    rows, scores = Rows.of(y), X[:, 0]
+    measure = operating_measure("tpr_at_fpr", rows, fpr=0.02)
+    odds = 0.02 / 0.98 * 2.0 ** np.linspace(-1, 1, 5)
+    about = [
+        operating_measure("tpr_at_fpr", rows, fpr=each / (1 + each)).value(rows, scores)
+        for each in odds
+    ]
+    assert measure.nearby().value(rows, scores) == pytest.approx(np.mean(about))
+    precise = operating_measure("recall_at_precision", rows, precision=0.5)
+    assert [part.precision for part in precise.nearby().parts] == pytest.approx(
+        [1 / 3, 0.4142136, 0.5, 0.5857864, 2 / 3]
+    )
+    f1 = operating_measure("f1", rows)
+    assert f1.nearby() is f1
 
 
 @pytest.mark.parametrize("saturation", [(0.001,), (0.9,)])

@@ -20,6 +20,9 @@ Index = NDArray[np.intp]
 DRAWS = 200
 """Of a bootstrap; a standard error is then known to a twentieth."""
 
+FEWER_DRAWS = 50
+"""Where a tenth will do."""
+
 
 class _Ranked(NamedTuple):
     """The rows of a fold by falling score, and where equal scores end."""
@@ -93,16 +96,22 @@ class HeldOut:
         """Of these folds alone."""
         return replace(self, folds=folds)
 
-    def draws(self, *ready: Prepared, seed: int = 0) -> Array:
+    def by(self, measure: OperatingMeasure) -> HeldOut:
+        """The same rows by another measure of this kind: cuts or rankings are kept."""
+        out = replace(self, measure=measure)
+        vars(out)["prepared"] = self.prepared
+        return out
+
+    def draws(self, *ready: Prepared, seed: int = 0, n_draws: int = DRAWS) -> Array:
         """Values of bootstrap samples, a row for each of ``ready``, the same draws for all.
 
         Rows are drawn within each class (a stratified bootstrap); the cuts stay.
         """
         rng = np.random.default_rng(seed)
         classes = [np.flatnonzero(self.positive), np.flatnonzero(~self.positive)]
-        out = np.empty((len(ready), DRAWS))
+        out = np.empty((len(ready), n_draws))
         counts = np.empty(self.positive.size)
-        for k in range(DRAWS):
+        for k in range(n_draws):
             for members in classes:
                 drawn = rng.integers(members.size, size=members.size)
                 counts[members] = np.bincount(drawn, minlength=members.size)

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from everypair.estimators._held_out import HeldOut, mixed
+from everypair.estimators._held_out import FEWER_DRAWS, HeldOut, mixed
 from everypair.estimators._search import Fold, folds_of, positive_grid, side_by_side
 from everypair.estimators.measure_opt import _MeasureClimber, _Problem
 from everypair.estimators.rankopt import check_saturations
 
 if TYPE_CHECKING:
-    pass
+    from everypair.solvers.logistic import LogisticFit
+    from everypair.solvers.sphere import Step
 
 Array = NDArray[np.float64]
 
-SATURATIONS = (0.3, 0.5, 0.7, 0.9, 0.98)
+SATURATIONS = (0.5, 0.7, 0.9)
 
 PENALTIES = 10.0 ** np.arange(3, -3, -1)
 """Of the starts, in units of 1 / rows: 1 / C of scikit-learn's LogisticRegression."""
@@ -36,9 +37,11 @@ class MeasureOptCV(_MeasureClimber):
     """`MeasureOpt` with its penalty, its radius and its cut chosen on held-out rows.
 
     Each fold fits a logistic regression at every penalty; the one whose held-out rows have the
-    best measure is the start. Each fold then climbs the series of radii from its start. A climb is
-    chosen only if it beats the start on held-out rows by more than half a standard error; otherwise
-    the model is the logistic regression. The cut that `predict` uses comes from held-out scores.
+    best measure is the start. Each fold then climbs from its start, once at every radius. A climb
+    is chosen only if it beats the start on held-out rows by more than half a standard error;
+    otherwise the model is the logistic regression. Where a quota fixes the cut, start and climbs
+    are told apart by the mean of the measure at quotas of half to twice these odds. The cut that
+    `predict` uses comes from held-out scores.
 
     Parameters
     ----------
@@ -57,8 +60,9 @@ class MeasureOptCV(_MeasureClimber):
     alphas : array of floats, default=None
         Penalties of the start to choose from. None: six, from 1000 / n down to 0.01 / n, n being
         the sum of the weights, which are scikit-learn's C = 0.001 to 100.
-    saturation : ascending sequence of floats, default=(0.3, 0.5, 0.7, 0.9, 0.98)
-        Radii to choose from, by the share of pairs in (0, 1) that they saturate.
+    saturation : ascending sequence of floats, default=(0.5, 0.7, 0.9)
+        Radii to choose from, by the share of pairs in (0, 1) that they saturate. Each is climbed
+        from the logistic regression; in `MeasureOpt` a series is climbed one after the other.
     cv : int, splitter or iterable of (train, test), default=None
         Folds; None means 5 stratified ones. Each needs both classes on either side.
     {kernel}
@@ -226,7 +230,7 @@ class MeasureOptCV(_MeasureClimber):
         if problem.measure.deciding_rows(rows.n_positive, rows.n_negative) >= DECIDING_ROWS:
             climbs = side_by_side(
                 [
-                    partial(part.climbs, each[best], saturations, self.max_iter, self.tol)
+                    partial(self._climbs_of, part, each[best], saturations)
                     for part, each in zip(parts, starts, strict=True)
                 ],
                 self.n_jobs, "climbs", self.verbose,
@@ -238,12 +242,19 @@ class MeasureOptCV(_MeasureClimber):
                 ]
         chosen = self._choose(candidates, values, alphas, best, saturations)
         start = problem.starts(alphas[: best + 1], self.max_iter, self.tol)[-1]
-        steps = problem.climbs(start, saturations[:chosen], self.max_iter, self.tol)
+        steps = self._climbs_of(problem, start, saturations[chosen - 1 : chosen])
         self._keep_path(problem, start, steps)
         cut = problem.cut(candidates[chosen].scores)
         if chosen == 0:
             return problem.sphere.scale * start.coef, cut - start.intercept
         return problem.sphere.scale * steps[-1].climb.direction, cut
+
+    def _climbs_of(
+        self, part: _Problem, start: LogisticFit, saturations: tuple[float, ...]
+    ) -> list[Step]:
+        """One of each radius, all from the start: none leads the next one away from it."""
+        steps = [part.climbs(start, (share,), self.max_iter, self.tol) for share in saturations]
+        return [step for each in steps for step in each]
 
     def _held_out(self, problem: _Problem, folds: list[Fold], scores: list[Array]) -> HeldOut:
         out = np.zeros(problem.positive.size)
@@ -262,18 +273,24 @@ class MeasureOptCV(_MeasureClimber):
         """Which candidate; 0 is the start. Sets what the search has found."""
         start, sign = candidates[0], candidates[0].measure.sign
         scores = [held.value() for held in candidates]
-        chosen, error = 0, 0.0
+        told_apart = [held.by(start.measure.nearby()) for held in candidates]
+        error = 0.0
+
+        def better(found: list[float]) -> int:
+            climb = 1 + int(np.argmax(found[1:])) if len(found) > 1 else 0
+            return climb if found[climb] - found[0] > SURE_GAIN * error else 0
+
+        found = [held.value() for held in told_apart]
         if len(candidates) > 1:
-            climb = 1 + int(np.argmax(scores[1:]))
-            drawn = start.draws(start.prepared, candidates[climb].prepared)
+            climb = 1 + int(np.argmax(found[1:]))
+            ready = start.prepared, candidates[climb].prepared
+            drawn = told_apart[0].draws(*ready, n_draws=FEWER_DRAWS)
             error = float(np.std(drawn[1] - drawn[0]))
-            chosen = climb if scores[climb] - scores[0] > SURE_GAIN * error else 0
+        chosen = better(found)
         by_fold = []
         for k in range(len(start.folds)):
             others = [fold for j, fold in enumerate(start.folds) if j != k]
-            found = [held.on(others).value() for held in candidates]
-            climb = 1 + int(np.argmax(found[1:])) if len(found) > 1 else 0
-            by_fold.append(climb if found[climb] - found[0] > SURE_GAIN * error else 0)
+            by_fold.append(better([held.on(others).value() for held in told_apart]))
         honest = mixed(candidates, by_fold)
         self.best_score_ = sign * start.value(honest)
         ends = np.quantile(start.draws(honest)[0], [0.025, 0.975]) * sign

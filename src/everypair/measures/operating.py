@@ -16,7 +16,7 @@ recall. Partial area and average precision are means over quotas.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -103,6 +103,14 @@ class OperatingMeasure:
         """Rows on the rarer side of its cut, about: what the measure rests on."""
         return float(n_positive)
 
+    def nearby(self) -> OperatingMeasure:
+        """What models are told apart by: the same about its quota, which fewer rows decide alone.
+
+        Recall at 1 % false positives of 500 negatives rests on five rows. The mean of recalls at
+        0.5 % to 2 % varies less, and the model that has it highest is nearly always the same.
+        """
+        return self
+
     def smooth(self, positive: float, negative: float) -> Smooth:
         """As a function of the rates, the classes weighing so much."""
         raise NotImplementedError
@@ -186,6 +194,9 @@ class AtQuota(OperatingMeasure):
             return Quota(share, 1 - share, self.amount, weight)
         return Quota(float(self.of == POSITIVES), float(self.of == NEGATIVES), self.amount, weight)
 
+    def nearby(self) -> OperatingMeasure:
+        return MeanOf(tuple(replace(self, amount=share) for share in shares_about(self.amount)))
+
     def deciding_rows(self, n_positive: int, n_negative: int) -> float:
         counted = {ROWS: n_positive + n_negative, NEGATIVES: n_negative, POSITIVES: n_positive}
         return min(self.amount, 1 - self.amount) * counted[self.of]
@@ -268,9 +279,28 @@ class RecallAtPrecision(OperatingMeasure):
         meets = self._meets(curve.tpr, curve.fpr, *rows.totals)
         return curve.cut(int(meets[-1]) if meets.size else 0)
 
+    def nearby(self) -> OperatingMeasure:
+        return MeanOf(tuple(RecallAtPrecision(share) for share in shares_about(self.precision)))
+
     def smooth(self, positive: float, negative: float) -> Smooth:
         quota = Quota((1 - self.precision) * positive, -self.precision * negative, 0.0)
         return Smooth(lambda t, f: (t, 1.0, 0.0), 1.0, (quota,))
+
+
+@dataclass(frozen=True)
+class MeanOf(OperatingMeasure):
+    """The mean of measures with a quota, to tell models apart by."""
+
+    parts: tuple[OperatingMeasure, ...]
+
+    def of_rates(self, t: Array, f: Array, positive: float, negative: float) -> float:
+        return float(np.mean([part.of_rates(t, f, positive, negative) for part in self.parts]))
+
+
+def shares_about(share: float) -> list[float]:
+    """Shares whose odds are half to twice these, evenly spaced on their logarithm."""
+    odds = share / (1 - share) * 2.0 ** np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
+    return [float(each / (1 + each)) for each in odds]
 
 
 @dataclass(frozen=True)
