@@ -301,11 +301,38 @@ def test_one_positive_row():
     X, y = rng.standard_normal((60, 2)), np.arange(60) == 3
     model = MeasureOpt("f1").fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()
-    with (
-        pytest.raises(ValueError, match="on one class only"),
-        pytest.warns(UserWarning, match="least populated class"),
-    ):
+    with pytest.raises(ValueError, match="The rarer class has 1 row and cv=5 folds need one each"):
         MeasureOptCV("f1").fit(X, y)
+
+
+@pytest.mark.parametrize("measure", ["f1", "roc_area"])
+def test_two_folds_will_do_and_one_has_no_other_for_its_cut(measure, curved):
+    X, y = curved
+    model = MeasureOptCV(measure, cv=2).fit(X, y)
+    assert 0 < model.best_score_ < 1
+    half = [(np.arange(0, 750), np.arange(750, 1500))]
+    if measure == "f1":
+        with pytest.raises(ValueError, match="measure='f1' needs at least two folds, but cv has"):
+            MeasureOptCV(measure, cv=half).fit(X, y)
+    else:
+        assert 0 < MeasureOptCV(measure, cv=half).fit(X, y).best_score_ < 1
+
+
+def test_a_fold_without_both_classes_is_refused(curved):
+    X, y = curved
+    order = np.argsort(~y, kind="stable")  # the positives first
+    first, last = np.arange(750), np.arange(750, 1500)
+    for folds, said in (([(first, last)] * 2, "tests"), ([(last, first)] * 2, "trains")):
+        with pytest.raises(ValueError, match=f"Fold 0 of cv {said} on one class only: use strat"):
+            MeasureOptCV("f1", cv=folds).fit(X[order], y[order])
+
+
+def test_scores_without_a_difference_are_no_error():
+    y = np.arange(80) % 4 == 0
+    for measure, options in (("tpr_at_fpr", {"fpr": 0.1}), ("f1", {}), ("roc_area", {})):
+        model = MeasureOptCV(measure, **options).fit(np.ones((80, 2)), y)
+        assert model.chose_start_
+        assert np.isfinite([model.best_score_, *model.score_interval_]).all()
 
 
 def test_a_precision_that_is_never_reached_leaves_the_start():

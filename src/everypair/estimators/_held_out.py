@@ -50,10 +50,14 @@ class HeldOut:
     scores: Array
 
     def predicted(self) -> Bools:
-        """Of each row, by the cut that the rows outside its fold make best."""
+        """Of each row, by the cut that the rows outside its fold make best.
+
+        One fold alone is cut by its own rows.
+        """
         out = np.zeros(self.positive.size, dtype=bool)
         for _, test in self.folds:
-            others = np.concatenate([rows for _, rows in self.folds if rows is not test])
+            apart = [rows for _, rows in self.folds if rows is not test]
+            others = np.concatenate(apart or [test])
             rows = Rows.of(self.positive[others], self.weight[others])
             cut = self.measure.best_cut(rows, rows.scores(self.scores[others]))
             out[test] = self.scores[test] > cut

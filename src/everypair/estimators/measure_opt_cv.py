@@ -14,6 +14,7 @@ from everypair.estimators._held_out import FEWER_DRAWS, HeldOut, mixed
 from everypair.estimators._search import Fold, folds_of, positive_grid, side_by_side
 from everypair.estimators.measure_opt import _MeasureClimber, _Problem
 from everypair.estimators.rankopt import check_saturations
+from everypair.rows import Rows
 
 if TYPE_CHECKING:
     from everypair.solvers.logistic import LogisticFit
@@ -28,6 +29,8 @@ PENALTIES = 10.0 ** np.arange(3, -3, -1)
 
 SURE_GAIN = 0.5
 """Standard errors by which a climb must beat its start on held-out rows to be chosen."""
+
+DEFAULT_FOLDS = 5
 
 DECIDING_ROWS = 10
 """Rows on the rarer side of the cut: fewer say nothing of which climb is better."""
@@ -208,10 +211,16 @@ class MeasureOptCV(_MeasureClimber):
         n_rows = problem.positive.size
         given = PENALTIES / problem.total if self.alphas is None else self.alphas
         alphas = np.sort(positive_grid(given, "alphas"))[::-1]
+        self._check_folds(problem.pairs)
         folds = folds_of(
             self.cv, np.broadcast_to(0.0, (n_rows, 1)), problem.positive, problem.weight, groups,
             each_has_auc=True,
         )  # fmt: skip
+        if len(folds) == 1 and problem.measure.free_cut:
+            raise ValueError(
+                f"measure={self.measure!r} needs at least two folds, but cv has one: the rows of a "
+                "fold are cut where the rows of the others say."
+            )
         parts = [problem.without(test) for _, test in folds]
         starts = side_by_side(
             [partial(part.starts, alphas, self.max_iter, self.tol) for part in parts],
@@ -248,6 +257,19 @@ class MeasureOptCV(_MeasureClimber):
         if chosen == 0:
             return problem.sphere.scale * start.coef, cut - start.intercept
         return problem.sphere.scale * steps[-1].climb.direction, cut
+
+    def _check_folds(self, pairs: Rows) -> None:
+        """A count of folds needs a row of either class in each."""
+        n_folds = DEFAULT_FOLDS if self.cv is None else self.cv
+        if not isinstance(n_folds, Integral):
+            return
+        rarer = min(np.count_nonzero(pairs.share[pairs.positive == of]) for of in (True, False))
+        if rarer < n_folds:
+            raise ValueError(
+                f"The rarer class has {rarer} row{'s' if rarer > 1 else ''} and cv={n_folds} folds "
+                "need one each: give more rows, or fewer folds by cv=2, or use MeasureOpt, which "
+                "holds no rows out."
+            )
 
     def _climbs_of(
         self, part: _Problem, start: LogisticFit, saturations: tuple[float, ...]

@@ -209,7 +209,7 @@ def test_budget_bounds_the_choice_and_names_what_was_not_measured(seconds, folds
         clock.now += 10
         return values_of_fold(candidate, *arguments)
 
-    monkeypatch.setattr(choosing, "areas_of_fold", ten_seconds)
+    monkeypatch.setattr(choosing, "values_of_fold", ten_seconds)
     monkeypatch.setattr(choosing.time, "perf_counter", clock)
     X, y = rows(90, lambda X: X[:, 0])
     found = choose(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from everypair.estimators._held_out import HeldOut
 from everypair.measures.operating import OperatingMeasure
+from everypair.metrics.held_out import FEW_FOLDS, REPEATED
 
 Array = NDArray[np.float64]
 Bool = NDArray[np.bool_]
@@ -22,6 +24,9 @@ LEVEL = 0.95
 DRAWS = 400
 """Bootstrap samples."""
 
+AGREEMENT_DRAWS = 100
+"""Of them, those in which the models of two folds are compared."""
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -31,14 +36,24 @@ class Judged:
     by_fold: Array  # (repeats * folds,)
     drawn: Array  # (DRAWS,), the same samples for all models
     called: Bool  # in the first repeat, by the cut that is best on the other folds
+    bounds: tuple[float, float]  # of the measure
+    kappa: float = 0.0
+    """The share of the variance that is there twice, because rows that are tested also train the
+    models of the other folds (`everypair.metrics.held_out`)."""
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """NaN where every sample has the same value: that is no certainty."""
+        """Quantiles of the bootstrap about its mean, sqrt(1 + kappa) times as far from the value.
+
+        Repeated rows raise some measures (average precision): the mean of the samples is not the
+        value. NaN where every sample has the same value: that is no certainty.
+        """
         if self.drawn.min() == self.drawn.max():
             return np.nan, np.nan
         tail = (1 - level) / 2
-        low, high = np.quantile(self.drawn, [tail, 1 - tail])
-        return min(float(low), self.value), max(float(high), self.value)
+        ends = np.quantile(self.drawn, [tail, 1 - tail])
+        low, high = self.value + np.sqrt(1 + self.kappa) * (ends - self.drawn.mean())
+        least, most = self.bounds
+        return max(min(float(low), self.value), least), min(max(float(high), self.value), most)
 
 
 @dataclass(frozen=True)
@@ -70,12 +85,18 @@ def judge(
     groups: NDArray[Any] | None = None,
     seed: int = 0,
     cut: float | None = None,
+    seen: Mapping[str, Sequence[Array]] | None = None,
+    kappas: Mapping[str, float] | None = None,
 ) -> dict[str, Judged]:
     """``scores[name][r]`` are the standardised held-out scores of repeat r.
 
     A free cut comes from the other folds of the same repeat, unless it is given; a quota is met on
-    each fold. The value is the mean over the repeats. Rows are drawn within their class, or whole
-    groups; the cuts stay as they are.
+    each fold. The value is the mean over the repeats. Rows or whole groups are drawn, so that the
+    share of positives varies as well; the cuts stay as they are.
+
+    ``seen`` are scores of the same rows, each by the model of another fold, which trained on it:
+    where the values of samples by both agree, the training rows matter little. ``kappas`` are what
+    the dependence is at least, by model, as the AUC shows it.
     """
     mass = np.ones(y.size) if weight is None else weight
     kind = HeldOut if cut is None else partial(_CutAt, cut=cut)
@@ -94,10 +115,46 @@ def judge(
         ]
 
     drawn = np.array([values(counts) for counts in _samples(y, mass, groups, seed)])
+    kappa = dict.fromkeys(held, 0.0) | dict(kappas or {})
+    for name, others in (seen or {}).items():
+        by_others = [
+            HeldOut(measure, y, mass, list(folds), of_repeat)
+            for folds, of_repeat in zip(splits, others, strict=True)
+        ]
+        found = [
+            np.mean([one.value(weight=counts * mass) for one in by_others])
+            for counts in islice(_samples(y, mass, groups, seed), AGREEMENT_DRAWS)
+        ]
+        own = drawn[:AGREEMENT_DRAWS, list(held).index(name)]
+        measured = _dependence(own, np.array(found), len(splits[0]), len(splits))
+        kappa[name] = max(kappa[name], measured)
+    bounds = _bounds(measure, float(mass[y].sum()), float(mass[~y].sum()))
     return {
-        name: Judged(value, _by_fold(each), drawn[:, place], each[0].predicted())
+        name: Judged(
+            value, _by_fold(each), drawn[:, place], each[0].predicted(), bounds, kappa[name]
+        )
         for place, ((name, each), value) in enumerate(zip(held.items(), values(1.0), strict=True))
     }
+
+
+def _dependence(own: Array, other: Array, n_folds: int, n_repeats: int) -> float:
+    """kappa = K (1 - correlation), at most 1, times what few folds and repeats add to it.
+
+    As of the AUC (`everypair.metrics.held_out`), where the correlation is that of influences.
+    """
+    spread = float(own.std() * other.std())
+    agreement = (
+        float(np.mean((own - own.mean()) * (other - other.mean()))) / spread if spread else 0
+    )
+    more = FEW_FOLDS / (n_folds - 1) ** 2 + REPEATED * (1 - 1 / n_repeats)
+    return (1 + more) * min(1.0, max(0.0, n_folds * (1 - agreement)))
+
+
+def _bounds(measure: OperatingMeasure, positive: float, negative: float) -> tuple[float, float]:
+    if measure.free_cut:
+        worst, best = (float(measure.of_rates(t, 1 - t, positive, negative)) for t in (0.0, 1.0))
+        return worst, best
+    return (0.0, 1.0) if measure.sign > 0 else (-1.0, 0.0)
 
 
 def _by_fold(repeats: Sequence[HeldOut]) -> Array:
@@ -115,18 +172,12 @@ def _samples(
 ) -> Iterator[NDArray[np.intp]]:
     """How often each row is drawn, in samples with both classes."""
     rng = np.random.default_rng(seed)
-    if groups is None:
-        units, parts = np.arange(y.size), [np.flatnonzero(y), np.flatnonzero(~y)]
-    else:
-        units = np.unique(groups, return_inverse=True)[1]
-        parts = [np.arange(units.max() + 1)]
+    units = np.arange(y.size) if groups is None else np.unique(groups, return_inverse=True)[1]
+    n_units = int(units.max()) + 1
     n_drawn = 0
     while n_drawn < DRAWS:
-        counts = np.zeros(units.max() + 1, dtype=np.intp)
-        for members in parts:
-            drawn = rng.integers(members.size, size=members.size)
-            counts[members] = np.bincount(drawn, minlength=members.size)
-        of_rows = counts[units]
+        drawn = rng.integers(n_units, size=n_units)
+        of_rows = np.bincount(drawn, minlength=n_units)[units]
         weighs = of_rows * mass > 0
         if np.any(weighs & y) and np.any(weighs & ~y):
             n_drawn += 1

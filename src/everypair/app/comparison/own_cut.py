@@ -49,14 +49,17 @@ def own_cut(
         ends = sorted(turn * end for end in fitted.model.score_interval_)
         return OwnCut(0.0, turn * float(fitted.model.best_score_), *ends)
     folds = inner_splits(y, groups, seed)
-    scores = np.empty(y.size)
-    for train, test in folds:
+    scores, seen = np.empty(y.size), np.empty(y.size)
+    for k, (train, test) in enumerate(folds):
         part = fit_candidate(
             candidate, X[train], y[train], None if weight is None else weight[train],
             None if groups is None else groups[train], seed, fitted.settings,
         )  # fmt: skip
         scores[test] = part.standardised(part.scores(X[test]))
-    found = judge(exact, y, [folds], {"": [scores]}, weight, groups, seed)[""]
+        before = folds[k - 1][1]  # rows that it trained on
+        seen[before] = part.standardised(part.scores(X[before]))
+    by = {"": [scores]}, weight, groups, seed
+    found = judge(exact, y, [folds], *by, seen={"": [seen]})[""]
     cut = exact.best_cut(rows, rows.scores(scores))
     ends = sorted(measure.sign * end for end in found.interval())
     return OwnCut(fitted.score_mean + fitted.score_scale * cut, measure.sign * found.value, *ends)
