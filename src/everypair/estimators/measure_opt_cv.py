@@ -94,7 +94,8 @@ class MeasureOptCV(_MeasureClimber):
         The measure on held-out rows. The candidate for each fold is chosen on the other folds, and
         so is its cut: no row takes part in the choice of what it is scored by.
     score_interval_ : (low, high)
-        A 95 % interval of ``best_score_`` by a bootstrap of the rows.
+        A 95 % interval of ``best_score_`` by a bootstrap of the rows, widened because each row
+        tests one model and trains the others.
     cv_scores_ : array of shape (n_candidates,)
         The measure on held-out rows of every candidate: the starts, then the climbs.
     cv_results_ : dict of arrays
@@ -235,6 +236,8 @@ class MeasureOptCV(_MeasureClimber):
         values = [held.value() for held in of_starts]
         best = int(np.argmax(values))
         candidates = [of_starts[best]]
+        seen = [self._held_out(problem, folds, [each[best].scores + each[best].intercept
+                                                for each in starts], 1)]  # fmt: skip
         rows = problem.rows
         if problem.measure.deciding_rows(rows.n_positive, rows.n_negative) >= DECIDING_ROWS:
             climbs = side_by_side(
@@ -245,11 +248,12 @@ class MeasureOptCV(_MeasureClimber):
                 self.n_jobs, "climbs", self.verbose,
             )  # fmt: skip
             if all(climbs):
-                candidates += [
-                    self._held_out(problem, folds, [each[s].climb.scores for each in climbs])
-                    for s in range(len(saturations))
+                scores = [
+                    [each[s].climb.scores for each in climbs] for s in range(len(saturations))
                 ]
-        chosen = self._choose(candidates, values, alphas, best, saturations)
+                candidates += [self._held_out(problem, folds, each) for each in scores]
+                seen += [self._held_out(problem, folds, each, 1) for each in scores]
+        chosen = self._choose(candidates, seen, values, alphas, best, saturations)
         start = problem.starts(alphas[: best + 1], self.max_iter, self.tol)[-1]
         steps = self._climbs_of(problem, start, saturations[chosen - 1 : chosen])
         self._keep_path(problem, start, steps)
@@ -264,7 +268,7 @@ class MeasureOptCV(_MeasureClimber):
         if not isinstance(n_folds, Integral):
             return
         rarer = min(np.count_nonzero(pairs.share[pairs.positive == of]) for of in (True, False))
-        if rarer < n_folds:
+        if rarer < int(n_folds):
             raise ValueError(
                 f"The rarer class has {rarer} row{'s' if rarer > 1 else ''} and cv={n_folds} folds "
                 "need one each: give more rows, or fewer folds by cv=2, or use MeasureOpt, which "
@@ -278,15 +282,19 @@ class MeasureOptCV(_MeasureClimber):
         steps = [part.climbs(start, (share,), self.max_iter, self.tol) for share in saturations]
         return [step for each in steps for step in each]
 
-    def _held_out(self, problem: _Problem, folds: list[Fold], scores: list[Array]) -> HeldOut:
+    def _held_out(
+        self, problem: _Problem, folds: list[Fold], scores: list[Array], ahead: int = 0
+    ) -> HeldOut:
+        """Each row by the model of its fold, or of a fold ``ahead``, which trained on it."""
         out = np.zeros(problem.positive.size)
-        for (_, test), of_fold in zip(folds, scores, strict=True):
-            out[test] = of_fold[test]
+        for k, (_, test) in enumerate(folds):
+            out[test] = scores[(k + ahead) % len(folds)][test]
         return HeldOut(problem.measure, problem.positive, problem.weight, folds, out)
 
     def _choose(
         self,
         candidates: list[HeldOut],
+        seen: list[HeldOut],
         values: list[float],
         alphas: Array,
         best: int,
@@ -315,8 +323,8 @@ class MeasureOptCV(_MeasureClimber):
             by_fold.append(better([held.on(others).value() for held in told_apart]))
         honest = mixed(candidates, by_fold)
         self.best_score_ = sign * start.value(honest)
-        ends = np.quantile(start.draws(honest)[0], [0.025, 0.975]) * sign
-        self.score_interval_ = float(ends.min()), float(ends.max())
+        ends = sorted(sign * end for end in start.interval(honest, mixed(seen, by_fold)))
+        self.score_interval_ = ends[0], ends[1]
         self.cv_scores_ = sign * np.append(values, scores[1:])
         self.cv_results_ = {
             "alpha": np.append(alphas, np.full(len(candidates) - 1, alphas[best])),

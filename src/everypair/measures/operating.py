@@ -103,6 +103,10 @@ class OperatingMeasure:
         """Rows on the rarer side of its cut, about: what the measure rests on."""
         return float(n_positive)
 
+    def bounds(self, positive: float, negative: float) -> tuple[float, float]:
+        """The lowest and the highest value, the classes weighing so much."""
+        return (0.0, 1.0) if self.sign > 0 else (-1.0, 0.0)
+
     def nearby(self) -> OperatingMeasure:
         """What models are told apart by: the same about its quota, which fewer rows decide alone.
 
@@ -134,6 +138,10 @@ class OfTable(OperatingMeasure):
             )
         # Nothing predicted positive and nothing found: 0 / 0 is no success.
         return np.where(np.isfinite(value), value, 0.0)
+
+    def bounds(self, positive: float, negative: float) -> tuple[float, float]:
+        worst, best = (float(self.of_rates(t, 1 - t, positive, negative)) for t in (0.0, 1.0))
+        return worst, best
 
     def best_cut(self, rows: Rows, scores: Array) -> float:
         curve = Curve.of(rows, scores)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.estimators._held_out import HeldOut
+from everypair.estimators._held_out import HeldOut, class_totals, dependence, samples, widened
 from everypair.measures.operating import OperatingMeasure
-from everypair.metrics.held_out import FEW_FOLDS, REPEATED
 
 Array = NDArray[np.float64]
 Bool = NDArray[np.bool_]
@@ -42,18 +40,15 @@ class Judged:
     models of the other folds (`everypair.metrics.held_out`)."""
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """Quantiles of the bootstrap about its mean, sqrt(1 + kappa) times as far from the value.
+        """Of the bootstrap, widened by kappa.
 
-        Repeated rows raise some measures (average precision): the mean of the samples is not the
-        value. NaN where every sample has the same value: that is no certainty.
+        NaN where every sample has the same value: that is no certainty.
         """
         if self.drawn.min() == self.drawn.max():
             return np.nan, np.nan
-        tail = (1 - level) / 2
-        ends = np.quantile(self.drawn, [tail, 1 - tail])
-        low, high = self.value + np.sqrt(1 + self.kappa) * (ends - self.drawn.mean())
+        low, high = widened(self.value, self.drawn, self.kappa, level)
         least, most = self.bounds
-        return max(min(float(low), self.value), least), min(max(float(high), self.value), most)
+        return max(min(low, self.value), least), min(max(high, self.value), most)
 
 
 @dataclass(frozen=True)
@@ -114,7 +109,7 @@ def judge(
             for each in held.values()
         ]
 
-    drawn = np.array([values(counts) for counts in _samples(y, mass, groups, seed)])
+    drawn = np.array([values(counts) for counts in samples(y, mass, DRAWS, groups, seed)])
     kappa = dict.fromkeys(held, 0.0) | dict(kappas or {})
     for name, others in (seen or {}).items():
         by_others = [
@@ -123,38 +118,18 @@ def judge(
         ]
         found = [
             np.mean([one.value(weight=counts * mass) for one in by_others])
-            for counts in islice(_samples(y, mass, groups, seed), AGREEMENT_DRAWS)
+            for counts in samples(y, mass, AGREEMENT_DRAWS, groups, seed)
         ]
         own = drawn[:AGREEMENT_DRAWS, list(held).index(name)]
-        measured = _dependence(own, np.array(found), len(splits[0]), len(splits))
+        measured = dependence(own, np.array(found), len(splits[0]), len(splits))
         kappa[name] = max(kappa[name], measured)
-    bounds = _bounds(measure, float(mass[y].sum()), float(mass[~y].sum()))
+    bounds = measure.bounds(*class_totals(y, mass))
     return {
         name: Judged(
             value, _by_fold(each), drawn[:, place], each[0].predicted(), bounds, kappa[name]
         )
         for place, ((name, each), value) in enumerate(zip(held.items(), values(1.0), strict=True))
     }
-
-
-def _dependence(own: Array, other: Array, n_folds: int, n_repeats: int) -> float:
-    """kappa = K (1 - correlation), at most 1, times what few folds and repeats add to it.
-
-    As of the AUC (`everypair.metrics.held_out`), where the correlation is that of influences.
-    """
-    spread = float(own.std() * other.std())
-    agreement = (
-        float(np.mean((own - own.mean()) * (other - other.mean()))) / spread if spread else 0
-    )
-    more = FEW_FOLDS / (n_folds - 1) ** 2 + REPEATED * (1 - 1 / n_repeats)
-    return (1 + more) * min(1.0, max(0.0, n_folds * (1 - agreement)))
-
-
-def _bounds(measure: OperatingMeasure, positive: float, negative: float) -> tuple[float, float]:
-    if measure.free_cut:
-        worst, best = (float(measure.of_rates(t, 1 - t, positive, negative)) for t in (0.0, 1.0))
-        return worst, best
-    return (0.0, 1.0) if measure.sign > 0 else (-1.0, 0.0)
 
 
 def _by_fold(repeats: Sequence[HeldOut]) -> Array:
@@ -165,23 +140,6 @@ def _by_fold(repeats: Sequence[HeldOut]) -> Array:
             of_fold = ready if isinstance(ready, np.ndarray) else [ready[k]]
             out.append(held.on([fold]).value(of_fold))
     return np.array(out)
-
-
-def _samples(
-    y: Bool, mass: Array, groups: NDArray[Any] | None, seed: int
-) -> Iterator[NDArray[np.intp]]:
-    """How often each row is drawn, in samples with both classes."""
-    rng = np.random.default_rng(seed)
-    units = np.arange(y.size) if groups is None else np.unique(groups, return_inverse=True)[1]
-    n_units = int(units.max()) + 1
-    n_drawn = 0
-    while n_drawn < DRAWS:
-        drawn = rng.integers(n_units, size=n_units)
-        of_rows = np.bincount(drawn, minlength=n_units)[units]
-        weighs = of_rows * mass > 0
-        if np.any(weighs & y) and np.any(weighs & ~y):
-            n_drawn += 1
-            yield of_rows
 
 
 def difference(
