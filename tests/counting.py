@@ -64,6 +64,8 @@ def counted_work(n_rows: int, n_columns: int) -> Iterator[Counter[str]]:
         for matrix in (DenseMatrix, SparseMatrix):
             for name in PRODUCTS:
                 count(matrix, name, "passes", of_matrix)
+            if matrix is DenseMatrix:  # a sparse one takes `dot` for it
+                count(matrix, "dot_and_sizes", "passes", of_matrix)
             count(matrix, "take", "copies", lambda X, rows: rows.size / n_rows)
             count(matrix, "columns", "copies", lambda X, columns: columns.size / n_columns)
         for point in POINTS:

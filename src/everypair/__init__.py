@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from everypair.estimators.additive import AUCAdditive as AUCAdditive
+    from everypair.estimators.additive_cv import AUCAdditiveCV as AUCAdditiveCV
     from everypair.estimators.auc import AUCClassifier as AUCClassifier
     from everypair.estimators.auc_cv import AUCClassifierCV as AUCClassifierCV
     from everypair.estimators.auc_path import auc_path as auc_path
+    from everypair.estimators.auc_tree import AUCTree as AUCTree
     from everypair.estimators.cpauc import CPAUC as CPAUC
+    from everypair.estimators.inference import coef_inference as coef_inference
     from everypair.estimators.measure_opt import MeasureOpt as MeasureOpt
     from everypair.estimators.measure_opt_cv import MeasureOptCV as MeasureOptCV
     from everypair.estimators.measure_svm import MeasureSVM as MeasureSVM
@@ -29,10 +33,13 @@ if TYPE_CHECKING:
     from everypair.estimators.two_norm_svm import TwoNormSVM as TwoNormSVM
 
 _HOME = {
+    "AUCAdditive": "everypair.estimators.additive",
+    "AUCAdditiveCV": "everypair.estimators.additive_cv",
     "AUCClassifier": "everypair.estimators.auc",
     "AUCClassifierCV": "everypair.estimators.auc_cv",
     "AUCRLS": "everypair.estimators.rls",
     "AUCRLSCV": "everypair.estimators.rls_cv",
+    "AUCTree": "everypair.estimators.auc_tree",
     "CPAUC": "everypair.estimators.cpauc",
     "MeasureOpt": "everypair.estimators.measure_opt",
     "MeasureOptCV": "everypair.estimators.measure_opt_cv",
@@ -44,6 +51,7 @@ _HOME = {
     "RankOptCV": "everypair.estimators.rankopt_cv",
     "TwoNormSVM": "everypair.estimators.two_norm_svm",
     "auc_path": "everypair.estimators.auc_path",
+    "coef_inference": "everypair.estimators.inference",
 }
 
 __all__ = [
@@ -51,8 +59,11 @@ __all__ = [
     "AUCRLSCV",
     "CPAUC",
     "ROCSVM",
+    "AUCAdditive",
+    "AUCAdditiveCV",
     "AUCClassifier",
     "AUCClassifierCV",
+    "AUCTree",
     "MeasureOpt",
     "MeasureOptCV",
     "MeasureSVM",
@@ -63,6 +74,7 @@ __all__ = [
     "TwoNormSVM",
     "__version__",
     "auc_path",
+    "coef_inference",
 ]
 
 

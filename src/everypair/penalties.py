@@ -12,11 +12,17 @@ Omega*(u) = sum_k max(0, |u_k| - l1_k)^2 / (2 l2_k) ;   with l2_k = 0: 0 where |
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from everypair._compiled import (
+    elastic_net_conjugate,
+    elastic_net_scales,
+    elastic_net_value,
+    elastic_net_young,
+)
 from everypair.cached import cached_property
 from everypair.pairs.point import growth
 
@@ -33,6 +39,9 @@ separates the classes the objective's minimum is zero, and no gap is small besid
 
 class Penalty(Protocol):
     """Omega, and its part in a duality gap."""
+
+    has_corners: bool
+    """Whether it lacks a slope somewhere: then it is `Separable`, otherwise `Quadratic`."""
 
     @property
     def least_value(self) -> float:
@@ -60,7 +69,6 @@ class Penalty(Protocol):
         ...
 
 
-@runtime_checkable
 class Quadratic(Penalty, Protocol):
     """``alpha / 2 |w|^2``: what a solver with second derivatives needs."""
 
@@ -69,7 +77,6 @@ class Quadratic(Penalty, Protocol):
     def slope(self, w: Array) -> Array: ...
 
 
-@runtime_checkable
 class Separable(Penalty, Protocol):
     """A sum over coefficients, with corners at zero: what proximal Newton needs."""
 
@@ -102,6 +109,7 @@ class L2:
 
     alpha: float
     least_value = 0.0
+    has_corners = False
 
     def value(self, w: Array) -> float:
         return self.alpha / 2 * float(w @ w)
@@ -136,6 +144,7 @@ class ElasticNet:
     l1: Array
     l2: Array
     unit: Array
+    has_corners = True
 
     @classmethod
     def of(cls, alpha: float, l1_ratio: float, weights: Array, unit: Array) -> ElasticNet:
@@ -152,27 +161,19 @@ class ElasticNet:
     def free(self) -> NDArray[np.bool_]:
         return (self.l1 == 0) & (self.l2 == 0)
 
-    @cached_property
-    def _sharp(self) -> NDArray[np.bool_]:
-        """Penalised by l1 alone: where the conjugate is infinite past l1."""
-        return (self.l2 == 0) & (self.l1 > 0)
-
-    @cached_property
-    def _round(self) -> NDArray[np.bool_]:
-        return self.l2 > 0
-
     def on(self, columns: NDArray[np.intp]) -> ElasticNet:
         return ElasticNet(self.l1[columns], self.l2[columns], self.unit[columns])
 
     def value(self, w: Array) -> float:
-        # Not a product: BLAS would wake its threads for every trial step.
-        return float(np.sum(np.abs(w) * (self.l1 + self.l2 / 2 * np.abs(w))))
+        return float(elastic_net_value(w, self.l1, self.l2))
 
     def young(self, w: Array, u: Array, error: Array | float) -> float:
-        terms = np.abs(w) * (self.l1 + self.l2 / 2 * np.abs(w)) + w * u
-        rounding = growth(1) * np.abs(w * u) + np.abs(w) * error
-        terms += self._conjugates(np.abs(u) + error, w)
-        return float(np.sum(np.maximum(terms, 0.0) + rounding))
+        errors = self._no_error if np.isscalar(error) and error == 0 else error
+        return float(elastic_net_young(w, u, errors, self.l1, self.l2, self.unit, growth(1)))
+
+    @cached_property
+    def _no_error(self) -> Array:
+        return np.zeros_like(self.l1)
 
     def unavoidable(self, error: Array, bound: float, seen: float) -> float:
         return bound - seen
@@ -183,25 +184,11 @@ class ElasticNet:
 
     def scales(self, u: Array) -> set[float]:
         """As far as Omega* is finite, and where no penalised ``|theta u|`` is past its l1."""
-        size, kept = np.abs(u), self.l1 > 0
-        with np.errstate(divide="ignore"):
-            sharp = self.l1[self._sharp] / size[self._sharp]
-        inner = float(1 / np.max(size[kept] / self.l1[kept], initial=1.0))
-        return {float(min(1.0, np.min(sharp, initial=1.0))), inner}
+        return set(elastic_net_scales(u, self.l1, self.l2))
 
     def conjugate(self, u: Array, w: Array) -> float:
         """w gives the box of the unpenalised coefficients."""
-        return float(np.sum(self._conjugates(np.abs(u), w)))
-
-    def _conjugates(self, size: Array, w: Array) -> Array:
-        """By coefficient, at a feasible u of this size."""
-        out = np.zeros_like(w)
-        if np.any(self._round):
-            over = np.maximum(0, size - self.l1)[self._round]
-            out[self._round] = over**2 / (2 * self.l2[self._round])
-        if np.any(self.free):
-            out[self.free] = ((2 * np.abs(w) + self.unit) * size)[self.free]
-        return out
+        return float(elastic_net_conjugate(u, w, self.l1, self.l2, self.unit))
 
     def residual(self, w: Array, gradient: Array) -> Array:
         slope = gradient + self.l2 * w

@@ -150,6 +150,11 @@ class Rows:
         return share
 
     @cached_property
+    def share_length(self) -> float:
+        """The Euclidean norm of the shares."""
+        return float(np.sqrt(np.einsum("i,i", self.share, self.share)))
+
+    @cached_property
     def even(self) -> bool:
         """Whether all rows of a class weigh the same."""
         return self.weight is None or all(

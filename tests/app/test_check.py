@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from everypair.app import Check, check_table
+from everypair.app.check import profiles
 from everypair.app.check.row_hashes import row_hashes
 from everypair.app.encode import as_table
+from everypair.metrics import auc_score
 
 
 def customers(n_rows=400, seed=0):
@@ -291,3 +293,57 @@ def test_missing_values_in_words_and_numbers_but_for_a_word_are_named(tmp_path):
         assert "row 31 has '{o}ps'" in spelling.sentence
     numbered = check_table(table, y, row_numbers=np.arange(300) + 100)
     assert "row 130 has '{o}ps'" in found(numbered, "spelling")[0].sentence
+
+
+def test_words_that_rename_others_are_not_called_equal():
+    rng = np.random.default_rng(5)
+    job = rng.choice(["cook", "nurse", "pilot"], 300)
+    renamed = np.array([{"cook": "a", "nurse": "b", "pilot": "c"}[word] for word in job])
+    table = {"job": job, "letter": renamed, "again": job, "age": rng.normal(size=300)}
+    check = check_table(table, rng.random(300) < 0.4)
+    twice = {f.columns[1]: f.sentence for f in found(check, "said twice")}
+    assert "'letter' says the same as 'job'" in twice["letter"]
+    assert "'again' is equal to 'job'" in twice["again"]
+
+
+def test_equal_columns_are_found_among_many_without_equal_values():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(40, 700))
+    table = {f"c{j}": column for j, column in enumerate(X.T)} | {"last": X[:, 650]}
+    check = check_table(table, np.arange(40) % 2 == 0)
+    (twice,) = found(check, "said twice")
+    assert twice.columns == ("c650", "last")
+
+
+@pytest.mark.parametrize("block", [1, 90, 10_000])
+def test_profiles_of_many_columns_equal_those_of_one(monkeypatch, block):
+    """Areas by their definition; partitions by comparing every two rows."""
+    monkeypatch.setattr(profiles, "BLOCK_VALUES", block)
+    rng = np.random.default_rng(3)
+    y = rng.random(60) < 0.5
+    levels = [2, 3, 10, 60, 10**6, 2, 60, 5]
+    X = np.stack([rng.integers(0, k, 60) / 4 for k in levels])
+    X[5] = X[0]
+    X[6, rng.random(60) < 0.3] = np.nan
+    X[7, y] = np.nan
+    table = as_table({f"c{j}": row for j, row in enumerate(X)})
+    found = profiles.profiles_of(table, dict.fromkeys(table.column_names, "number"), y)
+    for name, x in zip(table.column_names, X, strict=True):
+        own, known = found[name], ~np.isnan(x)
+        assert own.missing_area == pytest.approx(auc_score(y, ~known), abs=1e-15)
+        enough = min(np.count_nonzero(y & known), np.count_nonzero(~y & known)) >= 10
+        assert own.area == (auc_score(y[known], x[known]) if enough else 0.5)
+        one = profiles._of_column(table.column(name), "number", y, profiles._half(y))
+        assert (own.rate_area, own.n_levels) == (one.rate_area, one.n_levels)
+        for other, z in zip(table.column_names, X, strict=True):
+            parts = [(v[:, None] == v) | (np.isnan(v)[:, None] & np.isnan(v)) for v in (x, z)]
+            assert (own.partition == found[other].partition) == np.array_equal(*parts)
+            equal = np.array_equal(x, z, equal_nan=True)
+            assert (own.content == found[other].content) == equal
+
+
+def test_one_more_column_is_not_called_columns():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=60)
+    check = check_table({f"c{k}": x for k in range(7)}, np.arange(60) % 2 == 0)
+    assert found(check, "said twice")[-1].sentence == "1 more column says what others say: 'c6'."

@@ -130,6 +130,53 @@ def test_every_public_estimator_can_be_saved(name, table, tmp_path):
         assert vars(loaded.estimator).keys() == vars(model.estimator).keys()
 
 
+CALIBRATIONS = ("intercept", "sigmoid", "beta", "isotonic")
+
+
+@pytest.mark.parametrize("calibration", CALIBRATIONS)
+def test_probabilities_are_the_same_after_loading(calibration, tmp_path):
+    model = seeds.fitted(everypair.AUCRLS(calibration=calibration, prior=0.2))
+    loaded = scores_alike(model, seeds.DENSE, tmp_path / "m.everypair")
+    assert loaded.has_probabilities
+    found = loaded.probability(seeds.DENSE)
+    np.testing.assert_allclose(found, model.probability(seeds.DENSE), rtol=1e-12)
+    assert np.all((found > 0) & (found < 1))
+    assert not seeds.fitted(everypair.AUCRLS()).has_probabilities
+
+
+UNCALIBRATED = {
+    "a slope below zero": ("sigmoid", {"low": -1.0}),
+    "a slope of zero": ("beta", {"high": 0.0}),
+    "a scale of no number": ("sigmoid", {"scale": float("nan")}),
+    "a centre that is text": ("sigmoid", {"centre": "0"}),
+    "an intercept without end": ("intercept", {"intercept": float("inf")}),
+    "knots that fall": ("isotonic", {"knots": lambda a: a[::-1].copy()}),
+    "a knot too many": ("isotonic", {"knots": lambda a: np.append(a, a[-1] + 1)}),
+    "no knot": ("isotonic", {"knots": lambda a: a[:0], "heights": lambda a: a[:0]}),
+    "a knot of no number": ("isotonic", {"knots": lambda a: np.append(a[:-1], np.nan)}),
+    "a probability of one": ("isotonic", {"heights": lambda a: np.append(a[:-1], 1.0)}),
+    "probabilities that fall": ("isotonic", {"heights": lambda a: a[::-1].copy()}),
+    "probabilities in two columns": ("isotonic", {"heights": lambda a: a[:, None]}),
+    "probabilities as whole numbers": ("isotonic", {"heights": lambda a: a.astype(int)}),
+}
+
+
+@pytest.mark.parametrize("change", UNCALIBRATED)
+def test_a_calibration_that_does_not_rise_is_refused(change, refused):
+    calibration, changes = UNCALIBRATED[change]
+    model = seeds.fitted(everypair.AUCRLS(calibration=calibration))
+    for name, value in changes.items():
+        of = vars(model.estimator.calibrator_)
+        of[name] = value(of[name]) if callable(value) else value
+    assert "not a map that rises from 0 to 1" in refused(packed(model))
+
+
+def test_a_calibrator_of_another_kind_is_refused(refused):
+    model = seeds.fitted(everypair.AUCRLS(calibration="sigmoid"))
+    model.estimator.calibrator_ = np.zeros(3)
+    assert "its parts are not those of a model" in refused(packed(model))
+
+
 def test_labels_and_numbers_keep_their_types(tmp_path):
     labels = np.where(seeds.Y, "ja", "nein")
     for y in (labels, labels.astype(object), seeds.Y.astype(int), seeds.Y.astype(np.float32)):

@@ -369,7 +369,7 @@ def test_outermost_thresholds_survive_new_rounding():
         X = rng.standard_normal((30, 5))
         y = rng.random(30) < 0.4
         y[:2] = True, False
-        everyone = AUCClassifier(threshold={"tpr": 1.0}).fit(X, y)
+        everyone = AUCClassifier(threshold={"recall": 1.0}).fit(X, y)
         nobody = AUCClassifier(threshold={"fpr": 0.0}).fit(X, y)
         for rows in (slice(None), slice(0, 7), [3]):
             assert np.all(everyone.predict(X[rows])[y[rows]])
@@ -399,7 +399,7 @@ def test_threshold_sets_the_intercept(imbalanced):
     at_5_percent = AUCClassifier(threshold={"fpr": 0.05}).fit(X, y)
     assert np.mean(at_5_percent.predict(X)[~y]) <= 0.05
     assert AUCClassifier(threshold=0.25).fit(X, y).intercept_[0] == -0.25
-    everyone = AUCClassifier(threshold={"tpr": 1.0}).fit(X, y)
+    everyone = AUCClassifier(threshold={"recall": 1.0}).fit(X, y)
     assert np.all(everyone.predict(X)[y])
 
 

@@ -48,7 +48,7 @@ LAST_DIGITS = {"tol": 1e-11, "max_iter": 1000}
 @parametrize_with_checks(
     [
         MeasureOpt(**LAST_DIGITS),
-        MeasureOpt("tpr_at_fpr", fpr=0.2, **LAST_DIGITS),
+        MeasureOpt("tpr_at_fpr", fpr=0.2, saturation=0.5, **LAST_DIGITS),
         MeasureOptCV(saturation=(0.5,), cv=3, **LAST_DIGITS),
     ]
 )

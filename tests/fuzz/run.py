@@ -31,7 +31,12 @@ import cases
 import numpy as np
 
 SECONDS, MEGABYTES = 20, 1500
-"""For one case, of small files: of memory, what is asked for beyond the process that starts it."""
+"""For one case, of small files: processor time; memory beyond the process that starts it."""
+
+STUCK = 15
+"""A command may take so many times its processor seconds on a busy machine before it is stuck."""
+
+TOO_SLOW = (signal.SIGKILL, signal.SIGXCPU)
 
 
 def outcome(arguments, folder):
@@ -41,7 +46,7 @@ def outcome(arguments, folder):
     if child == 0:
         _limit()
         _command(arguments, said)
-    until = time.monotonic() + SECONDS
+    until = time.monotonic() + STUCK * SECONDS
     while True:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
@@ -56,6 +61,7 @@ def _limit():
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     most = pages * resource.getpagesize() + MEGABYTES * 2**20
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
@@ -82,7 +88,7 @@ def trouble_with(code, said):
     """What is wrong with this ending, or nothing."""
     lines = [line for line in said.splitlines() if not line.startswith("note: ")]
     if code < 0:
-        return f"ended by signal {-code}" + (" (too slow)" if code == -signal.SIGKILL else "")
+        return f"ended by signal {-code}" + (" (too slow)" if -code in TOO_SLOW else "")
     if code not in (0, 2):
         return f"exit code {code}: {lines[-1] if lines else ''}"
     errors = [line for line in lines if line.startswith("everypair: ")]

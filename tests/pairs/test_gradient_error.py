@@ -70,5 +70,5 @@ def test_gradient_error_holds_with_few_rows_of_one_class(case, n_few, few_are_po
     point = fast_point(case, pairs, scores)
     gradient = point.gradient()
     off = np.abs(gradient - exact_gradient(case, pairs, scores)).astype(float)
-    assert length(off) <= point.gradient_error(gradient)
+    assert length(off) <= point.gradient_error(length(gradient))
     assert np.all(off <= point.gradient_row_errors(gradient))

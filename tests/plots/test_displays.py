@@ -22,10 +22,16 @@ from everypair import AUCRLSCV, AUCClassifier, AUCClassifierCV, RankOpt, RankOpt
 from everypair.metrics import auc_confidence_interval, roc_band, threshold_for
 from everypair.metrics.cross_val import scores_of
 from everypair.plots import (
+    CalibrationDisplay,
     ClimbDisplay,
     CoefficientPathDisplay,
     ConvergenceDisplay,
+    CostDisplay,
     CVAUCDisplay,
+    GainDisplay,
+    LiftDisplay,
+    NetBenefitDisplay,
+    PrecisionRecallDisplay,
     ROCComparisonDisplay,
     ROCDisplay,
     ScoreDisplay,
@@ -94,6 +100,12 @@ def draws(fitted):
         lambda ax: ClimbDisplay.from_estimator(fitted.subfolds, ax=ax),
         lambda ax: ClimbDisplay.from_estimator(fitted.climb_cv, ax=ax),
         lambda ax: ConvergenceDisplay.from_estimator({LONG[0]: fitted.auc, "b": fitted.cv}, ax=ax),
+        lambda ax: GainDisplay.from_estimator(fitted.auc, X, y, name=LONG[0], ax=ax),
+        lambda ax: LiftDisplay.from_estimator(fitted.auc, X, y, name=LONG[0], ax=ax),
+        lambda ax: PrecisionRecallDisplay.from_estimator(fitted.auc, X, y, name=LONG[0], ax=ax),
+        lambda ax: CalibrationDisplay.from_estimator(fitted.bayes, X, y, name=LONG[0], ax=ax),
+        lambda ax: CostDisplay.from_estimator(fitted.auc, X, y, cost=(1, 5), name=LONG[0], ax=ax),
+        lambda ax: NetBenefitDisplay.from_estimator(fitted.bayes, X, y, name=LONG[0], ax=ax),
     ]
 
 
@@ -118,6 +130,7 @@ def test_nothing_is_cut_off_and_the_legend_covers_no_axes(fitted):
         for piece in pieces:
             box = piece.get_window_extent(renderer)
             assert inside(figure.bbox.padded(1), box), (name, piece)
+        plt.close(figure)
 
 
 def test_on_an_ordinary_figure_the_legend_is_whole_and_covers_no_other_axes(fitted):

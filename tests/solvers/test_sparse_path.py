@@ -9,7 +9,7 @@ from everypair.linalg.matrix import as_matrix
 from everypair.pairs import LOSSES
 from everypair.pairs.brute import BrutePoint
 from everypair.rows import Rows
-from everypair.solvers.elastic_net import SparseProblem, alpha_grid, minimise_path, minimise_sparse
+from everypair.solvers.elastic_net import SparseProblem, alpha_grid, minimise_sparse
 from lab.data.simulate import simulate
 
 SMOOTH = ("logistic", "squared_hinge", "square", "exponential")
@@ -103,9 +103,8 @@ def test_gap_and_kkt_residual_reach_1e_8_along_the_path(data, loss, l1_ratio):
     X, pairs = data
     problem = SparseProblem(as_matrix(X), pairs, loss, l1_ratio, np.ones(30))
     alphas = alpha_grid(problem.alpha_max, 12, 1e-3)
-    for alpha, fit in zip(
-        alphas, minimise_path(problem, alphas, tol=1e-8, max_iter=200), strict=True
-    ):
+    for alpha in alphas:
+        fit = problem.fit(alpha, tol=1e-8, max_iter=200)
         assert fit.distance - fit.rounding <= 1e-8
         if loss == "hinge":  # whose narrow roundings round the margins, too
             assert fit.rounding <= 2e-8
@@ -187,9 +186,8 @@ def test_path_equals_single_fits(data):
     X, pairs = data
     problem = SparseProblem(as_matrix(X), pairs, "logistic", 1.0, np.ones(30))
     alphas = alpha_grid(problem.alpha_max, 6, 1e-2)
-    for alpha, fit in zip(
-        alphas, minimise_path(problem, alphas, tol=1e-9, max_iter=100), strict=True
-    ):
+    for alpha in alphas:
+        fit = problem.fit(alpha, tol=1e-9, max_iter=100)
         alone = minimise_sparse(as_matrix(X), pairs, "logistic", alpha, 1.0, np.ones(30), tol=1e-9)
         np.testing.assert_allclose(fit.coef, alone.coef, atol=1e-7)
 
@@ -241,7 +239,7 @@ def test_many_more_columns_than_rows():
     X, y = simulate("M4", 200, 20_000, random_state=0)
     problem = SparseProblem(as_matrix(X), Rows.uncut(y == 1), "logistic", 1.0, np.ones(20_000))
     alphas = alpha_grid(problem.alpha_max, 10, 0.05)
-    *_, last = minimise_path(problem, alphas, tol=1e-8, max_iter=100)
+    *_, last = (problem.fit(alpha, tol=1e-8, max_iter=100) for alpha in alphas)
     assert last.distance <= 1e-8
     assert 20 <= np.count_nonzero(last.coef) <= 200
     pairs = Rows.uncut(y == 1)

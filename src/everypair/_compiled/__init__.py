@@ -5,6 +5,11 @@ Nothing here allocates per row or knows of estimators. Each kernel works on the 
 threads from outside (`everypair.linalg.threads`).
 """
 
+from everypair._compiled.binned import (
+    binned_dot,
+    binned_rows,
+    binned_sums,
+)
 from everypair._compiled.boxes import (
     COEFFICIENTS,
     box_evaluate,
@@ -18,6 +23,12 @@ from everypair._compiled.boxes import (
 )
 from everypair._compiled.descent import (
     descend_coordinates,
+)
+from everypair._compiled.elastic_net import (
+    elastic_net_conjugate,
+    elastic_net_scales,
+    elastic_net_value,
+    elastic_net_young,
 )
 from everypair._compiled.labellings import (
     best_f_beta_table,
@@ -53,6 +64,7 @@ from everypair._compiled.soft_counts import (
     add_soft_slopes,
     soft_counts,
 )
+from everypair._compiled.splits import best_split, part_orders
 from everypair._compiled.stumps import (
     best_stump,
 )
@@ -70,7 +82,11 @@ __all__ = [
     "add_soft_slopes",
     "auc_pairs",
     "best_f_beta_table",
+    "best_split",
     "best_stump",
+    "binned_dot",
+    "binned_rows",
+    "binned_sums",
     "box_evaluate",
     "box_far",
     "box_moments",
@@ -93,12 +109,17 @@ __all__ = [
     "dense_add_rows",
     "descend_coordinates",
     "doubled_wins",
+    "elastic_net_conjugate",
+    "elastic_net_scales",
+    "elastic_net_value",
+    "elastic_net_young",
     "growing_sum",
     "left_out_pairs_won",
     "mass_below",
     "mend_order",
     "merge_levels",
     "order_keys",
+    "part_orders",
     "simplex_ascent",
     "soft_counts",
     "window_rows",

@@ -26,19 +26,22 @@ def dense_add_rows(X, weights, start, stop, out):
 
 @compiled
 def dense_add_moments(X, start, stop, out):
-    """``out[k - 1] += sum_i x_i^k``, k = 1, 2, over the rows ``start:stop``, two at a time."""
+    """``out[k - 1] += sum_i x_i^k``, k = 1, 2, over the rows ``start:stop``, four at a time."""
+    sums, squares = out[0], out[1]
     i = start
-    while i + 2 <= stop:
+    while i + 4 <= stop:
         for j in range(X.shape[1]):
             first, second = np.float64(X[i, j]), np.float64(X[i + 1, j])
-            out[0, j] += first + second
-            out[1, j] += first * first + second * second
-        i += 2
-    if i < stop:
+            third, fourth = np.float64(X[i + 2, j]), np.float64(X[i + 3, j])
+            sums[j] += (first + second) + (third + fourth)
+            squares[j] += (first * first + second * second) + (third * third + fourth * fourth)
+        i += 4
+    while i < stop:
         for j in range(X.shape[1]):
             value = np.float64(X[i, j])
-            out[0, j] += value
-            out[1, j] += value * value
+            sums[j] += value
+            squares[j] += value * value
+        i += 1
 
 
 @compiled

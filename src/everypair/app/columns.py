@@ -21,6 +21,9 @@ TEXT_SHARE, TEXT_LEAST = 0.5, 50
 
 TOO_LARGE = "some values are too large to compute with: divide this column, or --drop it."
 
+DATE_PARTS = ("day", "month", "weekday", "hour")
+"""What a date is taken apart into."""
+
 DAY = 86_400_000_000  # in the microseconds of Arrow's timestamps
 
 

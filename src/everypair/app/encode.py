@@ -24,6 +24,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from everypair.app.columns import (
+    DATE_PARTS,
     TOO_LARGE,
     centre,
     kind_of,
@@ -331,6 +332,29 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         # 'job'=a and 'job=a' are two; with all in quotes no two features read alike.
         return np.array(names if len({*names}) == len(names) else quoted, dtype=object)
 
+    def columns_of_features(self) -> list[str]:
+        """The column of the table that each feature is made from."""
+        check_is_fitted(self)
+        of_numbers = self._columns_of_numbers()
+        out = of_numbers + [of_numbers[k] for k in np.flatnonzero(self.indicated_)]
+        for name, levels in self.categories_.items():
+            out += [name] * (len(levels) + self.has_other_[name] + self.has_missing_[name])
+        return out
+
+    def _columns_of_numbers(self) -> list[str]:
+        """Parts come in the order of their columns: one of a number, several of a date."""
+        columns = iter([item for item in self.kinds_.items() if item[1] != "category"])
+        out: list[str] = []
+        name, kind, before = "", "", ("", 0)
+        for part in self.numbers_.tolist():
+            head, _, label = part.rpartition(": ")
+            place = DATE_PARTS.index(label) if label in DATE_PARTS else -1
+            if kind != "date" or head != before[0] or place <= before[1]:
+                name, kind = next(columns, (name, kind))
+            before = head, place
+            out.append(name)
+        return out
+
     def _feature_names(self, word: Callable[[str], str]) -> list[str]:
         names = [word(name) for name in self.numbers_.tolist()]
         names += [f"{word(name)} is missing" for name in self.numbers_[self.indicated_].tolist()]
@@ -372,6 +396,10 @@ class SparseEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         return np.arange(self.scale_.size).astype(str).astype(object)
+
+    def columns_of_features(self) -> list[str]:
+        """Each feature is a column."""
+        return self.get_feature_names_out().tolist()
 
 
 def encoder_for(X: Any) -> TableEncoder | SparseEncoder:

@@ -66,9 +66,11 @@ def _numbers(name: str, column: pa.ChunkedArray) -> str:
     named = ID_NAME.search(plain_name(name)) is not None
     least = ID_SHARE if named else 1.0
     for part in (column.slice(0, HEAD_ROWS), column):
-        known = pc.drop_null(part).to_numpy()
+        known = (pc.drop_null(part) if part.null_count else part).to_numpy()
+        if known.size == 0 or not _whole(known):
+            return ""
         values = np.unique(known)
-        if values.size < max(least * known.size, 1) or not _whole(values):
+        if values.size < least * known.size:
             return ""
     own = values.size == known.size
     if own and known.size == float(values[-1]) - float(values[0]) + 1 >= COUNTING_ROWS:

@@ -34,6 +34,9 @@ class AlphaProblem(Protocol):
     def alpha_max(self) -> float:
         """Where a grid begins."""
 
+    def start_at(self, w: Array) -> None:
+        """The next fit begins there."""
+
     def fit(self, alpha: float, *, tol: float, max_iter: int) -> Result: ...
 
 
@@ -56,6 +59,9 @@ class RidgeProblem:
         squares = moments.variance_of_positives + moments.variance_of_negatives
         total = float(np.sum(squares + moments.separation**2))
         return total if np.isfinite(total) else 0.0
+
+    def start_at(self, w: Array) -> None:
+        self._start = w
 
     def fit(self, alpha: float, *, tol: float, max_iter: int) -> Result:
         from everypair.solvers.choose import minimise

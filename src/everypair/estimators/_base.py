@@ -6,14 +6,15 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
-from functools import wraps
+from functools import update_wrapper, wraps
 from numbers import Real
-from typing import Any
+from types import MethodType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _param_validation
 from sklearn.utils._param_validation import StrOptions
@@ -21,28 +22,63 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 import everypair
+from everypair.estimators._calibration import CONSTRAINTS, Calibrator, calibrated, method_for
 from everypair.estimators._shared_docs import filled_in
 from everypair.linalg.dense import DenseMatrix
 from everypair.linalg.matrix import canonical, summed
 from everypair.metrics.thresholds import check_rule, cut_by
 from everypair.rows import Rows, distinct_labels
 
+if TYPE_CHECKING:
+    from everypair.estimators._cross_fit import OutOfFold
+
 Array = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+CUTS: dict[str, Any] = {
+    "threshold": [StrOptions({"balanced", "accuracy", "f1", "midpoint"}), dict, Real],
+    **CONSTRAINTS,
+    "cv": ["cv_object"],
+}
+"""What scikit-learn checks of the parameters that turn scores into decisions and probabilities;
+`check_rule` checks the rest of ``threshold``."""
+
+OWN_CUTS = CUTS | {"threshold": [*CUTS["threshold"], None]}
+"""The same where None is a cut of the method's own."""
 
 
-THRESHOLDS: list[Any] = [StrOptions({"balanced", "accuracy", "f1", "midpoint"}), dict, Real]
-"""What scikit-learn checks of ``threshold``; `check_rule` does the rest."""
+class IfCalibrated:
+    """A method that is there if ``calibration`` is set; the error says so where it is not."""
+
+    def __init__(self, method: Callable[..., Any]):
+        self.method = method
+        update_wrapper(self, method)  # type: ignore[arg-type]
+
+    def __get__(self, model: Any, owner: Any = None) -> Any:
+        if model is None:
+            return self.method
+        if model.calibration is None:
+            raise AttributeError(
+                f"{type(model).__name__} has {self.method.__name__} only with a calibration: set "
+                "calibration='auto' and fit again."
+            )
+        return MethodType(self.method, model)
 
 
 class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Two classes, a score that ranks, and a threshold chosen on the training scores.
+    """Two classes, a score that ranks, a threshold, and probabilities where they are asked for.
 
     The second of the sorted labels is the positive one. `decision_function` is the score
-    less the threshold; `predict` says positive where it is above zero.
+    less the threshold; `predict` says positive where it is above zero. Threshold and probabilities
+    come from out-of-fold scores where there are some, else from the training scores.
     """
 
     classes_: NDArray[Any]
     threshold: Any
+    calibration: str | None
+    prior: float | None
+    cv: Any
+    calibrator_: Calibrator
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -80,6 +116,7 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if y.dtype.kind not in "biuf":
             check_classification_targets(y)  # says so where labels cannot be sorted
         self.classes_ = distinct_labels(y)
+        self.__dict__.pop("calibrator_", None)  # of an earlier fit
         if y.dtype.kind in "biuf":
             check_classification_targets(self.classes_ if self.classes_.size == 2 else y)
         name = type(self).__name__
@@ -101,11 +138,66 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.threshold is not None:  # None: a cut of the method's own
             check_rule(self.threshold)
 
-    def _choose_threshold(
-        self, positive: NDArray[np.bool_], scores: Array, sample_weight: Array | None
+    def _needs_held_out(self, own: Any = None) -> bool:
+        """Is there a cut to choose, or a calibration to fit?"""
+        rule = own if self.threshold is None else self.threshold
+        return self.calibration is not None or not isinstance(rule, Real)
+
+    def _cut(
+        self,
+        X: Any,
+        positive: Bools,
+        scores: Array,
+        sample_weight: Array | None,
+        groups: ArrayLike | None,
+        own: Any = None,
     ) -> float:
-        rows = Rows.of(positive, sample_weight)
-        return cut_by(self.threshold, rows, rows.scores(scores))
+        """The cut of these scores of the training rows; ``cv`` or a calibration cross-fits."""
+        held_out = None
+        if self.calibration is not None or (self.cv is not None and self._needs_held_out(own)):
+            from everypair.estimators._cross_fit import cross_fit, default_folds
+
+            folds = default_folds(self.cv, positive, sample_weight, groups)
+            held_out = cross_fit(self._plain(), X, positive, sample_weight, folds)
+        return self._choose_threshold(positive, scores, sample_weight, held_out, own)
+
+    def _plain(self) -> BinaryRanker:
+        """The same method without cut, calibration and messages."""
+        quiet = {"verbose": 0} if hasattr(self, "verbose") else {}
+        plain = clone(self).set_params(threshold=0.0, calibration=None, cv=None, **quiet)
+        return plain
+
+    def _choose_threshold(
+        self,
+        positive: Bools,
+        scores: Array,
+        sample_weight: Array | None,
+        held_out: OutOfFold | None = None,
+        own: Any = None,
+    ) -> float:
+        """The cut of these scores, and ``calibrator_`` where it is asked for.
+
+        ``own`` is what ``threshold=None`` means: a cut of these scores, or a function of rows and
+        scores that finds one.
+        """
+        level = 0.0
+        if held_out is not None:
+            level = held_out.level_beside(scores, sample_weight)
+            positive, scores = positive[held_out.rows], held_out.scores
+            if sample_weight is not None:
+                sample_weight = sample_weight[held_out.rows]
+        rule = own if self.threshold is None else self.threshold
+        if isinstance(rule, Real):
+            cut = float(rule) - level
+        else:
+            rows = Rows.of(positive, sample_weight)
+            kept = rows.scores(scores)
+            cut = rule(rows, kept) if callable(rule) else cut_by(rule, rows, kept)
+        if self.calibration is not None:
+            counted = positive.size if sample_weight is None else np.count_nonzero(sample_weight)
+            method = method_for(self.calibration, int(counted))
+            self.calibrator_ = calibrated(method, scores - cut, positive, sample_weight, self.prior)
+        return cut + level
 
     def _validate_predict(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -148,6 +240,43 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         above = self.decision_function(X) > 0
         return self.classes_[above.astype(int)]
+
+    @IfCalibrated
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the two classes; there if ``calibration`` is set.
+
+        They rise with `decision_function`. `predict` cuts where ``threshold`` says, which is not
+        a probability of one half.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        array of shape (n_rows, 2)
+            Probabilities of ``classes_[0]`` and of ``classes_[1]``, between 0 and 1.
+        """
+        check_is_fitted(self, "calibrator_")
+        return self.calibrator_.probabilities(self.decision_function(X))
+
+    @IfCalibrated
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of `predict_proba`; there if ``calibration`` is set.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        array of shape (n_rows, 2)
+            Logarithms of the probabilities.
+        """
+        check_is_fitted(self, "calibrator_")
+        return self.calibrator_.log_probabilities(self.decision_function(X))
 
 
 class LinearRanker(BinaryRanker):

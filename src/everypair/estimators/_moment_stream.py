@@ -31,6 +31,11 @@ def _can_stream(model: MomentStream) -> bool:
             f"{name} with kernel={model.kernel!r} and form={model.form!r} keeps training rows: "
             "only kernel='linear' in the primal form has class moments, which add up."
         )
+    if model.calibration is not None or model.cv is not None:
+        raise AttributeError(
+            f"calibration={model.calibration!r} and cv={model.cv!r} need every training row, and "
+            "only class moments are kept: set both to None, or use fit."
+        )
     if not isinstance(model.threshold, Real) and model.threshold != "midpoint":
         raise AttributeError(
             f"threshold={model.threshold!r} needs every training score, and only class moments "
@@ -61,6 +66,8 @@ class MomentStream:
     form: str
     alpha: float
     threshold: Any
+    calibration: str | None
+    cv: Any
 
     @available_if(_can_stream)  # type: ignore[untyped-decorator]
     @whole_or_not_at_all

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import copy_context
+from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import StratifiedGroupKFold, check_cv
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -31,6 +32,8 @@ def folds_of(
 
     Every training set needs both classes, and every test set does where ``each_has_auc``.
     """
+    if groups is not None and (cv is None or isinstance(cv, Integral)):
+        cv = StratifiedGroupKFold(5 if cv is None else int(cv))
     there = np.ones(positive.size, dtype=bool) if sample_weight is None else sample_weight > 0
     folds = []
     for k, fold in enumerate(check_cv(cv, positive, classifier=True).split(X, positive, groups)):

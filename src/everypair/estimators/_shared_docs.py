@@ -34,9 +34,25 @@ max_rank : "auto", int or None, default={max_rank}
 ''',
     "threshold": '''
 threshold : {{"balanced", "accuracy", "f1", "midpoint"}}, dict or float, default={threshold}
-    Where `predict` cuts the scores, chosen on the training rows; it sets ``intercept_``.
-    A dict is ``{{"fpr": x}}``, ``{{"tpr": x}}`` or ``{{"cost": (c_fp, c_fn)}}``; a float is the
-    cut itself. See `everypair.metrics.threshold_for`.
+    Where `predict` cuts the scores, chosen on the training rows, by out-of-fold scores where the
+    fit has some; it sets ``intercept_``. A dict holds arguments of
+    `everypair.metrics.threshold_for`: ``{{"fpr": 0.05}}``,
+    ``{{"precision": 0.5, "guarantee": 0.9}}``, ``{{"cost": (c_fp, c_fn)}}``; a float is the cut.
+''',
+    "calibration": '''
+calibration : {{"auto", "intercept", "sigmoid", "beta", "isotonic"}} or None, default={calibration}
+    How `predict_proba` makes probabilities of scores; None: there is no `predict_proba`. The map is
+    fitted to out-of-fold scores. ``"auto"`` chooses by the number of rows: see
+    `docs/probabilities.md`.
+prior : float or None, default={prior}
+    Share of positives among the rows to be scored, where it is not that of the training rows (whose
+    negatives were sampled, for example): it moves all probabilities, and no score or label.
+''',
+    "cv": '''
+cv : int, splitter, iterable or None, default={cv}
+    Folds whose models score the rows they have not seen; threshold and calibration are then made
+    from these scores. None: five stratified folds if ``calibration`` is set, else none, and the
+    threshold is made from the training scores.
 ''',
     "verbose_steps": '''
 verbose : int, default={verbose}
@@ -56,6 +72,8 @@ n_features_in_ : int
     Number of features.
 feature_names_in_ : array of shape (n_features_in_,)
     Names of the features, if X was a data frame with names of type str.
+calibrator_ : object
+    The map from decisions to probabilities, if ``calibration`` is set.
 """,
     "linear": """
 coef_ : array of shape (1, n_features)
@@ -112,9 +130,13 @@ y : array of shape (n_rows,)
 sample_weight : array of shape (n_rows,), default=None
     Weights >= 0; None means 1 for every row. A pair weighs the product of its rows' weights.
 """,
+    "measure_weight": """
+sample_weight : array of shape (n_rows,), default=None
+    Weights >= 0; None means 1 for every row. They count in the measure as well.
+""",
     "groups": """
 groups : array of shape (n_rows,), default=None
-    For the splitter ``cv``, for example `sklearn.model_selection.GroupKFold`.
+    For the folds of ``cv``: rows of one group are never on both sides of a fold.
 """,
     "returns_self": """
 Returns

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from everypair.estimators._along_alphas import check_weights_of
-from everypair.estimators._base import THRESHOLDS, LinearRanker
+from everypair.estimators._base import CUTS, LinearRanker
 from everypair.rows import Rows
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ class AUCClassifier(LinearRanker):
         products only. ``auto`` takes ``newton`` for dense X and CSR matrices of up to 300 columns,
         and for others once products and steps cost more than Hessians would.
     {threshold}
+    {calibration}
+    {cv}
     tol : float, default=1e-6
         Relative duality gap to reach (for the sigmoid: relative gradient norm). With ``l1``
         and ``elasticnet`` the KKT residual as well, except for the hinge.
@@ -108,9 +110,8 @@ class AUCClassifier(LinearRanker):
     gives the starting point for large data; it does not change the solution, which is
     certified on all rows.
 
-    Probabilities: `sklearn.calibration.CalibratedClassifierCV`. More than two classes:
-    `sklearn.multiclass.OneVsRestClassifier`; scores of separate fits share no scale, so
-    calibrate inside it, or set ``threshold="accuracy"``, before comparing them.
+    More than two classes: `sklearn.multiclass.OneVsRestClassifier`; scores of separate fits share
+    no scale, so set ``calibration="auto"`` before comparing them.
 
     Examples
     --------
@@ -128,6 +129,13 @@ class AUCClassifier(LinearRanker):
     >>> sparse = make_pipeline(StandardScaler(), sparse).fit(X, y)
     >>> int((sparse[-1].coef_ != 0).sum()), f"{sparse[-1].train_score_:.4f}"
     (5, '0.9943')
+
+    Probabilities, by cross-fitting:
+
+    >>> from sklearn.model_selection import cross_val_score
+    >>> model = make_pipeline(StandardScaler(), AUCClassifier(calibration="auto"))
+    >>> print(f"{cross_val_score(model, X, y, scoring='neg_log_loss').mean():.2f}")
+    -0.10
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -137,7 +145,7 @@ class AUCClassifier(LinearRanker):
         "l1_ratio": [Interval(Real, 0, 1, closed="right")],
         "penalty_weights": ["array-like", None],
         "solver": [StrOptions({"auto", "newton", "newton-cg"})],
-        "threshold": THRESHOLDS,
+        **CUTS,
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "warm_start": ["boolean"],
@@ -153,6 +161,9 @@ class AUCClassifier(LinearRanker):
         penalty_weights: ArrayLike | None = None,
         solver: str = "auto",
         threshold: str | float | Mapping[str, Any] = "balanced",
+        calibration: str | None = None,
+        prior: float | None = None,
+        cv: Any = None,
         tol: float = 1e-6,
         max_iter: int = 100,
         warm_start: bool = False,
@@ -165,18 +176,28 @@ class AUCClassifier(LinearRanker):
         self.penalty_weights = penalty_weights
         self.solver = solver
         self.threshold = threshold
+        self.calibration = calibration
+        self.prior = prior
+        self.cv = cv
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Fit on rows X with labels y.
 
         Parameters
         ----------
         {rows}
         {sample_weight}
+        {groups}
 
         {returns_self}
         """
@@ -199,7 +220,7 @@ class AUCClassifier(LinearRanker):
             self.gradient_norm_, what = fit.distance, "relative gradient norm"
         else:
             self.dual_gap_, what = fit.distance, "relative duality gap"
-        self._set_linear(fit.coef, self._choose_threshold(positive, fit.scores, sample_weight))
+        self._set_linear(fit.coef, self._cut(X, positive, fit.scores, sample_weight, groups))
         self._keep_certificate(what, fit)
         return self
 

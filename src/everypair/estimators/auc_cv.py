@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,9 +20,13 @@ from everypair.estimators._along_alphas import (
     grid_of,
     problem_of,
 )
-from everypair.estimators._base import THRESHOLDS, LinearRanker, warn_not_converged
-from everypair.estimators._search import folds_of, side_by_side
+from everypair.estimators._base import CUTS, LinearRanker, warn_not_converged
+from everypair.estimators._cross_fit import OutOfFold, mean_score
+from everypair.estimators._search import Fold, folds_of, side_by_side
 from everypair.rows import Rows
+
+if TYPE_CHECKING:
+    from everypair.solvers.result import Result
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -59,6 +63,7 @@ class AUCClassifierCV(LinearRanker):
         ``one_standard_error`` takes the largest alpha whose mean AUC is within one standard
         error of the best: a simpler model for an AUC that cannot be told apart.
     {threshold}
+    {calibration}
     tol : float, default=1e-6
         As in `AUCClassifier`, at each alpha.
     max_iter : int, default=100
@@ -130,7 +135,7 @@ class AUCClassifierCV(LinearRanker):
         "penalty_weights": ["array-like", None],
         "cv": ["cv_object"],
         "selection": [StrOptions({"best", "one_standard_error"})],
-        "threshold": THRESHOLDS,
+        **CUTS,
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
@@ -149,6 +154,8 @@ class AUCClassifierCV(LinearRanker):
         cv: Any = None,
         selection: str = "best",
         threshold: str | float | Mapping[str, Any] = "balanced",
+        calibration: str | None = None,
+        prior: float | None = None,
         tol: float = 1e-6,
         max_iter: int = 100,
         n_jobs: int | None = None,
@@ -164,6 +171,8 @@ class AUCClassifierCV(LinearRanker):
         self.cv = cv
         self.selection = selection
         self.threshold = threshold
+        self.calibration = calibration
+        self.prior = prior
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
@@ -225,11 +234,15 @@ class AUCClassifierCV(LinearRanker):
                 if k == chosen:
                     fit = each
             self.train_score_ = auc(pairs, fit.scores)
+            held_out = None
+            if self._needs_held_out():
+                held_out = self._held_out(problem, fit, positive, sample_weight, folds)
         # Sparse, so that a model of many features stays small.
         self.coefs_, self.dual_gaps_ = sparse.hstack(columns, format="csc"), np.array(gaps)
         self.objective_, self.dual_gap_ = float(fit.objective), fit.distance
         self.n_iter_, self.history_ = fit.n_iter, fit.history
-        self._set_linear(fit.coef, self._choose_threshold(positive, fit.scores, sample_weight))
+        cut = self._choose_threshold(positive, fit.scores, sample_weight, held_out)
+        self._set_linear(fit.coef, cut)
         if hasattr(self, "kkt_residual_"):
             del self.kkt_residual_  # of an earlier fit; L2 and the hinge have none
         self._keep_certificate("relative duality gap", fit)
@@ -265,15 +278,36 @@ class AUCClassifierCV(LinearRanker):
         from everypair.pairs import auc
 
         row_weight = np.ones(positive.size) if sample_weight is None else sample_weight
-        training = np.zeros(positive.size)
-        training[train] = row_weight[train]
         held_out = Rows.uncut(positive[test], row_weight[test])
-        of_fold = problem(pairs=Rows.uncut(positive, training), l1_ratio=l1_ratio)
+        of_fold = problem(pairs=_only(train, positive, row_weight), l1_ratio=l1_ratio)
         areas, gap, steps = [], (0.0, 0.0), 0
         for fit in fits_along(of_fold, alphas, **self._settings()):
             areas.append(auc(held_out, fit.scores[test]))
             gap, steps = max(gap, (fit.distance, fit.rounding)), max(steps, fit.n_iter)
         return areas, gap, steps
+
+    def _held_out(
+        self,
+        problem: Any,
+        fit: Result,
+        positive: NDArray[np.bool_],
+        sample_weight: Array | None,
+        folds: list[Fold],
+    ) -> OutOfFold:
+        """Scores of the folds at the chosen alpha, each fit from the one on all rows.
+
+        Kept from the search they would take a number per row and alpha.
+        """
+        row_weight = np.ones(positive.size) if sample_weight is None else sample_weight
+
+        def scores(train: Index, test: Index) -> Array:
+            of_fold = problem(pairs=_only(train, positive, row_weight), l1_ratio=self.l1_ratio_)
+            of_fold.start_at(fit.coef / fit.stretch)
+            found = of_fold.fit(self.alpha_, **self._settings()).scores
+            return np.asarray(found[test] - mean_score(found, sample_weight))
+
+        found = side_by_side([partial(scores, *fold) for fold in folds], self.n_jobs)
+        return OutOfFold.of(folds, found)
 
     def _select(self, areas: Array) -> tuple[int, int]:
         """Which l1_ratio and which alpha; the largest alpha among equals."""
@@ -283,3 +317,10 @@ class AUCClassifierCV(LinearRanker):
         if self.selection == "one_standard_error" and areas.shape[2] > 1:
             least -= areas[best, at].std(ddof=1) / np.sqrt(areas.shape[2])
         return int(best), int(np.argmax(means[best] >= least))
+
+
+def _only(train: Index, positive: NDArray[np.bool_], weight: Array) -> Rows:
+    """These rows; the others weigh nothing."""
+    training = np.zeros(positive.size)
+    training[train] = weight[train]
+    return Rows.uncut(positive, training)

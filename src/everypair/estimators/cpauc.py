@@ -16,7 +16,7 @@ from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import validate_data
 
 from everypair.estimators._base import (
-    THRESHOLDS,
+    CUTS,
     LinearRanker,
     linear_scores,
     warn,
@@ -59,6 +59,8 @@ class CPAUC(LinearRanker):
         Weights v_m: ``1 / N`` as in the paper, or the share of the pairs in cluster m, which keeps
         the sum an estimate of the sum over pairs.
     {threshold}
+    {calibration}
+    {cv}
     tol : float, default=1e-6
         Relative duality gap to reach on the centres.
     max_iter : int, default=1000
@@ -112,7 +114,7 @@ class CPAUC(LinearRanker):
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "cluster_weights": [StrOptions({"equal", "size"})],
-        "threshold": THRESHOLDS,
+        **CUTS,
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
@@ -125,6 +127,9 @@ class CPAUC(LinearRanker):
         alpha: float = 1e-2,
         cluster_weights: str = "equal",
         threshold: str | float | Mapping[str, Any] = "balanced",
+        calibration: str | None = None,
+        prior: float | None = None,
+        cv: Any = None,
         tol: float = 1e-6,
         max_iter: int = 1000,
         random_state: Any = None,
@@ -134,6 +139,9 @@ class CPAUC(LinearRanker):
         self.alpha = alpha
         self.cluster_weights = cluster_weights
         self.threshold = threshold
+        self.calibration = calibration
+        self.prior = prior
+        self.cv = cv
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -144,7 +152,7 @@ class CPAUC(LinearRanker):
         tags.input_tags.sparse = False
         return tags
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Fit on dense rows X with labels y.
 
         Parameters
@@ -153,6 +161,7 @@ class CPAUC(LinearRanker):
             Training rows, standardised as the paper asks (`StandardScaler`).
         y : array of shape (n_rows,)
             Two distinct labels.
+        {groups}
 
         {returns_self}
         """
@@ -184,7 +193,7 @@ class CPAUC(LinearRanker):
         self.n_iter_ = progress.n_iter
         scores = linear_scores(X, fit.b)
         self.train_score_ = auc(Rows.uncut(positive), scores)
-        self._set_linear(fit.b, self._choose_threshold(positive, scores, None))
+        self._set_linear(fit.b, self._cut(X, positive, scores, None, groups))
         if not self.dual_gap_ <= self.tol:
             warn_not_converged(
                 "relative duality gap", self.dual_gap_, self.tol, self.n_iter_,

@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from everypair.estimators._base import THRESHOLDS, warn
+from everypair.estimators._base import OWN_CUTS, warn
 from everypair.estimators._kernel import KernelRanker
 from everypair.estimators.rankopt import check_saturations
 from everypair.measures.operating import OperatingMeasure, operating_measure
 from everypair.rows import Rows
 
 if TYPE_CHECKING:
+    from everypair.estimators._cross_fit import OutOfFold
     from everypair.linalg.matrix import Matrix
     from everypair.solvers.logistic import LogisticFit
     from everypair.solvers.sphere import Sphere, Step
@@ -55,7 +56,7 @@ class _MeasureClimber(KernelRanker):
         "cost": ["array-like"],
         **KernelRanker._kernel_constraints,
         **KernelRanker._rank_constraints,
-        "threshold": [*THRESHOLDS, None],
+        **OWN_CUTS,
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "verbose": ["verbose"],
@@ -72,10 +73,11 @@ class _MeasureClimber(KernelRanker):
         X: Any,
         y: ArrayLike,
         sample_weight: ArrayLike | None,
-        climb: Callable[[_Problem], tuple[Array, float]],
+        groups: ArrayLike | None,
+        climb: Callable[[_Problem], tuple[Array, OutOfFold | None]],
     ) -> Self:
-        """``climb(problem)`` finds the coefficients and the cut of centred rows, and sets the
-        attributes."""
+        """``climb(problem)`` finds the coefficients, may have out-of-fold scores of centred rows,
+        and sets the attributes."""
         from everypair.linalg.matrix import as_matrix
         from everypair.linalg.threads import own_threads
 
@@ -89,12 +91,17 @@ class _MeasureClimber(KernelRanker):
             basis = None if kernel is None else self._balanced_factor(kernel, positive)
             matrix = as_matrix(X if basis is None else basis.features)
             problem = _Problem.of(matrix, positive, sample_weight, measure)
-            coef, cut = climb(problem)
-            cut += float(problem.centre @ coef)
+            coef, held_out = climb(problem)
             scores = matrix.dot(coef)
         kept = rows.scores(scores)
-        if self.threshold is not None:
-            cut = self._choose_threshold(positive, scores, sample_weight)
+        if held_out is None:
+            cut = self._cut(X, positive, scores, sample_weight, groups, measure.best_cut)
+        else:
+            level = (held_out.level or 0.0) + float(problem.centre @ coef)
+            held_out = held_out._replace(level=level)
+            cut = self._choose_threshold(
+                positive, scores, sample_weight, held_out, measure.best_cut
+            )
         self.train_score_ = measure.sign * measure.value(rows, kept, cut)
         self.measure_ = measure
         self.intercept_ = np.array([-cut])
@@ -262,6 +269,8 @@ class MeasureOpt(_MeasureClimber):
     {low_rank}
     {threshold}
         Here the default is None: the cut that the measure asks for.
+    {calibration}
+    {cv}
     max_iter : int, default=200
         Steps at most at each radius.
     tol : float, default=1e-2
@@ -294,6 +303,8 @@ class MeasureOpt(_MeasureClimber):
         Columns of X.
     feature_names_in_ : array of str
         Names of the columns of X, where it has names.
+    calibrator_ : object
+        The map from decisions to probabilities, if ``calibration`` is set.
 
     See Also
     --------
@@ -347,6 +358,9 @@ class MeasureOpt(_MeasureClimber):
         kernel_tol: float = 1e-10,
         max_rank: int | str | None = "auto",
         threshold: str | float | Mapping[str, Any] | None = None,
+        calibration: str | None = None,
+        prior: float | None = None,
+        cv: Any = None,
         max_iter: int = 200,
         tol: float = 1e-2,
         verbose: int = 0,
@@ -368,30 +382,33 @@ class MeasureOpt(_MeasureClimber):
         self.kernel_tol = kernel_tol
         self.max_rank = max_rank
         self.threshold = threshold
+        self.calibration = calibration
+        self.prior = prior
+        self.cv = cv
         self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Fit on rows X with labels y.
 
         Parameters
         ----------
-        X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
-            Training rows; the kernel matrix for ``kernel="precomputed"``.
-        y : array of shape (n_rows,)
-            Labels of two kinds.
-        sample_weight : array of shape (n_rows,), default=None
-            Non-negative weights of the rows, in the measure as well.
+        {kernel_rows}
+        {measure_weight}
+        {groups}
 
-        Returns
-        -------
-        MeasureOpt
-            The fitted model itself.
+        {returns_self}
         """
-        return self._fit(X, y, sample_weight, self._climb)
+        return self._fit(X, y, sample_weight, groups, self._climb)
 
-    def _climb(self, problem: _Problem) -> tuple[Array, float]:
+    def _climb(self, problem: _Problem) -> tuple[Array, None]:
         saturations = check_saturations(self.saturation)
         (start,) = problem.starts(np.array([self.alpha]), self.max_iter, self.tol)
         steps = problem.climbs(start, saturations, self.max_iter, self.tol)
@@ -400,7 +417,6 @@ class MeasureOpt(_MeasureClimber):
         better = [s for s in steps if problem.train_value(s.climb.scores) >= value]
         self.chose_start_ = not better
         if not better:
-            return problem.sphere.scale * start.coef, problem.cut(start.scores)
+            return problem.sphere.scale * start.coef, None
         last = better[-1]
-        scores = last.radius * last.climb.scores
-        return last.radius * problem.sphere.scale * last.climb.direction, problem.cut(scores)
+        return last.radius * problem.sphere.scale * last.climb.direction, None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from everypair.estimators._cross_fit import OutOfFold
 from everypair.estimators._held_out import FEWER_DRAWS, HeldOut, mixed
 from everypair.estimators._search import Fold, folds_of, positive_grid, side_by_side
 from everypair.estimators.measure_opt import _MeasureClimber, _Problem
@@ -73,6 +74,7 @@ class MeasureOptCV(_MeasureClimber):
         The pivots are those of all rows.
     {threshold}
         Here the default is None: the cut at which the held-out scores have the best measure.
+    {calibration}
     max_iter : int, default=200
         Steps at most at each radius.
     tol : float, default=1e-2
@@ -101,7 +103,8 @@ class MeasureOptCV(_MeasureClimber):
     cv_results_ : dict of arrays
         ``alpha``, ``saturation`` (NaN for a start) and ``score``, the measure on held-out rows, of
         every candidate; ``gain_error``, the standard error of the best climb's gain.
-    coef_, intercept_, classes_, train_score_, start_score_, path_, n_iter_, n_features_in_
+    coef_, intercept_, classes_, train_score_, start_score_, path_, n_iter_, n_features_in_, \
+            calibrator_
         As in `MeasureOpt`, of the fit on all rows.
 
     See Also
@@ -152,6 +155,8 @@ class MeasureOptCV(_MeasureClimber):
         kernel_tol: float = 1e-10,
         max_rank: int | str | None = "auto",
         threshold: str | float | Mapping[str, Any] | None = None,
+        calibration: str | None = None,
+        prior: float | None = None,
         max_iter: int = 200,
         tol: float = 1e-2,
         n_jobs: int | None = None,
@@ -175,6 +180,8 @@ class MeasureOptCV(_MeasureClimber):
         self.kernel_tol = kernel_tol
         self.max_rank = max_rank
         self.threshold = threshold
+        self.calibration = calibration
+        self.prior = prior
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs
@@ -191,23 +198,15 @@ class MeasureOptCV(_MeasureClimber):
 
         Parameters
         ----------
-        X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
-            Training rows.
-        y : array of shape (n_rows,)
-            Labels of two kinds.
-        sample_weight : array of shape (n_rows,), default=None
-            Non-negative weights of the rows, in the held-out measure as well.
-        groups : array of shape (n_rows,), default=None
-            For the splitter ``cv``, for example `sklearn.model_selection.GroupKFold`.
+        {kernel_rows}
+        {measure_weight}
+        {groups}
 
-        Returns
-        -------
-        MeasureOptCV
-            The fitted model itself.
+        {returns_self}
         """
-        return self._fit(X, y, sample_weight, partial(self._climb, groups=groups))
+        return self._fit(X, y, sample_weight, groups, partial(self._climb, groups=groups))
 
-    def _climb(self, problem: _Problem, groups: ArrayLike | None) -> tuple[Array, float]:
+    def _climb(self, problem: _Problem, groups: ArrayLike | None) -> tuple[Array, OutOfFold]:
         saturations = check_saturations(self.saturation)
         n_rows = problem.positive.size
         given = PENALTIES / problem.total if self.alphas is None else self.alphas
@@ -248,19 +247,22 @@ class MeasureOptCV(_MeasureClimber):
                 self.n_jobs, "climbs", self.verbose,
             )  # fmt: skip
             if all(climbs):
-                scores = [
+                of_climbs = [
                     [each[s].climb.scores for each in climbs] for s in range(len(saturations))
                 ]
-                candidates += [self._held_out(problem, folds, each) for each in scores]
-                seen += [self._held_out(problem, folds, each, 1) for each in scores]
+                candidates += [self._held_out(problem, folds, each) for each in of_climbs]
+                seen += [self._held_out(problem, folds, each, 1) for each in of_climbs]
         chosen = self._choose(candidates, seen, values, alphas, best, saturations)
         start = problem.starts(alphas[: best + 1], self.max_iter, self.tol)[-1]
         steps = self._climbs_of(problem, start, saturations[chosen - 1 : chosen])
         self._keep_path(problem, start, steps)
-        cut = problem.cut(candidates[chosen].scores)
+        of_rows = candidates[chosen].scores
+        scores = [of_rows[test] for _, test in folds]
         if chosen == 0:
-            return problem.sphere.scale * start.coef, cut - start.intercept
-        return problem.sphere.scale * steps[-1].climb.direction, cut
+            held_out = OutOfFold.of(folds, scores, -start.intercept)
+            return problem.sphere.scale * start.coef, held_out
+        held_out = OutOfFold.of(folds, scores, 0.0)
+        return problem.sphere.scale * steps[-1].climb.direction, held_out
 
     def _check_folds(self, pairs: Rows) -> None:
         """A count of folds needs a row of either class in each."""

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from everypair.estimators._base import THRESHOLDS, warn, warn_not_converged
+from everypair.estimators._base import OWN_CUTS, warn, warn_not_converged
+from everypair.estimators._cross_fit import OutOfFold
 from everypair.estimators._kernel import KernelRanker
 from everypair.measures import MEASURES, FixedCount, Measure, measure_of
 from everypair.metrics.at_k import rows_at_k
@@ -21,6 +22,11 @@ Array = NDArray[np.float64]
 MUCH_LARGER, FEW_CUTS, LARGEST_C = 1e6, 100, 1e100
 """So many times the C at which the features begin to matter, a bound that is of any use leaves
 w = 0; cuts that are spent on seeing it."""
+
+
+def _cut_of(measure: Measure) -> Any:
+    """What ``threshold=None`` means for a measure that ranks."""
+    return lambda rows, scores: measure.threshold(rows.positive, scores)
 
 
 class MeasureSVM(KernelRanker):
@@ -65,6 +71,8 @@ class MeasureSVM(KernelRanker):
         implies. False: no intercept at all.
     {threshold}
         Here the default is None: the cut for which the slack bounds the measure (see Notes).
+    {calibration}
+    {cv}
     tol : float, default=1e-3
         Relative duality gap to reach.
     max_iter : int, default=1000
@@ -140,7 +148,7 @@ class MeasureSVM(KernelRanker):
         **KernelRanker._kernel_constraints,
         **KernelRanker._rank_constraints,
         "fit_intercept": ["boolean"],
-        "threshold": [*THRESHOLDS, None],
+        **OWN_CUTS,
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "verbose": ["verbose"],
@@ -161,6 +169,9 @@ class MeasureSVM(KernelRanker):
         max_rank: int | str | None = "auto",
         fit_intercept: bool = True,
         threshold: str | float | Mapping[str, Any] | None = None,
+        calibration: str | None = None,
+        prior: float | None = None,
+        cv: Any = None,
         tol: float = 1e-3,
         max_iter: int = 1000,
         verbose: int = 0,
@@ -178,25 +189,33 @@ class MeasureSVM(KernelRanker):
         self.max_rank = max_rank
         self.fit_intercept = fit_intercept
         self.threshold = threshold
+        self.calibration = calibration
+        self.prior = prior
+        self.cv = cv
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Fit on rows X with labels y.
 
         Parameters
         ----------
         {kernel_rows}
+        {groups}
 
         {returns_self}
         """
-        return self._fit(X, y, lambda matrix, positive, measure: float(self.C))
+        return self._fit(X, y, groups, lambda matrix, positive, measure: (float(self.C), None))
 
     def _fit(
-        self, X: Any, y: ArrayLike, choose: Callable[[Any, NDArray[np.bool_], Measure], float]
+        self,
+        X: Any,
+        y: ArrayLike,
+        groups: ArrayLike | None,
+        choose: Callable[[Any, NDArray[np.bool_], Measure], tuple[float, OutOfFold | None]],
     ) -> Self:
-        """``choose(matrix, positive, measure)`` says which C."""
+        """``choose(matrix, positive, measure)`` says which C, and has out-of-fold scores or not."""
         from everypair.linalg.matrix import as_matrix
         from everypair.linalg.threads import own_threads
         from everypair.solvers.cutting_plane import cutting_plane
@@ -209,7 +228,7 @@ class MeasureSVM(KernelRanker):
         with own_threads(), np.errstate(over="ignore", invalid="ignore"):
             basis = None if kernel is None else self._balanced_factor(kernel, positive)
             matrix = as_matrix(X if basis is None else basis.features)
-            C = choose(matrix, positive, measure)
+            C, held_out = choose(matrix, positive, measure)
             fit = cutting_plane(
                 matrix, positive, measure, C, **self._settings(measure), verbose=int(self.verbose)
             )
@@ -218,12 +237,14 @@ class MeasureSVM(KernelRanker):
         self.objective_, self.slack_, self.dual_gap_ = fit.objective, fit.slack, fit.distance
         self.n_iter_, self.n_cuts_, self.history_ = fit.n_iter, fit.n_cuts, fit.history
         self._positive_share = float(positive.mean())
-        if self.threshold is not None:
-            intercept = -self._choose_threshold(positive, fit.scores - fit.constant, None)
+        scores, own = fit.scores - fit.constant, -float(fit.constant)
+        if measure.ranks and self.fit_intercept:
+            own = _cut_of(measure)
+        if held_out is None:
+            cut = self._cut(X, positive, scores, None, groups, own)
         else:
-            cut = measure.threshold(positive, fit.scores) if self.fit_intercept else 0.0
-            intercept = fit.constant - cut
-        self.intercept_ = np.array([intercept])
+            cut = self._choose_threshold(positive, scores, None, held_out, own)
+        self.intercept_ = np.array([-cut])
         if kernel is None or basis is None:
             self._keep_linear(fit.coef)
         else:

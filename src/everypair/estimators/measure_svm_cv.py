@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from everypair.estimators._cross_fit import OutOfFold
 from everypair.estimators._search import Fold, folds_of, positive_grid, side_by_side
 from everypair.estimators.measure_svm import MeasureSVM
 from everypair.measures import Measure
@@ -46,6 +47,7 @@ class MeasureSVMCV(MeasureSVM):
         As in `MeasureSVM`.
     {threshold}
         Here the default is None: the cut for which the slack bounds the measure.
+    {calibration}
     tol : float, default=1e-3
         Relative duality gap to reach.
     max_iter : int, default=1000
@@ -118,6 +120,8 @@ class MeasureSVMCV(MeasureSVM):
         max_rank: int | str | None = "auto",
         fit_intercept: bool = True,
         threshold: str | float | Mapping[str, Any] | None = None,
+        calibration: str | None = None,
+        prior: float | None = None,
         tol: float = 1e-3,
         max_iter: int = 1000,
         n_jobs: int | None = None,
@@ -137,6 +141,8 @@ class MeasureSVMCV(MeasureSVM):
         self.max_rank = max_rank
         self.fit_intercept = fit_intercept
         self.threshold = threshold
+        self.calibration = calibration
+        self.prior = prior
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
@@ -148,37 +154,40 @@ class MeasureSVMCV(MeasureSVM):
         Parameters
         ----------
         {kernel_rows}
-        groups : array of shape (n_rows,), default=None
-            For the splitter ``cv``, for example `sklearn.model_selection.GroupKFold`.
+        {groups}
 
         {returns_self}
         """
-        return self._fit(X, y, partial(self._choose, groups=groups))
+        return self._fit(X, y, groups, partial(self._choose, groups=groups))
 
     def _choose(
         self, matrix: Any, positive: NDArray[np.bool_], measure: Measure, groups: ArrayLike | None
-    ) -> float:
+    ) -> tuple[float, OutOfFold]:
         Cs = np.sort(positive_grid(self.Cs, "Cs"))
         rows = np.broadcast_to(0.0, (positive.size, 1))
         folds = folds_of(self.cv, rows, positive, None, groups, each_has_auc=True)
         tasks = [partial(self._values, matrix, positive, measure, Cs, fold) for fold in folds]
         found = side_by_side(tasks, self.n_jobs, "cross-validation", int(self.verbose))
-        self.Cs_, self.cv_fold_scores_ = Cs, np.array(found).T
+        self.Cs_ = Cs
+        self.cv_fold_scores_ = np.array([[value for value, _ in of_fold] for of_fold in found]).T
         self.cv_scores_ = self.cv_fold_scores_.mean(axis=1)
         best = int(np.argmax(self.cv_scores_))
         self.C_, self.best_score_ = float(Cs[best]), float(self.cv_scores_[best])
-        return self.C_
+        return self.C_, OutOfFold.of(folds, [of_fold[best][1] for of_fold in found])
 
     def _values(
         self, matrix: Any, positive: NDArray[np.bool_], measure: Measure, Cs: Array, fold: Fold
-    ) -> list[float]:
-        """The measure on the held-out rows of a fold, at each C."""
+    ) -> list[tuple[float, Array]]:
+        """The measure on the held-out rows of a fold and their scores less the mean, at each C."""
         from everypair.solvers.cutting_plane import cutting_plane_path
 
         train, test = fold
         part, held_out = matrix.take(train), matrix.take(test)
         fits = cutting_plane_path(part, positive[train], measure, Cs, **self._settings(measure))
-        return [
-            float(measure.value(positive[test], held_out.dot(fit.coef) + fit.constant))
-            for fit in fits
-        ]
+        mean = matrix.pull_back(np.full(positive.size, 1 / positive.size))
+        found = []
+        for fit in fits:
+            scores = held_out.dot(fit.coef)
+            value = measure.value(positive[test], scores + fit.constant)
+            found.append((float(value), scores - float(mean @ fit.coef)))
+        return found

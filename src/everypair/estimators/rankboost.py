@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from everypair.estimators._base import THRESHOLDS, BinaryRanker
+from everypair.estimators._base import CUTS, BinaryRanker
 from everypair.rows import Rows
 
 Array = NDArray[np.float64]
@@ -37,6 +37,8 @@ class RankBoost(BinaryRanker):
     n_estimators : int, default=100
         Rounds at most.
     {threshold}
+    {calibration}
+    {cv}
 
     Attributes
     ----------
@@ -79,29 +81,42 @@ class RankBoost(BinaryRanker):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "threshold": THRESHOLDS,
+        **CUTS,
     }
 
     def __init__(
         self,
         n_estimators: int = 100,
         threshold: str | float | Mapping[str, Any] = "balanced",
+        calibration: str | None = None,
+        prior: float | None = None,
+        cv: Any = None,
     ):
         self.n_estimators = n_estimators
         self.threshold = threshold
+        self.calibration = calibration
+        self.prior = prior
+        self.cv = cv
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         return tags
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Fit on dense rows X with labels y.
 
         Parameters
         ----------
         {dense_rows}
         {sample_weight}
+        {groups}
 
         {returns_self}
         """
@@ -114,16 +129,17 @@ class RankBoost(BinaryRanker):
         positive = self._encode_labels(np.asarray(y))
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         pairs = Rows.uncut(positive, weight)  # says so where a class weighs nothing
-        if not weight.all():
-            # Rows that count for nothing must not offer cuts either.
-            X, positive, weight = X[weight > 0], positive[weight > 0], weight[weight > 0]
-            pairs = Rows.uncut(positive, weight)
+        kept: Any = slice(None) if weight.all() else weight > 0
+        scores = np.zeros(positive.size)
         with thread_limit():
-            stumps, scores = rank_boost(X, positive, weight, int(self.n_estimators))
+            # Rows that count for nothing must not offer cuts either.
+            stumps, scores[kept] = rank_boost(
+                X[kept], positive[kept], weight[kept], int(self.n_estimators)
+            )
             self.train_score_ = auc(pairs, scores)
         self.features_, self.cuts_, self.votes_, self.factors_ = stumps
         self.n_estimators_ = self.votes_.size
-        self.intercept_ = np.array([-self._choose_threshold(positive, scores, weight)])
+        self.intercept_ = np.array([-self._cut(X, positive, scores, weight, groups)])
         return self
 
     def _validate_predict(self, X: Any) -> Any:

@@ -12,10 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from everypair.estimators._base import THRESHOLDS, LinearRanker, warn
+from everypair.estimators._base import CUTS, LinearRanker, warn
 from everypair.rows import Rows
 
 if TYPE_CHECKING:
+    from everypair.estimators._cross_fit import OutOfFold
     from everypair.linalg.matrix import Matrix
     from everypair.solvers.sphere import Step
 
@@ -50,9 +51,13 @@ class _SphereClimber(LinearRanker):
         X: Any,
         y: ArrayLike,
         sample_weight: ArrayLike | None,
-        climb: Callable[[Matrix, Rows, float], Array],
+        groups: ArrayLike | None,
+        climb: Callable[[Matrix, Rows, float], tuple[Array, OutOfFold | None]],
     ) -> Self:
-        """``climb(X, pairs, share of positives)`` finds the coefficients and sets ``path_``."""
+        """``climb(X, pairs, share of positives)`` finds the coefficients and sets ``path_``.
+
+        Its out-of-fold scores, if it has some, make the cut.
+        """
         from everypair.linalg.matrix import as_matrix
         from everypair.linalg.threads import own_threads
         from everypair.pairs import auc
@@ -64,11 +69,15 @@ class _SphereClimber(LinearRanker):
             # Relative to the largest, so that huge weights do not overflow in their sum.
             relative = None if sample_weight is None else sample_weight / sample_weight.max()
             positive_share = float(np.average(positive, weights=relative))
-            coef = climb(matrix, pairs, positive_share)
+            coef, held_out = climb(matrix, pairs, positive_share)
             scores = matrix.dot(coef)
             self.train_score_ = auc(pairs, scores)
         self.n_iter_ = sum(row.n_iter for row in self.path_)
-        self._set_linear(coef, self._choose_threshold(positive, scores, sample_weight))
+        if held_out is None:
+            cut = self._cut(X, positive, scores, sample_weight, groups)
+        else:
+            cut = self._choose_threshold(positive, scores, sample_weight, held_out)
+        self._set_linear(coef, cut)
         return self
 
     def _climb_every_pair(
@@ -157,6 +166,8 @@ class RankOpt(_SphereClimber):
     n_subfolds : int, default=2
         Pseudo sub-folds whose directions are averaged; ``linear`` only.
     {threshold}
+    {calibration}
+    {cv}
     max_iter : int, default=200
         Steps at most at each radius.
     tol : float, default=0.01
@@ -216,7 +227,7 @@ class RankOpt(_SphereClimber):
         "pairs": [StrOptions({"all", "linear"})],
         "saturation": ["array-like", Real, None],
         "n_subfolds": [Interval(Integral, 1, None, closed="left")],
-        "threshold": THRESHOLDS,
+        **CUTS,
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "random_state": ["random_state"],
@@ -229,6 +240,9 @@ class RankOpt(_SphereClimber):
         saturation: Sequence[float] | float | None = None,
         n_subfolds: int = 2,
         threshold: str | float | Mapping[str, Any] = "balanced",
+        calibration: str | None = None,
+        prior: float | None = None,
+        cv: Any = None,
         max_iter: int = 200,
         tol: float = 1e-2,
         random_state: int | np.random.RandomState | None = None,
@@ -238,33 +252,42 @@ class RankOpt(_SphereClimber):
         self.saturation = saturation
         self.n_subfolds = n_subfolds
         self.threshold = threshold
+        self.calibration = calibration
+        self.prior = prior
+        self.cv = cv
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Fit on rows X with labels y.
 
         Parameters
         ----------
         {rows}
         {sample_weight}
+        {groups}
 
         {returns_self}
         """
-        return self._fit(X, y, sample_weight, self._climb)
+        return self._fit(X, y, sample_weight, groups, self._climb)
 
-    def _climb(self, X: Matrix, pairs: Rows, positive_share: float) -> Array:
+    def _climb(self, X: Matrix, pairs: Rows, positive_share: float) -> tuple[Array, None]:
         if self.pairs == "linear":
             saturations = self._saturations(LINEAR_SATURATIONS)
-            return self._climb_linear(X, pairs, positive_share, saturations)
+            return self._climb_linear(X, pairs, positive_share, saturations), None
         from everypair.solvers.columns import class_covariance
 
         saturations = self._saturations(ALL_SATURATIONS)
-        return self._climb_to_the_last(
-            X, pairs, positive_share, saturations, class_covariance(X, pairs)
-        )
+        covariance = class_covariance(X, pairs)
+        return self._climb_to_the_last(X, pairs, positive_share, saturations, covariance), None
 
     def _saturations(self, default: tuple[float, ...]) -> tuple[float, ...]:
         return default if self.saturation is None else check_saturations(self.saturation)

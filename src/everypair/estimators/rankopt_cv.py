@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval
 
-from everypair.estimators._base import THRESHOLDS
+from everypair.estimators._base import CUTS
+from everypair.estimators._cross_fit import OutOfFold, mean_score
 from everypair.estimators._search import folds_of, side_by_side
 from everypair.estimators.rankopt import _SphereClimber, check_saturations
 from everypair.rows import Rows
@@ -45,6 +46,7 @@ class RankOptCV(_SphereClimber):
         None: 5 stratified folds. An iterable gives (train, test) rows. Each fold needs both
         classes on either side.
     {threshold}
+    {calibration}
     max_iter : int, default=200
         As in `RankOpt`.
     tol : float, default=0.01
@@ -87,7 +89,7 @@ class RankOptCV(_SphereClimber):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "saturation": ["array-like", Real],
         "cv": ["cv_object"],
-        "threshold": THRESHOLDS,
+        **CUTS,
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "n_jobs": [Integral, None],
@@ -99,6 +101,8 @@ class RankOptCV(_SphereClimber):
         saturation: Sequence[float] | float = CV_SATURATIONS,
         cv: Any = None,
         threshold: str | float | Mapping[str, Any] = "balanced",
+        calibration: str | None = None,
+        prior: float | None = None,
         max_iter: int = 200,
         tol: float = 1e-2,
         n_jobs: int | None = None,
@@ -107,6 +111,8 @@ class RankOptCV(_SphereClimber):
         self.saturation = saturation
         self.cv = cv
         self.threshold = threshold
+        self.calibration = calibration
+        self.prior = prior
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs
@@ -130,11 +136,11 @@ class RankOptCV(_SphereClimber):
 
         {returns_self}
         """
-        return self._fit(X, y, sample_weight, partial(self._climb, groups=groups))
+        return self._fit(X, y, sample_weight, groups, partial(self._climb, groups=groups))
 
     def _climb(
         self, X: Matrix, pairs: Rows, positive_share: float, groups: ArrayLike | None
-    ) -> Array:
+    ) -> tuple[Array, OutOfFold]:
         from everypair.pairs import auc
         from everypair.solvers.columns import class_covariance
 
@@ -151,15 +157,17 @@ class RankOptCV(_SphereClimber):
             parts = []
             for rows in fold:
                 # A row that is left out has no weight: X itself is never cut into folds.
-                weight = np.zeros(pairs.n_rows)
-                weight[rows] = pairs.share[rows]
-                parts.append(Rows.uncut(pairs.positive, weight))
+                of_part = np.zeros(pairs.n_rows)
+                of_part[rows] = pairs.share[rows]
+                parts.append(Rows.uncut(pairs.positive, of_part))
             training, validation = parts
             steps, _ = self._climb_every_pair(X, training, positive_share, saturations, covariance)
             paths.append(steps)
             held_back.append(validation)
         areas: list[list[float]] = []
         lost = np.inf
+        weight = pairs.share * np.where(pairs.positive, positive_share, 1 - positive_share)
+        kept: list[Array] = []  # held-out scores of the best radius so far
         # The folds climb side by side, so that they can stop together.
         for saturation in saturations:
             climbed = side_by_side([partial(next, path) for path in paths], self.n_jobs)
@@ -167,6 +175,11 @@ class RankOptCV(_SphereClimber):
                 [auc(v, step.climb.scores) for v, step in zip(held_back, climbed, strict=True)]
             )
             before, lost = lost, 1 - float(np.mean(areas[-1]))
+            if np.argmax(np.mean(areas, axis=1)) == len(areas) - 1:
+                kept = [
+                    step.radius * (step.climb.scores[test] - mean_score(step.climb.scores, weight))
+                    for (_, test), step in zip(folds, climbed, strict=True)
+                ]
             if self.verbose:
                 print(f"[everypair] saturation {saturation:g}: held-out AUC {1 - lost:.6f}")
             if saturation >= DEAR_SATURATION and not lost < (1 - LEAST_GAIN) * before:
@@ -176,7 +189,8 @@ class RankOptCV(_SphereClimber):
         best = int(np.argmax(self.cv_scores_))
         self.saturations_ = np.array(saturations[: len(areas)])
         self.saturation_, self.best_score_ = saturations[best], float(self.cv_scores_[best])
-        return self._climb_to_the_last(
+        coef = self._climb_to_the_last(
             X, pairs, positive_share, saturations[: best + 1], covariance,
             self.cv_scores_[: best + 1],
         )  # fmt: skip
+        return coef, OutOfFold.of(folds, kept)

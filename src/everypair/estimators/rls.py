@@ -13,10 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import assert_all_finite
 
-from everypair.estimators._base import THRESHOLDS, linear_scores, warn
+from everypair.estimators._base import CUTS, linear_scores, warn
 from everypair.estimators._kernel import KernelRanker
 from everypair.estimators._moment_stream import MomentStream
 from everypair.linalg.kernels import Expansion, KernelFunction, check_symmetric
+from everypair.linalg.matrix import canonical
 from everypair.rows import Rows
 
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ class AUCRLS(MomentStream, KernelRanker):
     {threshold}
         Here the default is ``"midpoint"``, halfway between the class means of the scores,
         because it needs the class moments only: `partial_fit` and `merge` keep no scores.
+    {calibration}
+    {cv}
 
     Attributes
     ----------
@@ -134,7 +137,7 @@ class AUCRLS(MomentStream, KernelRanker):
         "alpha": [Interval(Real, 0, None, closed="left")],
         **KernelRanker._kernel_constraints,
         "form": [StrOptions({"auto", "primal", "dual"})],
-        "threshold": THRESHOLDS,
+        **CUTS,
     }
 
     def __init__(
@@ -146,6 +149,9 @@ class AUCRLS(MomentStream, KernelRanker):
         coef0: float = 0.0,
         form: str = "auto",
         threshold: str | float | Mapping[str, Any] = "midpoint",
+        calibration: str | None = None,
+        prior: float | None = None,
+        cv: Any = None,
     ):
         self.alpha = alpha
         self.kernel = kernel
@@ -154,20 +160,34 @@ class AUCRLS(MomentStream, KernelRanker):
         self.coef0 = coef0
         self.form = form
         self.threshold = threshold
+        self.calibration = calibration
+        self.prior = prior
+        self.cv = cv
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Fit on rows X with labels y.
 
         Parameters
         ----------
         {kernel_rows}
         {sample_weight}
+        {groups}
 
         {returns_self}
         """
         self._validate_params()
         X, positive, weight = self._validate_rows(X, y, sample_weight)
-        return self._fit_validated(X, positive, weight, float(self.alpha))
+        self._fit_validated(X, positive, weight, float(self.alpha))
+        if self._held_out:
+            scores = self._scores(canonical(X)) - self.intercept_[0]
+            self.intercept_ = np.array([-self._cut(X, positive, scores, weight, groups)])
+        return self
 
     def _validate_rows(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
@@ -237,6 +257,11 @@ class AUCRLS(MomentStream, KernelRanker):
             )
         return self
 
+    @property
+    def _held_out(self) -> bool:
+        """Whether out-of-fold scores make the cut, after a fit with the midpoint."""
+        return self.calibration is not None or self.cv is not None
+
     # --- primal ---------------------------------------------------------------------------
 
     def _fit_primal(
@@ -249,7 +274,7 @@ class AUCRLS(MomentStream, KernelRanker):
         with thread_limit():
             moments = PairMoments.of(as_matrix(X), positive, weight)
         self._solve_primal(self._checked(moments, X), alpha)
-        if self.threshold != "midpoint":
+        if self.threshold != "midpoint" and not self._held_out:
             scores = linear_scores(X, self.coef_[0])
             self.intercept_ = np.array([-self._choose_threshold(positive, scores, weight)])
 
@@ -321,6 +346,6 @@ class AUCRLS(MomentStream, KernelRanker):
             assert gram.expansion is not None
             self._expansion = gram.expansion
         threshold = midpoint
-        if self.threshold != "midpoint":
+        if self.threshold != "midpoint" and not self._held_out:
             threshold = self._choose_threshold(positive, solution.scores + midpoint, weight)
         self.intercept_ = np.array([-threshold])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
+from everypair.estimators._cross_fit import OutOfFold, cross_fit, default_folds
 from everypair.estimators._search import Fold, folds_of, positive_grid, side_by_side
 from everypair.estimators.rls import AUCRLS, TOO_SMALL
 from everypair.linalg.kernels import KernelFunction
@@ -61,6 +62,7 @@ class AUCRLSCV(AUCRLS):
     form : {"auto", "primal", "dual"}, default="auto"
         As in `AUCRLS`.
     {threshold}
+    {calibration}
     n_jobs : int or None, default=None
         Threads that share the folds; None is 1, -1 all cores. Leave-pair-out uses every core
         by itself. The result does not depend on it.
@@ -130,6 +132,8 @@ class AUCRLSCV(AUCRLS):
         coef0: float = 0.0,
         form: str = "auto",
         threshold: str | float | Mapping[str, Any] = "midpoint",
+        calibration: str | None = None,
+        prior: float | None = None,
         n_jobs: int | None = None,
     ):
         self.alphas = alphas
@@ -142,6 +146,8 @@ class AUCRLSCV(AUCRLS):
         self.coef0 = coef0
         self.form = form
         self.threshold = threshold
+        self.calibration = calibration
+        self.prior = prior
         self.n_jobs = n_jobs
 
     def fit(
@@ -191,14 +197,39 @@ class AUCRLSCV(AUCRLS):
             else:
                 by_fold = self.average == "folds"
                 folds = folds_of(self.cv, X, positive, weight, groups, each_has_auc=by_fold)
-                self.cv_scores_, self.cv_fold_scores_ = search.auc_of_folds(folds, self.alphas_ / 2)
+                scores = search.scores_of_folds(folds, self.alphas_ / 2)
+                self.cv_scores_, self.cv_fold_scores_ = search.auc_of_folds(folds, scores)
             self.best_score_ = float(self.cv_scores_.max())
             self.alpha_ = float(self.alphas_[self.cv_scores_ == self.best_score_].max())
             if self.store_predictions:
                 self.leave_pair_out_predictions_ = pairs.differences(self.alpha_ / 2)
         self._fit_validated(X, positive, weight, self.alpha_, search.gram)
         self.train_score_ = search.train_score()
+        if self._held_out:
+            midpoint = -float(self.intercept_[0])
+            if isinstance(self.cv, str):
+                plain = self._plain_at(self.alpha_)
+                folds = default_folds(None, positive, weight, groups)
+                held_out = cross_fit(plain, X, positive, weight, folds)
+            else:
+                chosen = int(np.flatnonzero(self.alphas_ == self.alpha_)[0])
+                of_folds = [of_fold[:, chosen] for of_fold in scores]
+                held_out = OutOfFold.of(search.numbered(folds), of_folds, midpoint)
+                held_out = held_out._replace(rows=search.rows[held_out.rows])
+            of_training = self._scores(canonical(X)) + midpoint
+            cut = self._choose_threshold(positive, of_training, weight, held_out)
+            self.intercept_ = np.array([-cut])
         return self
+
+    @property
+    def _held_out(self) -> bool:
+        """Folds have scores of their own; leave-pair-out needs some for a rule."""
+        by_moments = isinstance(self.threshold, Real) or self.threshold == "midpoint"
+        return self.calibration is not None or not by_moments or not isinstance(self.cv, str)
+
+    def _plain_at(self, alpha: float) -> AUCRLS:
+        names = ("kernel", "gamma", "degree", "coef0", "form")
+        return AUCRLS(alpha, **{name: getattr(self, name) for name in names}, threshold=0.0)
 
 
 def _operations(X: Any, primal: bool) -> int:
@@ -221,10 +252,10 @@ class _Search:
         self.gram = None if model._takes_primal(X) else model._gram(X, weight)
         self.K: Array | None = None if self.gram is None else self.gram.K
         weight = np.ones(positive.size) if weight is None else weight
-        self._rows = np.flatnonzero(weight > 0)
-        self._positive, self._weight = positive[self._rows], weight[self._rows]
-        self._all = self._rows.size == positive.size
-        self._X = X if self._all else X[self._rows]
+        self.rows = np.flatnonzero(weight > 0)
+        self._positive, self._weight = positive[self.rows], weight[self.rows]
+        self._all = self.rows.size == positive.size
+        self._X = X if self._all else X[self.rows]
 
     @property
     def scale(self) -> float:
@@ -266,14 +297,18 @@ class _Search:
             return partial(Spectrum.of_rows, self._X, self._positive, self._weight)
         return partial(Spectrum.of_kernel, self.K, self._positive, self._weight)
 
-    def auc_of_folds(self, folds: list[Fold], ridges: Array) -> tuple[Array, Array]:
-        """The AUC that is selected by, one for each ridge, and that of each fold."""
+    def numbered(self, folds: list[Fold]) -> list[Fold]:
+        """The folds by the numbers of the rows here."""
+        if self._all:
+            return folds
+        return [(self._renumbered(train), self._renumbered(test)) for train, test in folds]
+
+    def scores_of_folds(self, folds: list[Fold], ridges: Array) -> list[Array]:
+        """Of the rows that each fold tests, a column for each ridge, less the fold's midpoint."""
         from everypair.linalg.matrix import as_matrix
-        from everypair.pairs import auc
         from everypair.rls.leave_out import fold_scores_dual, fold_scores_primal
 
-        if not self._all:
-            folds = [(self._renumbered(train), self._renumbered(test)) for train, test in folds]
+        folds = self.numbered(folds)
         positive, weight = self._positive, self._weight
         run = partial(side_by_side, n_jobs=self._model.n_jobs)
         if self.K is None:
@@ -283,6 +318,14 @@ class _Search:
 
         if not all(np.all(np.isfinite(part)) for part in scores):
             raise ValueError(TOO_SMALL)
+        return scores
+
+    def auc_of_folds(self, folds: list[Fold], scores: list[Array]) -> tuple[Array, Array]:
+        """The AUC that is selected by, one for each column of the scores, and that of each fold."""
+        from everypair.pairs import auc
+
+        folds = self.numbered(folds)
+        positive, weight = self._positive, self._weight
 
         def of(rows: Index, columns: Array) -> Array:
             pairs = Rows.uncut(positive[rows], weight[rows])
@@ -290,7 +333,7 @@ class _Search:
 
         by_fold = [
             of(test, part) if 0 < np.count_nonzero(positive[test]) < test.size
-            else np.full(ridges.size, np.nan)
+            else np.full(part.shape[1], np.nan)
             for (_, test), part in zip(folds, scores, strict=True)
         ]  # fmt: skip
         if self._model.average == "pooled":
@@ -301,5 +344,5 @@ class _Search:
         return pooled, np.array(by_fold).T
 
     def _renumbered(self, rows: Index) -> Index:
-        kept = rows[np.isin(rows, self._rows)]
-        return np.searchsorted(self._rows, kept)
+        kept = rows[np.isin(rows, self.rows)]
+        return np.searchsorted(self.rows, kept)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
-from everypair.estimators._base import THRESHOLDS, warn_not_converged
+from everypair.estimators._base import CUTS, warn_not_converged
 from everypair.estimators._kernel import KernelRanker
 from everypair.linalg.kernels import Kernel
 from everypair.metrics.statuses import count_pair_statuses, pair_status
@@ -47,6 +47,8 @@ class ROCSVM(KernelRanker):
         The m of ``"neighbors"``. A row counts for as many neighbours as it weighs.
     {low_rank}
     {threshold}
+    {calibration}
+    {cv}
     tol : float, default=1e-6
         Relative duality gap to reach.
     max_iter : int, default=500
@@ -86,8 +88,7 @@ class ROCSVM(KernelRanker):
     ``kernel="linear"`` is solved for one coefficient per feature, without a kernel matrix.
 
     With ``sample_weight`` a pair weighs the product of its rows' weights: a row of weight 2 is
-    two rows. Probabilities: `sklearn.calibration.CalibratedClassifierCV`. More than two
-    classes: `sklearn.multiclass.OneVsRestClassifier`.
+    two rows. More than two classes: `sklearn.multiclass.OneVsRestClassifier`.
 
     Examples
     --------
@@ -113,7 +114,7 @@ class ROCSVM(KernelRanker):
         "margin": [Interval(Real, 0, None, closed="neither")],
         "pairs": [StrOptions({"all", "neighbors"})],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "threshold": THRESHOLDS,
+        **CUTS,
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "verbose": ["verbose"],
@@ -132,6 +133,9 @@ class ROCSVM(KernelRanker):
         kernel_tol: float = 1e-10,
         max_rank: int | str | None = "auto",
         threshold: str | float | Mapping[str, Any] = "balanced",
+        calibration: str | None = None,
+        prior: float | None = None,
+        cv: Any = None,
         tol: float = 1e-6,
         max_iter: int = 500,
         verbose: int = 0,
@@ -147,17 +151,27 @@ class ROCSVM(KernelRanker):
         self.kernel_tol = kernel_tol
         self.max_rank = max_rank
         self.threshold = threshold
+        self.calibration = calibration
+        self.prior = prior
+        self.cv = cv
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Fit on rows X with labels y.
 
         Parameters
         ----------
         {kernel_rows}
         {sample_weight}
+        {groups}
 
         {returns_self}
         """
@@ -183,7 +197,7 @@ class ROCSVM(KernelRanker):
         low = high * (1 - fit.width)
         self.margin_range_ = low, high
         self.pair_counts_ = count_pair_statuses(positive, scores, high, high - low)
-        self.intercept_ = -np.array([self._choose_threshold(positive, scores, sample_weight)])
+        self.intercept_ = -np.array([self._cut(X, positive, scores, sample_weight, groups)])
         if not fit.distance <= self.tol:
             matching = positive.size / (np.count_nonzero(positive) * np.count_nonzero(~positive))
             easier = f"lower C (C = n / (n+ n-) = {matching:.2g} weighs the loss as SVC's C = 1)"

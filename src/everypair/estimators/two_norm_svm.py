@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval
 
-from everypair.estimators._base import THRESHOLDS, warn, warn_not_converged
+from everypair.estimators._base import OWN_CUTS, warn, warn_not_converged
 from everypair.estimators._kernel import KernelRanker
 from everypair.linalg.kernels import TrainingKernel
 from everypair.linalg.low_rank import MEMORY_SHARE, GrowingFactor, available_memory
@@ -46,6 +46,8 @@ class TwoNormSVM(KernelRanker):
         span of so many rows (pivots) instead, n times as many numbers.
     {threshold}
         Here the default is None: b as the problem above fits it.
+    {calibration}
+    {cv}
     tol : float, default=1e-6
         Relative duality gap to reach.
     max_iter : int, default=100
@@ -79,8 +81,7 @@ class TwoNormSVM(KernelRanker):
     ``kernel="linear"`` with more rows than features is solved for one coefficient per feature,
     without a kernel matrix.
 
-    With ``sample_weight`` a row's slack weighs C times its weight. Probabilities:
-    `sklearn.calibration.CalibratedClassifierCV`. More than two classes:
+    With ``sample_weight`` a row's slack weighs C times its weight. More than two classes:
     `sklearn.multiclass.OneVsRestClassifier`.
 
     Examples
@@ -98,7 +99,7 @@ class TwoNormSVM(KernelRanker):
         "C": [Interval(Real, 0, None, closed="neither")],
         **KernelRanker._kernel_constraints,
         "max_rank": [Interval(Integral, 1, None, closed="left"), None],
-        "threshold": [*THRESHOLDS, None],
+        **OWN_CUTS,
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "verbose": ["verbose"],
@@ -113,6 +114,9 @@ class TwoNormSVM(KernelRanker):
         coef0: float = 0.0,
         max_rank: int | None = None,
         threshold: str | float | Mapping[str, Any] | None = None,
+        calibration: str | None = None,
+        prior: float | None = None,
+        cv: Any = None,
         tol: float = 1e-6,
         max_iter: int = 100,
         verbose: int = 0,
@@ -124,11 +128,20 @@ class TwoNormSVM(KernelRanker):
         self.coef0 = coef0
         self.max_rank = max_rank
         self.threshold = threshold
+        self.calibration = calibration
+        self.prior = prior
+        self.cv = cv
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Fit on rows X with labels y.
 
         Parameters
@@ -136,6 +149,7 @@ class TwoNormSVM(KernelRanker):
         {kernel_rows}
         sample_weight : array of shape (n_rows,), default=None
             Weights >= 0 of the slacks; None means 1 for every row.
+        {groups}
 
         {returns_self}
         """
@@ -152,9 +166,9 @@ class TwoNormSVM(KernelRanker):
         with thread_limit(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             scores, lift = self._solve(kernel, signs, costs)
             self.train_score_ = auc(pairs, scores)
-        if self.threshold is not None:
-            cut = self._choose_threshold(positive, scores, sample_weight)
-            self.intercept_ = np.array([-cut])
+        own = -float(self.intercept_[0])
+        cut = self._cut(X, positive, scores, sample_weight, groups, own)
+        self.intercept_ = np.array([-cut])
         self.decision_function_train_ = scores + lift + self.intercept_[0]
         if self.kernel == "linear":
             rows = kernel.X[self.support_]

@@ -114,6 +114,9 @@ class DenseMatrix:
 
         with np.errstate(over="ignore", invalid="ignore"):
             parts = over_rows(part, self.shape[0], self.X.size)
+        return self._sizes(parts)
+
+    def _sizes(self, parts: list[Array]) -> Sizes:
         sums, squares = sum(parts[1:], parts[0])
         return Sizes.of(sums, squares, self.shape[0], lambda columns: self.X[:, columns])
 
@@ -162,11 +165,33 @@ class DenseMatrix:
         out = np.empty(self.shape[0])
 
         def part(start: int, stop: int) -> None:
+            if self._whole:  # no sum over rows: blocks would gain nothing
+                np.matmul(self.X[start:stop], vector, out=out[start:stop])
+                return
             for rows, block in self._pieces(start, stop):
                 np.matmul(block, vector, out=out[rows])
 
         with one_blas_thread():
             over_rows(part, self.shape[0], self.X.size)
+        return out
+
+    def dot_and_sizes(self, vector: Array) -> Array:
+        if "sizes" in vars(self) or not (self._whole and self.X.flags.c_contiguous):
+            return self.dot(vector)
+        from everypair import _compiled
+
+        out = np.empty(self.shape[0])
+
+        def part(start: int, stop: int) -> Array:
+            moments = np.zeros((2, self.shape[1]))
+            for rows, block in self._pieces(start, stop):
+                np.matmul(block, vector, out=out[rows])
+                _compiled.dense_add_moments(block, 0, block.shape[0], moments)
+            return moments
+
+        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+            parts = over_rows(part, self.shape[0], self.X.size)
+        self.sizes = self._sizes(parts)
         return out
 
     def pull_back(self, weights: Array) -> Array:

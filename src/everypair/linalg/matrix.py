@@ -70,6 +70,10 @@ class Matrix(Protocol):
         """``X @ vector``."""
         ...
 
+    def dot_and_sizes(self, vector: Array) -> Array:
+        """`dot`, with `sizes` from the same pass over X where that saves one."""
+        ...
+
     def dot_rows(self, rows: Index, coefs: Array, origin: Array) -> Array:
         """``(X[rows] - origin) @ coefs``, for several columns of coefficients."""
         ...

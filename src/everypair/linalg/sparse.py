@@ -203,6 +203,9 @@ class SparseMatrix:
             return self._gather(vector)
         return self._scatter(vector, self.shape[0])
 
+    def dot_and_sizes(self, vector: Array) -> Array:
+        return self.dot(vector)
+
     def pull_back(self, weights: Array) -> Array:
         if not self.by_rows:
             return self._gather(weights)

@@ -16,12 +16,32 @@ if TYPE_CHECKING:
     from everypair.metrics.at_k import recall_at_k as recall_at_k
     from everypair.metrics.bands import ROCBand as ROCBand
     from everypair.metrics.bands import roc_band as roc_band
+    from everypair.metrics.calibration import BrierLoss as BrierLoss
+    from everypair.metrics.calibration import CalibrationBins as CalibrationBins
+    from everypair.metrics.calibration import CalibrationError as CalibrationError
+    from everypair.metrics.calibration import brier_loss as brier_loss
+    from everypair.metrics.calibration import calibration_bins as calibration_bins
+    from everypair.metrics.calibration import (
+        expected_calibration_error as expected_calibration_error,
+    )
     from everypair.metrics.comparison import AUCComparison as AUCComparison
     from everypair.metrics.comparison import compare_auc as compare_auc
     from everypair.metrics.cross_val import CrossValAUC as CrossValAUC
     from everypair.metrics.cross_val import cross_val_auc as cross_val_auc
+    from everypair.metrics.decision_curve import NetBenefit as NetBenefit
+    from everypair.metrics.decision_curve import net_benefit as net_benefit
+    from everypair.metrics.fbeta import FBetaMax as FBetaMax
+    from everypair.metrics.fbeta import fbeta_max as fbeta_max
+    from everypair.metrics.gain import Gain as Gain
+    from everypair.metrics.gain import gain_at_k as gain_at_k
+    from everypair.metrics.gain import gain_curve as gain_curve
+    from everypair.metrics.gain import lift_at_k as lift_at_k
     from everypair.metrics.inference import AUCInterval as AUCInterval
     from everypair.metrics.inference import auc_confidence_interval as auc_confidence_interval
+    from everypair.metrics.interval import Interval as Interval
+    from everypair.metrics.precision_recall import PrecisionRecallBand as PrecisionRecallBand
+    from everypair.metrics.precision_recall import average_precision as average_precision
+    from everypair.metrics.precision_recall import precision_recall_band as precision_recall_band
     from everypair.metrics.rates import accuracy_from_rates as accuracy_from_rates
     from everypair.metrics.rates import f_from_rates as f_from_rates
     from everypair.metrics.rates import precision_from_rates as precision_from_rates
@@ -37,11 +57,23 @@ if TYPE_CHECKING:
     from everypair.metrics.statuses import count_pair_statuses as count_pair_statuses
     from everypair.metrics.statuses import pair_multipliers as pair_multipliers
     from everypair.metrics.statuses import pair_status as pair_status
-    from everypair.metrics.thresholds import FBetaMax as FBetaMax
-    from everypair.metrics.thresholds import fbeta_max as fbeta_max
+    from everypair.metrics.thresholds import Cut as Cut
+    from everypair.metrics.thresholds import cut_for as cut_for
     from everypair.metrics.thresholds import threshold_for as threshold_for
 
 _HOME = {
+    "calibration": [
+        "BrierLoss",
+        "CalibrationBins",
+        "CalibrationError",
+        "brier_loss",
+        "calibration_bins",
+        "expected_calibration_error",
+    ],
+    "gain": ["Gain", "gain_at_k", "gain_curve", "lift_at_k"],
+    "interval": ["Interval"],
+    "decision_curve": ["NetBenefit", "net_benefit"],
+    "precision_recall": ["PrecisionRecallBand", "average_precision", "precision_recall_band"],
     "at_k": ["prbep", "precision_at_k", "recall_at_k"],
     "bands": ["ROCBand", "roc_band"],
     "comparison": ["AUCComparison", "compare_auc"],
@@ -52,7 +84,8 @@ _HOME = {
     "roc": ["auc_score", "gini", "swapped_pairs"],
     "scorers": ["get_scorer", "scorer_names"],
     "statuses": ["count_pair_statuses", "pair_multipliers", "pair_status"],
-    "thresholds": ["FBetaMax", "fbeta_max", "threshold_for"],
+    "fbeta": ["FBetaMax", "fbeta_max"],
+    "thresholds": ["Cut", "cut_for", "threshold_for"],
 }
 _FILE = {name: file for file, names in _HOME.items() for name in names}
 

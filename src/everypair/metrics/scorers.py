@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from everypair.metrics import rates
 from everypair.metrics.at_k import prbep, precision_at_k, recall_at_k
+from everypair.metrics.fbeta import fbeta_max
 from everypair.metrics.roc import auc_score, gini, swapped_pairs
-from everypair.metrics.thresholds import fbeta_max
 from everypair.rows import Rows
 
 

@@ -1,30 +1,75 @@
-"""Where to cut a ranking: the threshold that a rule asks for, on given scores."""
+"""Where to cut a ranking: the threshold that a rule or a requirement asks for, on given scores."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from everypair.metrics import guarantees
+from everypair.metrics.asked import SLACK, Asked
 from everypair.metrics.curve import Curve, precision_of
-from everypair.rows import Array, Rows
+from everypair.rows import Array, Bool, Rows
 
-RULES: dict[str, Callable[[Curve], Array]] = {
-    # What a cut is worth, in whole numbers as far as it goes: equal cuts must come out equal.
-    "accuracy": lambda at: at.tp - at.skew * at.fp,
-    "balanced": lambda at: at.tp * at.fp[-1] - at.fp * at.tp[-1],
-    "f1": lambda at: 2 * at.tp / (at.tp[-1] + at.tp + at.skew * at.fp),
-}
 
-MIDPOINT = "midpoint"
-"""The one rule that looks at the scores' means, not at the cuts between them."""
+@dataclass(frozen=True)
+class Cut:
+    """A threshold with what it does on the rows it was chosen on.
 
-SLACK = 1e-12
-"""A share such as 0.05 of 20 rows is met by one row whatever its last bit is."""
+    Attributes
+    ----------
+    threshold : float
+        Positive where ``score > threshold``.
+    recall : float
+        Share of the positives above it.
+    fpr : float
+        Share of the negatives above it, the false positive rate.
+    precision : float
+        Share of positives among the rows above it; 0 where there are none.
+    npv : float
+        Share of negatives among the rows below it, the negative predictive value; 0 where there
+        are none.
+    share : float
+        Share of all rows above it.
+    requirement : str or None
+        ``"fpr"``, ``"recall"``, ``"precision"``, ``"npv"`` or ``"top"``, if one was asked for.
+    bound : float or None
+        With a guarantee: what the requirement's value is at least (at most, for ``"fpr"`` and
+        ``"top"``) on new rows, with confidence ``guarantee``.
+    guarantee : float or None
+        This confidence.
+
+    See Also
+    --------
+    cut_for : Returns it.
+    """
+
+    threshold: float
+    recall: float
+    fpr: float
+    precision: float
+    npv: float
+    share: float
+    requirement: str | None = None
+    bound: float | None = None
+    guarantee: float | None = None
+
+    def __str__(self) -> str:
+        text = (
+            f"threshold {self.threshold:.4g}: recall {self.recall:.3f}, "
+            f"false positive rate {self.fpr:.3f}, precision {self.precision:.3f}, "
+            f"{self.share:.1%} of the rows"
+        )
+        if self.bound is None:
+            return text
+        which = {"fpr": "false positive rate", "top": "share of rows"}
+        side = "at most" if self.requirement in which else "at least"
+        name = which.get(str(self.requirement), self.requirement)
+        sure = f"{100 * float(self.guarantee or 0):g} % confidence"
+        return f"{text}; {name} {side} {self.bound:.3f} on new rows, with {sure}"
 
 
 def threshold_for(
@@ -32,15 +77,20 @@ def threshold_for(
     y_score: ArrayLike,
     rule: str | None = None,
     *,
-    fpr: float | None = None,
-    tpr: float | None = None,
     cost: tuple[float, float] | None = None,
+    fpr: float | None = None,
+    recall: float | None = None,
+    precision: float | None = None,
+    npv: float | None = None,
+    top: int | float | None = None,
+    guarantee: float | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
     """The threshold t for predicting positive where ``score > t``.
 
-    Give exactly one of ``rule``, ``fpr``, ``tpr`` and ``cost``.
+    Give what to maximise (``rule`` or ``cost``), or one requirement (``fpr``, ``recall``,
+    ``precision``, ``npv`` or ``top``), or both: the best of the cuts that meet the requirement.
 
     Parameters
     ----------
@@ -50,16 +100,29 @@ def threshold_for(
     y_score : array of shape (n_rows,)
         Scores, finite: the higher, the more likely positive.
     rule : {"accuracy", "balanced", "f1", "midpoint"}, default=None
-        Be right most often, maximise true less false positive rate (Youden's index), maximise
-        F1, or cut halfway between the mean scores of the two classes.
-    fpr : float, default=None
-        The lowest cut with a false positive rate of at most this.
-    tpr : float, default=None
-        The highest cut with a true positive rate of at least this.
+        Be right most often, maximise recall less false positive rate (Youden's index), maximise
+        F1, or cut halfway between the mean scores of the two classes. With a requirement also
+        ``"precision"``, ``"recall"`` or ``"specificity"``, but not ``"midpoint"``.
     cost : tuple (c_fp, c_fn), default=None
         Minimise ``c_fp FP + c_fn FN``.
+    fpr : float, default=None
+        A false positive rate of at most this. Without a rule: the lowest such cut.
+    recall : float, default=None
+        A recall (true positive rate) of at least this. Without a rule: the highest precision.
+    precision : float, default=None
+        A precision of at least this. Without a rule: the highest recall.
+    npv : float, default=None
+        A negative predictive value (share of negatives below the cut) of at least this. Without a
+        rule: the highest specificity.
+    top : int or float, default=None
+        At most this many rows above the cut: a count, or a share ``0 < top <= 1`` as a float.
+        Without a rule: the lowest such cut.
+    guarantee : float, default=None
+        The requirement holds on new rows with at least this confidence, such as 0.95, and not only
+        on these rows.
     sample_weight : array of shape (n_rows,), default=None
-        Weights >= 0; None means 1 for every row.
+        Weights >= 0; None means 1 for every row. With a guarantee all rows of a class must weigh
+        the same.
     pos_label : label, default=None
         The positive label; None means the second of the sorted ones.
 
@@ -70,144 +133,78 @@ def threshold_for(
 
     See Also
     --------
+    cut_for : The same threshold with its rates and the bound that is guaranteed.
     fbeta_max : The best F-beta over all cuts, with its threshold.
     everypair.AUCClassifier : Has the same rules as its parameter ``threshold``.
 
     Notes
     -----
-    Cuts lie halfway between neighbouring scores, except for ``midpoint``. Of those that a rule or
-    cost finds equally good the highest is taken.
+    Cuts lie halfway between neighbouring scores, except for ``midpoint``. Of those that are equally
+    good the highest is taken. Where no cut meets the requirement a ValueError says what the best
+    one reaches.
+
+    A guarantee is about new rows that are scored as these were, and that come from where these come
+    from. The rows must be independent, and must not have trained the model. Rates are guaranteed by
+    order statistics (Tong, Feng & Li 2018), exactly. Precision and npv are guaranteed by a fixed
+    sequence of binomial tests (Angelopoulos et al. 2021), exactly where the share of positives
+    rises with the score. See `everypair.metrics.guarantees`.
 
     Examples
     --------
     >>> from everypair.metrics import threshold_for
     >>> y_true, y_score = [0, 0, 1, 0, 1, 1], [1, 2, 3, 4, 5, 6]
-    >>> threshold_for(y_true, y_score, "accuracy"), threshold_for(y_true, y_score, tpr=1.0)
+    >>> threshold_for(y_true, y_score, "accuracy"), threshold_for(y_true, y_score, recall=1.0)
     (4.5, 2.5)
-    >>> threshold_for(y_true, y_score, cost=(1, 10))
+    >>> threshold_for(y_true, y_score, cost=(1, 10)), threshold_for(y_true, y_score, top=0.5)
+    (2.5, 3.5)
+    >>> threshold_for(y_true * 20, y_score * 20, precision=0.5, guarantee=0.9)
     2.5
     """
-    given: dict[str, Any] = {"fpr": fpr, "tpr": tpr, "cost": cost}
-    asked: list[Any] = [{name: value} for name, value in given.items() if value is not None]
-    if rule is not None:
-        asked.insert(0, rule)
-    if len(asked) != 1 or isinstance(rule, Mapping) or not _is_rule(asked[0]):
-        raise ValueError(
-            f"threshold_for got {', '.join(map(_spelled, asked)) or 'no rule'}: give exactly one "
-            "of a rule ('accuracy', 'balanced' (Youden's index), 'f1', 'midpoint'), fpr= or tpr= "
-            "between 0 and 1, and cost=(c_fp, c_fn) with costs >= 0."
-        )
-    rows = Rows.of(y_true, sample_weight, pos_label)
-    return cut_by(asked[0], rows, rows.scores(y_score), precision_of(y_score))
+    return cut_for(
+        y_true, y_score, rule, cost=cost, fpr=fpr, recall=recall, precision=precision, npv=npv,
+        top=top, guarantee=guarantee, sample_weight=sample_weight, pos_label=pos_label,
+    ).threshold  # fmt: skip
 
 
-def cut_by(
-    rule: str | float | Mapping[str, Any], rows: Rows, scores: Array, dtype: Any = np.float64
-) -> float:
-    """`threshold_for` as one value, the ``threshold`` of the estimators.
-
-    A rule's name, ``{"fpr": x}``, ``{"tpr": x}``, ``{"cost": (c_fp, c_fn)}`` or the number itself.
-    """
-    check_rule(rule)
-    if isinstance(rule, Real):
-        return float(rule)
-    if rule == MIDPOINT:
-        of_class = [float(rows.share[m] @ scores[m]) for m in (rows.positive, ~rows.positive)]
-        return of_class[1] + (of_class[0] - of_class[1]) / 2
-    curve = Curve.of(rows, scores)
-    if isinstance(rule, str):
-        chosen = np.argmax(RULES[rule](curve))
-    else:
-        ((name, wanted),) = rule.items()  # type: ignore[union-attr]
-        if name == "fpr":
-            chosen = np.flatnonzero(curve.fpr <= wanted + SLACK)[-1]
-        elif name == "tpr":
-            chosen = np.flatnonzero(curve.tpr >= wanted - SLACK)[0]
-        else:
-            chosen = np.argmax(wanted[1] * curve.tp - wanted[0] * curve.skew * curve.fp)
-    return curve.cut(int(chosen), dtype)
-
-
-def check_rule(rule: Any) -> None:
-    """Refuse what `cut_by` cannot cut by, before any work is done."""
-    if isinstance(rule, Real) and not isinstance(rule, bool):
-        if not np.isfinite(float(rule)):
-            raise ValueError(f"threshold={rule!r} is not finite: give a finite number.")
-    elif not _is_rule(rule):
-        raise ValueError(
-            f"threshold={rule!r} is not a rule: use 'accuracy', 'balanced' (Youden's index), "
-            "'f1', 'midpoint', {'fpr': x} or {'tpr': x} with 0 <= x <= 1, {'cost': (c_fp, c_fn)} "
-            "with costs >= 0, or a number."
-        )
-
-
-def _is_rule(rule: Any) -> bool:
-    if isinstance(rule, Mapping) and len(rule) == 1:
-        ((name, wanted),) = rule.items()
-        return (
-            _are_costs(wanted) if name == "cost" else name in ("fpr", "tpr") and _is_share(wanted)
-        )
-    return isinstance(rule, str) and (rule in RULES or rule == MIDPOINT)
-
-
-def _spelled(rule: Any) -> str:
-    """As the caller wrote it."""
-    if not isinstance(rule, Mapping):
-        return repr(rule)
-    return ", ".join(f"{name}={value!r}" for name, value in rule.items())
-
-
-def _is_share(value: Any) -> bool:
-    return isinstance(value, Real) and 0 <= float(value) <= 1
-
-
-def _are_costs(value: Any) -> bool:
-    value = value.tolist() if isinstance(value, np.ndarray) else value
-    if not isinstance(value, (tuple, list)) or len(value) != 2:
-        return False
-    costs = [float(c) if isinstance(c, Real) else np.nan for c in value]
-    return all(np.isfinite(c) and c >= 0 for c in costs) and max(costs) > 0
-
-
-@dataclass(frozen=True)
-class FBetaMax:
-    """The largest F-beta of a ranking and the threshold that reaches it.
-
-    Attributes
-    ----------
-    value : float
-        F-beta.
-    threshold : float
-        Positive where ``score > threshold``.
-
-    See Also
-    --------
-    fbeta_max : Returns it.
-    """
-
-    value: float
-    threshold: float
-
-
-def fbeta_max(
+def cut_for(
     y_true: ArrayLike,
     y_score: ArrayLike,
-    beta: float = 1.0,
+    rule: str | None = None,
     *,
+    cost: tuple[float, float] | None = None,
+    fpr: float | None = None,
+    recall: float | None = None,
+    precision: float | None = None,
+    npv: float | None = None,
+    top: int | float | None = None,
+    guarantee: float | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
-) -> FBetaMax:
-    """The best F-beta over all cuts, ``max_t (1 + b^2) tp / (b^2 n+ + tp + fp)``.
+) -> Cut:
+    """`threshold_for` with the rates of the cut and the bound that is guaranteed.
 
     Parameters
     ----------
     y_true : array of shape (n_rows,)
-        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
-        otherwise.
+        As in `threshold_for`, and so are all others.
     y_score : array of shape (n_rows,)
         Scores, finite: the higher, the more likely positive.
-    beta : float, default=1.0
-        How much more recall weighs than precision, > 0.
+    rule : str, default=None
+        What to maximise.
+    cost : tuple (c_fp, c_fn), default=None
+        What to minimise.
+    fpr : float, default=None
+        A false positive rate of at most this.
+    recall : float, default=None
+        A recall of at least this.
+    precision : float, default=None
+        A precision of at least this.
+    npv : float, default=None
+        A negative predictive value of at least this.
+    top : int or float, default=None
+        At most this many rows, or this share of them.
+    guarantee : float, default=None
+        The confidence with which the requirement holds on new rows.
     sample_weight : array of shape (n_rows,), default=None
         Weights >= 0; None means 1 for every row.
     pos_label : label, default=None
@@ -215,26 +212,197 @@ def fbeta_max(
 
     Returns
     -------
-    FBetaMax
-        ``value`` and ``threshold`` (positive where ``score > threshold``; of equally good cuts
-        the highest).
+    Cut
+        ``threshold``; ``recall``, ``fpr``, ``precision``, ``npv`` and ``share`` on these rows;
+        ``bound`` and ``guarantee``.
 
     See Also
     --------
-    threshold_for : The cut by a rule; ``"f1"`` is this one at beta = 1.
+    threshold_for : The threshold alone.
 
     Examples
     --------
-    >>> from everypair.metrics import fbeta_max
-    >>> fbeta_max([0, 0, 1, 0, 1, 1], [1, 2, 3, 4, 5, 6])
-    FBetaMax(value=0.8571428571428571, threshold=2.5)
+    >>> import numpy as np
+    >>> from everypair.metrics import cut_for
+    >>> rng = np.random.default_rng(0)
+    >>> y_true = rng.random(1000) < 0.3
+    >>> cut = cut_for(y_true, rng.normal(size=1000) + 2 * y_true, fpr=0.05, guarantee=0.95)
+    >>> print(f"{cut.fpr:.3f} here, at most {cut.bound:.3f} on new rows; recall {cut.recall:.2f}")
+    0.036 here, at most 0.050 on new rows; recall 0.61
     """
-    if not isinstance(beta, Real) or not 0 < float(beta) < np.inf:
-        raise ValueError(f"beta={beta!r}: use a positive number.")
+    asked = Asked.by_call(
+        rule, cost=cost, fpr=fpr, recall=recall, precision=precision, npv=npv, top=top,
+        guarantee=guarantee,
+    )  # fmt: skip
     rows = Rows.of(y_true, sample_weight, pos_label)
-    curve = Curve.of(rows, rows.scores(y_score))
-    square = float(beta) ** 2
-    below = square * curve.tp[-1] + curve.tp + curve.skew * curve.fp
-    values = (1 + square) * curve.tp / below
-    best = int(np.argmax(values))
-    return FBetaMax(float(values[best]), curve.cut(best, precision_of(y_score)))
+    return chosen_cut(asked, rows, rows.scores(y_score), precision_of(y_score))
+
+
+def cut_by(rule: Any, rows: Rows, scores: Array, dtype: Any = np.float64) -> float:
+    """`threshold_for` as one value, the ``threshold`` of the estimators.
+
+    A rule's name, the keyword arguments of `threshold_for` as a dict, or the number itself.
+    """
+    asked = Asked.of(rule)
+    threshold = _without_order(asked, rows, scores)
+    return chosen_cut(asked, rows, scores, dtype).threshold if threshold is None else threshold
+
+
+def check_rule(rule: Any) -> None:
+    """Refuse what `cut_by` cannot cut by, before any work is done."""
+    Asked.of(rule)
+
+
+def chosen_cut(asked: Asked, rows: Rows, scores: Array, dtype: Any = np.float64) -> Cut:
+    curve = Curve.of(rows, scores)
+    threshold = _without_order(asked, rows, scores)
+    if threshold is not None:
+        above = int(np.searchsorted(-curve.levels, -threshold, side="left"))
+        return _described(curve, threshold, above, None, asked)
+    bound = None
+    allowed = np.ones(curve.tp.size, dtype=bool)
+    if asked.guarantee is not None:
+        allowed, bound = _guaranteed(asked, rows, scores)
+    elif asked.requirement is not None:
+        allowed = _met(asked, curve, scores)
+    worth = np.where(allowed, _worth(asked, curve), -np.inf)
+    chosen = int(np.argmax(worth))
+    if asked.takes_lowest:
+        chosen = worth.size - 1 - int(np.argmax(worth[::-1]))
+    return _described(curve, curve.cut(chosen, dtype), chosen, bound, asked)
+
+
+def _without_order(asked: Asked, rows: Rows, scores: Array) -> float | None:
+    """The threshold where it takes no sorting of the scores to know it."""
+    if asked.rule != "midpoint":
+        return asked.number
+    of_class = [float(rows.share[m] @ scores[m]) for m in (rows.positive, ~rows.positive)]
+    return of_class[1] + (of_class[0] - of_class[1]) / 2
+
+
+def _precision(curve: Curve) -> Array:
+    above = curve.tp + curve.skew * curve.fp
+    return np.divide(curve.tp, above, out=np.zeros_like(above), where=above > 0)
+
+
+def _npv(curve: Curve) -> Array:
+    missed, right = curve.tp[-1] - curve.tp, curve.skew * (curve.fp[-1] - curve.fp)
+    below = missed + right
+    return np.divide(right, below, out=np.zeros_like(below), where=below > 0)
+
+
+def _share(curve: Curve) -> Array:
+    above = curve.tp + curve.skew * curve.fp
+    return above / above[-1]
+
+
+RULES: dict[str, Callable[[Curve], Array]] = {
+    # What a cut is worth, in whole numbers as far as it goes: equal cuts must come out equal.
+    "accuracy": lambda at: at.tp - at.skew * at.fp,
+    "balanced": lambda at: at.tp * at.fp[-1] - at.fp * at.tp[-1],
+    "f1": lambda at: 2 * at.tp / (at.tp[-1] + at.tp + at.skew * at.fp),
+    "recall": lambda at: at.tp,
+    "specificity": lambda at: -at.fp,
+    "precision": _precision,
+}
+
+
+def _worth(asked: Asked, curve: Curve) -> Array:
+    if asked.cost is not None:
+        return asked.cost[1] * curve.tp - asked.cost[0] * curve.skew * curve.fp
+    rule = asked.maximised
+    return np.zeros_like(curve.tp) if rule is None else RULES[rule](curve)
+
+
+def _met(asked: Asked, curve: Curve, scores: Array) -> Bool:
+    """Which cuts meet the requirement on these rows."""
+    name, wanted = asked.requirement, float(asked.wanted)
+    if name == "fpr":
+        return curve.fpr <= wanted + SLACK
+    if name == "recall":
+        return curve.tpr >= wanted - SLACK
+    if name == "top":
+        if not asked.counts_rows:
+            return _share(curve) <= wanted + SLACK
+        above = scores.size - np.searchsorted(np.sort(scores), curve.levels)
+        return np.concatenate([[0], above]) <= wanted
+    reached = _precision(curve) if name == "precision" else _npv(curve)
+    reached[0 if name == "precision" else -1] = -np.inf  # of no rows there is no share
+    met: Bool = reached >= wanted - SLACK
+    if not met.any():
+        raise ValueError(
+            f"No cut has {name}={asked.wanted!r} on these rows: the highest that a cut reaches is "
+            f"{reached.max():.3g}. Ask for at most that."
+        )
+    return met
+
+
+def _guaranteed(asked: Asked, rows: Rows, scores: Array) -> tuple[Bool, float]:
+    """Which cuts meet the requirement on new rows, and the bound that is proven for them all."""
+    if not rows.even:
+        raise ValueError(
+            "guarantee= takes weights only where all rows of a class weigh the same: leave out "
+            "sample_weight, or the guarantee."
+        )
+    skew = (rows.totals[1] / rows.n_negative) / (rows.totals[0] / rows.n_positive)
+    curve = Curve.of(Rows(rows.positive, None, None, rows.labels), scores)
+    name, wanted, risk = asked.requirement, float(asked.wanted), 1 - float(asked.guarantee or 0)
+    if name in ("fpr", "top"):
+        if name == "top" and skew != 1:
+            raise ValueError(
+                "guarantee= with top= counts rows of equal weight: leave out sample_weight."
+            )
+        above = curve.fp if name == "fpr" else curve.tp + curve.fp
+        n_rows = int(above[-1])
+        k = guarantees.most(n_rows, wanted, risk)
+        if k < 0:
+            least = guarantees.highest_share(0, n_rows, risk)
+            raise _out_of_reach(asked, f"{n_rows} rows guarantee {least:.3g} at the lowest")
+        return above <= k, guarantees.highest_share(k, n_rows, risk)
+    if name == "recall":
+        k = guarantees.fewest(rows.n_positive, wanted, risk)
+        if k > rows.n_positive:
+            best = guarantees.lowest_share(rows.n_positive, rows.n_positive, risk)
+            raise _out_of_reach(
+                asked, f"{rows.n_positive} positive rows guarantee {best:.3g} at the highest"
+            )
+        return curve.tp >= k, guarantees.lowest_share(k, rows.n_positive, risk)
+    above, hits, odds = curve.tp + curve.fp, curve.tp, 1 / skew
+    if name == "npv":  # the precision of the other class, from the other end
+        above, hits = (above[-1] - above)[::-1], (curve.fp[-1] - curve.fp)[::-1]
+        odds = 1 / odds
+    met = guarantees.precise(above, hits, _scaled(wanted, 1 / odds), risk)
+    if not met.any():
+        best = _scaled(guarantees.best_precision(above, hits, risk), odds)
+        raise _out_of_reach(asked, f"the highest that a cut of these rows guarantees is {best:.3g}")
+    return (met[::-1] if name == "npv" else met), wanted
+
+
+def _scaled(share: float, odds: float) -> float:
+    """The share whose odds are so many times the odds of this one."""
+    return share * odds / (1 - share + share * odds)
+
+
+def _out_of_reach(asked: Asked, best: str) -> ValueError:
+    sure = f"{100 * float(asked.guarantee or 0):g} %"
+    return ValueError(
+        f"No cut has {asked.requirement}={asked.wanted!r} with {sure} confidence: {best}. Ask for "
+        "that, for less confidence, or give more rows."
+    )
+
+
+def _described(
+    curve: Curve, threshold: float, above: int, bound: float | None, asked: Asked
+) -> Cut:
+    there = Curve(curve.levels, curve.tp[[above, -1]], curve.fp[[above, -1]], curve.skew)
+    return Cut(
+        threshold=threshold,
+        recall=float(there.tpr[0]),
+        fpr=float(there.fpr[0]),
+        precision=float(_precision(there)[0]),
+        npv=float(_npv(there)[0]),
+        share=float(_share(there)[0]),
+        requirement=asked.requirement,
+        bound=bound,
+        guarantee=asked.guarantee,
+    )

@@ -16,6 +16,7 @@ from everypair.linalg.matrix import Matrix
 from everypair.pairs.losses import HINGE, huber_hinge
 from everypair.pairs.point import (
     EXACT,
+    extent,
     fenchel_dual,
     growth,
     length,
@@ -124,12 +125,15 @@ class ListedHuberHingePoint:
     def dual_value(self) -> float:
         return fenchel_dual(self.value(), self.scores, self.gradient())
 
-    def gradient_error(self, gradient: Array) -> float:
-        return length(self.gradient_row_errors(gradient))
+    @cached_property
+    def _margin_errors(self) -> Array:
+        return margin_rounding(*extent(self.scores), self.width) * self.curvature()
+
+    def gradient_error(self, size: float) -> float:
+        return growth(self.pairs.n_pairs) * size + length(self._margin_errors)
 
     def gradient_row_errors(self, gradient: Array) -> Array:
-        of_margins = margin_rounding(self.scores, self.width) * self.curvature()
-        return growth(self.pairs.n_pairs) * np.abs(gradient) + of_margins
+        return growth(self.pairs.n_pairs) * np.abs(gradient) + self._margin_errors
 
     def steepest(self) -> float:
         return float(self.pairs.share.max()) / self.width

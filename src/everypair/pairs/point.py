@@ -34,9 +34,9 @@ def length(values: Array) -> float:
     return float(np.sqrt(np.einsum("i,i", values, values)))
 
 
-def margin_rounding(scores: Array, most: float = np.inf) -> float:
-    """What rounding may add to a shortfall ``1 - (s_i - s_j)`` of these scores, up to ``most``."""
-    low, high = extent(scores)
+def margin_rounding(low: float, high: float, most: float = np.inf) -> float:
+    """What rounding may add to a shortfall ``1 - (s_i - s_j)``, up to ``most``, of scores that
+    reach from ``low`` to ``high``."""
     return UNIT_ROUNDOFF * (1 + min(high - low, 1 + most))
 
 
@@ -66,12 +66,12 @@ class PairPoint(Protocol):
         ...
 
     def dual_value(self) -> float: ...
-    def gradient_error(self, gradient: Array) -> float:
-        """A bound on the norm of what rounding has added to ``gradient``, its own."""
+    def gradient_error(self, size: float) -> float:
+        """A bound on the norm of what rounding has added to a gradient of norm ``size``."""
         ...
 
     def gradient_row_errors(self, gradient: Array) -> Array:
-        """The same by entry."""
+        """The same by entry of ``gradient``, its own."""
         ...
 
     def steepest(self) -> float:

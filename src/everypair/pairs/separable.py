@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from everypair.cached import cached_property
 from everypair.linalg.matrix import Matrix
 from everypair.pairs.point import (
     EXACT,
     extent,
     fenchel_dual,
     growth,
-    length,
     margin_rounding,
 )
 from everypair.rows import Rows
@@ -68,8 +68,8 @@ class _SeparablePoint:
     def dual_value(self) -> float:
         return fenchel_dual(self.value(), self.scores, self.gradient())
 
-    def gradient_error(self, gradient: Array) -> float:
-        return length(self.gradient_row_errors(gradient))
+    def gradient_error(self, size: float) -> float:
+        raise NotImplementedError
 
     def gradient_row_errors(self, gradient: Array) -> Array:
         raise NotImplementedError
@@ -100,10 +100,17 @@ class SquarePoint(_SeparablePoint):
         residual = np.where(positive, 1 - (s - self._negative_mean), 1 - (self._positive_mean - s))
         return 2 * self.pairs.share * np.where(positive, -residual, residual)
 
-    def gradient_row_errors(self, gradient: Array) -> Array:
+    @cached_property
+    def _share_error(self) -> float:
         """The class means are sums over rows, however small a residual is left of them."""
         low, high = extent(self.scores)
-        return growth(self.pairs.n_rows) * (1 + high - low) * self._scale * self.pairs.share
+        return growth(self.pairs.n_rows) * (1 + high - low) * self._scale
+
+    def gradient_error(self, size: float) -> float:
+        return self._share_error * self.pairs.share_length
+
+    def gradient_row_errors(self, gradient: Array) -> Array:
+        return self._share_error * self.pairs.share
 
 
 class ExponentialPoint(_SeparablePoint):
@@ -129,7 +136,9 @@ class ExponentialPoint(_SeparablePoint):
     def gradient(self) -> Array:
         return self._scale * np.where(self.pairs.positive, -self._class_weight, self._class_weight)
 
-    def gradient_row_errors(self, gradient: Array) -> Array:
+    def gradient_error(self, size: float) -> float:
         """An error of a margin is a relative one of its loss."""
-        relative = growth(self.pairs.n_rows) + 2 * margin_rounding(self.scores)
-        return relative * np.abs(gradient)
+        return (growth(self.pairs.n_rows) + 2 * margin_rounding(*extent(self.scores))) * size
+
+    def gradient_row_errors(self, gradient: Array) -> Array:
+        return self.gradient_error(1.0) * np.abs(gradient)

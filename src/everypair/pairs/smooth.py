@@ -31,7 +31,6 @@ from everypair.pairs.point import (
     fenchel_dual,
     gram_bytes,
     growth,
-    length,
 )
 from everypair.rows import Rows
 
@@ -59,6 +58,10 @@ class SmoothKernels:
     value: BoxKernel
     slope: BoxKernel
     curvature: BoxKernel
+
+    @cached_property
+    def value_from_negatives(self) -> BoxKernel:
+        return self.value.reflected()
 
     @cached_property
     def slope_from_negatives(self) -> BoxKernel:
@@ -173,8 +176,19 @@ class SmoothPoint:
         fields = self.kernels.value.fields(self.boxes.ids, of_negatives, self.with_positives)
         return float(np.vdot(of_positives, fields))
 
+    def losses_of_negatives(self) -> Array:
+        """``b_j sum_i a_i phi(s_i - s_j)`` at each negative row, 0 at the positive ones."""
+        _, of_positives = self.moments
+        fields = self.kernels.value_from_negatives.fields(
+            self.boxes.ids, of_positives, self.with_negatives
+        )
+        return self.boxes.evaluate(on_negatives=fields, on_positives=np.zeros_like(fields))
+
     def gradient(self) -> Array:
-        of_negatives, of_positives = self.moments
+        return self.slope_sums(self.moments)
+
+    def slope_sums(self, moments: Array) -> Array:
+        of_negatives, of_positives = moments
         ids = self.boxes.ids
         return self.boxes.evaluate(
             on_negatives=-self.kernels.slope_from_negatives.fields(
@@ -183,7 +197,7 @@ class SmoothPoint:
             on_positives=self.kernels.slope.fields(ids, of_negatives, self.with_positives),
         )
 
-    def _curvature_sums(self, moments: Array) -> Array:
+    def curvature_sums(self, moments: Array) -> Array:
         of_negatives, of_positives = moments
         ids = self.boxes.ids
         return self.boxes.evaluate(
@@ -195,14 +209,14 @@ class SmoothPoint:
 
     @cached_property
     def _curvature(self) -> Array:
-        return self._curvature_sums(self.moments)
+        return self.curvature_sums(self.moments)
 
     def curvature(self) -> Array:
         return self._curvature
 
     def product(self, vector: Array) -> Array:
         vector = vector - vector.mean()
-        others = self._curvature_sums(self.boxes.moments(self.pairs.share * vector))
+        others = self.curvature_sums(self.boxes.moments(self.pairs.share * vector))
         return self._curvature * vector - others
 
     def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
@@ -232,16 +246,16 @@ class SmoothPoint:
     def dual_value(self) -> float:
         return fenchel_dual(self.value(), self.scores, self.gradient())
 
-    def gradient_error(self, gradient: Array) -> float:
-        return length(self.gradient_row_errors(gradient))
-
-    def gradient_row_errors(self, gradient: Array) -> Array:
+    def gradient_error(self, size: float) -> float:
         """Margins inside the boxes are exact, and every pair pulls the same way.
 
         Moments of equal terms round the same way each time.
         """
         sums = growth(self.pairs.n_rows) + UNIT_ROUNDOFF * self.boxes.chain
-        return (SLOPE_ACCURACY + sums) * np.abs(gradient)
+        return (SLOPE_ACCURACY + sums) * size
+
+    def gradient_row_errors(self, gradient: Array) -> Array:
+        return self.gradient_error(1.0) * np.abs(gradient)
 
     def steepest(self) -> float:
         return 0.25 * float(self.pairs.share.max())

@@ -142,6 +142,12 @@ class SortedScores:
         return other
 
     @property
+    def extent(self) -> tuple[float, float]:
+        """The least and the largest score."""
+        x, y = self.positives.scores, self.negatives.scores
+        return float(min(x[-1], y[-1])), float(max(x[0], y[0]))
+
+    @property
     def from_positives(self) -> Side:
         return Side(self.positives, self.negatives)
 
@@ -248,11 +254,14 @@ class _SortedPoint:
     def dual_value(self) -> float:
         return fenchel_dual(self.value(), self.order.scores, self.gradient())
 
-    def gradient_error(self, gradient: Array) -> float:
+    @property
+    def _margin_error(self) -> float:
+        return margin_rounding(*self.order.extent, self._corner)
+
+    def gradient_error(self, size: float) -> float:
         """Of the sums, and of the margins where the slope changes with them."""
-        size = length(gradient)
-        of_margin = margin_rounding(self.order.scores, self._corner)
-        curvature = self._height * length(self.pairs.share)  # at most
+        of_margin = self._margin_error
+        curvature = self._height * self.pairs.share_length  # at most
         if of_margin * curvature > EXACT * size:
             curvature = length(self._curvature)
         return growth(self.pairs.n_rows) * size + of_margin * curvature
@@ -262,8 +271,7 @@ class _SortedPoint:
         weight = self.pairs.share
         held = weight > 0
         largest = float(np.max(np.abs(gradient[held]) / weight[held], initial=0.0))
-        of_margin = margin_rounding(self.order.scores, self._corner)
-        return growth(self.pairs.n_rows) * largest * weight + of_margin * self._curvature
+        return growth(self.pairs.n_rows) * largest * weight + self._margin_error * self._curvature
 
     def steepest(self) -> float:
         return self._height * float(self.pairs.share.max())

@@ -12,15 +12,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from everypair.plots.calibration import CalibrationDisplay as CalibrationDisplay
     from everypair.plots.climb import ClimbDisplay as ClimbDisplay
     from everypair.plots.coefficients import CoefficientPathDisplay as CoefficientPathDisplay
     from everypair.plots.comparison import ROCComparisonDisplay as ROCComparisonDisplay
     from everypair.plots.convergence import ConvergenceDisplay as ConvergenceDisplay
     from everypair.plots.cv_auc import CVAUCDisplay as CVAUCDisplay
+    from everypair.plots.decisions import CostDisplay as CostDisplay
+    from everypair.plots.decisions import NetBenefitDisplay as NetBenefitDisplay
+    from everypair.plots.gain import GainDisplay as GainDisplay
+    from everypair.plots.gain import LiftDisplay as LiftDisplay
+    from everypair.plots.precision_recall import PrecisionRecallDisplay as PrecisionRecallDisplay
     from everypair.plots.roc import ROCDisplay as ROCDisplay
     from everypair.plots.scores import ScoreDisplay as ScoreDisplay
+    from everypair.plots.shapes import ShapeDisplay as ShapeDisplay
 
 _FILE = {
+    "CalibrationDisplay": "calibration",
+    "CostDisplay": "decisions",
+    "NetBenefitDisplay": "decisions",
+    "GainDisplay": "gain",
+    "LiftDisplay": "gain",
+    "PrecisionRecallDisplay": "precision_recall",
     "CVAUCDisplay": "cv_auc",
     "ClimbDisplay": "climb",
     "CoefficientPathDisplay": "coefficients",
@@ -28,6 +41,7 @@ _FILE = {
     "ROCComparisonDisplay": "comparison",
     "ROCDisplay": "roc",
     "ScoreDisplay": "scores",
+    "ShapeDisplay": "shapes",
 }
 
 __all__ = sorted(_FILE)  # noqa: PLE0605

@@ -12,13 +12,19 @@ from everypair.pairs import pair_point
 from everypair.pairs.point import usable
 from everypair.penalties import L2
 from everypair.rows import Rows
-from everypair.solvers.hinge import best_stretch, hinge_by_continuation
+from everypair.solvers.hinge import hinge_by_continuation, result_at, rounded_problem
 from everypair.solvers.newton import Newton, ProductsFirst
 from everypair.solvers.newton_cg import newton_cg
-from everypair.solvers.problem import CloseEnough, Iterate, Problem, Solver, Stop, better_start
+from everypair.solvers.problem import (
+    CloseEnough,
+    Iterate,
+    Problem,
+    Solver,
+    better_start,
+    run_settled,
+)
 from everypair.solvers.progress import Judgement, Progress
 from everypair.solvers.result import Result
-from everypair.solvers.rounding import refreshed
 
 Array = NDArray[np.float64]
 
@@ -124,7 +130,7 @@ def _solution_of_sample(
     if size == 0:
         return start
     rows = sample_rows(pairs, size)
-    part = Rows.uncut(pairs.positive[rows], pairs.share[rows])
+    part = Rows.uncut(pairs.positive[rows], None if pairs.even else pairs.share[rows])
     rough = _descend(X.take(rows), part, loss, alpha, start, SAMPLE_TOL, Progress(max_iter), run)
     # The hinge's matrices wear out with the rounding.
     if isinstance(run, Newton | ProductsFirst) and loss != "hinge":
@@ -142,11 +148,11 @@ def _descend(
     progress: Progress,
     run: Solver,
 ) -> Iterate:
-    run = partial(settled, run, hinge=loss == "hinge")
     if loss == "hinge":
-        return hinge_by_continuation(X, pairs, alpha, start, tol, progress, run)
+        problem = rounded_problem(X, pairs, L2(alpha), tol)
+        return hinge_by_continuation(better_start(problem, start), progress, run)[0]
     problem = Problem(X, partial(pair_point, loss, pairs), L2(alpha), tol=tol)
-    return run(better_start(problem, start), CloseEnough(tol), progress)
+    return run_settled(run, better_start(problem, start), CloseEnough(tol), progress)
 
 
 def _descend_sigmoid(
@@ -166,38 +172,7 @@ def _descend_sigmoid(
     scores = X.dot(start)
     tried = [problem.at(r * start, r * scores) for r in RADII if usable(r * scores)]
     best = min(tried, key=lambda now: now.value) if tried else better_start(problem, start)
-    return settled(newton_cg, best, CloseEnough(tol, by_gap=False), progress)
-
-
-def settled(
-    run: Solver, now: Iterate, stop: Stop, progress: Progress, hinge: bool = False
-) -> Iterate:
-    """Run a solver until it stops at scores that are still those of its coefficients.
-
-    Where they have drifted (`rounding.refreshed`) they are computed again, and the certificate
-    with them.
-    """
-    while True:
-        now = run(now, stop, progress)
-        X = now.problem.X
-        scores = refreshed(X, now.w, now.scores, X.dot(now.w), hinge)
-        if scores is None:
-            return now
-        now = now.problem.at(now.w, scores)
-        if stop(now) or progress.exhausted:
-            return now
-        progress.n_iter += 1  # a new start counts, so that there is an end to them
-
-
-def result_at(now: Iterate, progress: Progress) -> Result:
-    width, stretch = getattr(now.loss, "width", None), 1.0
-    if width is not None:
-        stretch, _ = best_stretch(now)
-    objective, distance, rounding = now.judged
-    return Result(
-        stretch * now.w, stretch * now.scores, objective, distance, progress.n_iter,
-        progress.history, rounding, width, stretch,
-    )  # fmt: skip
+    return run_settled(newton_cg, best, CloseEnough(tol, by_gap=False), progress)
 
 
 def sample_size(n_rows: int, loss: str) -> int:

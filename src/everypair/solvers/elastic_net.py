@@ -6,7 +6,6 @@ fit leaves behind serves the next: coefficients, scores, gradient, working set a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -16,27 +15,17 @@ from numpy.typing import NDArray
 from everypair.cached import cached_property
 from everypair.linalg.matrix import Matrix, too_large
 from everypair.pairs import pair_point
-from everypair.pairs.sorted import HingePoint, HuberHingePoint
 from everypair.penalties import ElasticNet
 from everypair.rows import Rows
-from everypair.solvers.hinge import (
-    FIRST_WIDTH,
-    LAST_WIDTH,
-    NARROWER,
-    duals_of_hinge,
-    judge_against,
-    rounded_hinge,
-)
-from everypair.solvers.problem import Iterate, Problem
-from everypair.solvers.progress import Judgement, Progress
+from everypair.solvers.hinge import hinge_by_continuation, result_at, rounded_problem
+from everypair.solvers.problem import CloseEnough, Iterate, Problem, Stop, run_settled
+from everypair.solvers.progress import Progress
 from everypair.solvers.prox_newton import prox_newton
 from everypair.solvers.result import Result
-from everypair.solvers.rounding import refreshed
 from everypair.solvers.scaling import LOST_BY_SCALING
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-Stop = Callable[[Iterate, float], bool]
 
 LEAST_COLUMNS = 50
 """A working set has at least so many columns, where there are so many near their bound."""
@@ -109,7 +98,7 @@ def on_working_sets(
 ) -> tuple[Iterate, WorkingSet | None]:
     """Solve in few columns, look at all of them, take in those that object, again."""
     at_least = LEAST_COLUMNS
-    while not stop(now, 1.0) and not progress.exhausted:
+    while not stop(now) and not progress.exhausted:
         if working is None or not working.covers(now):
             working = WorkingSet.around(now, at_least)
         part = now.on(working.X, working.columns)
@@ -131,13 +120,6 @@ def on_working_sets(
     return now, working
 
 
-def judge_rounded(now: Iterate) -> Judgement:
-    """The hinge objective and its relative gap at a point of the rounded problem."""
-    assert isinstance(now.loss, HuberHingePoint)
-    hinge = HingePoint(now.loss.order).value()
-    return judge_against(duals_of_hinge(now), now, hinge + now.problem.penalty.value(now.w))
-
-
 class SparseProblem:
     """Minimise ``L(Xw) + alpha sum_k weights_k (l1_ratio |w_k| + (1 - l1_ratio) / 2 w_k^2)``.
 
@@ -152,7 +134,7 @@ class SparseProblem:
         self._free = np.flatnonzero(self.weights == 0)
         self._unit = 1 / np.where(spreads**2 > 0, spreads, 1.0)
         self._slope = 1.0
-        zero = self._problem(0.0).at(np.zeros(X.shape[1]), np.zeros(X.shape[0]))
+        zero = self._problem(0.0).at(np.zeros(X.shape[1]), np.zeros(X.shape[0]), error=0.0)
         slopes = np.abs(zero.pulled[np.isfinite(self.weights)])
         self._slope = float(np.max(slopes, initial=0.0)) or 1.0
         self._working: WorkingSet | None = None
@@ -166,6 +148,7 @@ class SparseProblem:
             tol=tol,
             lost_by_scaling=LOST_BY_SCALING[self.loss],
             slope=self._slope,
+            by_row=self.loss == "hinge",
         )
 
     @cached_property
@@ -204,101 +187,34 @@ class SparseProblem:
         # Overflow is looked for and named where it matters (`Iterate`, `hessian_at`).
         with np.errstate(over="ignore", invalid="ignore"):
             if self.loss == "hinge":
-                self._now, best, judged = self._narrow(problem, tol, progress)
-                certified: tuple[float | None, float] = None, 0.0
+                rounded = rounded_problem(self.X, self.pairs, problem.penalty, tol)
+                start = rounded.at(self._now.w, self._now.scores, error=self._now.point.error)
+                self._now, found = hinge_by_continuation(
+                    start, progress, self._descend, ROUNDING_SHARE
+                )
             else:
-                now, stop = self._now.under(problem), _converged(tol)
-                while True:
-                    found = self._descend(now, stop, progress)
-                    now = self._settled(found)
-                    if now is found or stop(now, 1.0) or progress.exhausted:
-                        break
-                    progress.n_iter += 1  # a new start counts, so that there is an end to them
-                best = self._now = now
-                judged, certified = best.judged, (best.residual, best.residual_rounding)
-        objective, distance, rounding = judged
-        return Result(
-            best.w, best.scores, objective, distance, progress.n_iter, progress.history,
-            rounding, kkt_residual=certified[0], kkt_rounding=certified[1],
-        )  # fmt: skip
+                start = self._now.under(problem)
+                self._now = now = run_settled(self._descend, start, _Converged(tol), progress)
+                found = replace(
+                    result_at(now, progress),
+                    kkt_residual=now.residual,
+                    kkt_rounding=now.residual_rounding,
+                )
+        return found
 
     def _descend(self, now: Iterate, stop: Stop, progress: Progress) -> Iterate:
         now, self._working = on_working_sets(now, stop, progress, self._working)
         return now
 
-    def _settled(self, now: Iterate) -> Iterate:
-        """``now``, at scores that are those of its coefficients (`rounding.refreshed`)."""
-        working, w = self._working, now.w
-        if working is not None and np.count_nonzero(w) == np.count_nonzero(w[working.columns]):
-            product = working.X.dot(w[working.columns])
-        else:
-            product = self.X.dot(w)
-        scores = refreshed(self.X, w, now.scores, product, self.loss == "hinge")
-        return now if scores is None else now.problem.at(w, scores)
 
-    def _narrow(
-        self, problem: Problem, tol: float, progress: Progress
-    ) -> tuple[Iterate, Iterate, Judgement]:
-        """The hinge as the limit of rounded hinges (`hinge`).
+@dataclass(frozen=True)
+class _Converged(CloseEnough):
+    """Within ``tol`` by the gap and by the largest violation of the optimality conditions."""
 
-        Returns the rounded problem's point with the best multipliers, the point with the best
-        hinge objective, and that objective with the gap between the two.
-        """
-
-        def stop(now: Iterate, share: float) -> bool:
-            value, distance, hidden = now.judged
-            scale = now.problem.scale(value)
-            rounding = max((distance - hidden) * scale - now.gap, tol * scale)
-            enough = now.gap <= share * ROUNDING_SHARE * rounding
-            return now.judged.done(tol, share) or enough
-
-        best = problem.at(self._now.w, self._now.scores)
-        certificate, duals = self._now, (-np.inf, -np.inf)
-        width, solved = FIRST_WIDTH, [(np.inf, best)]
-        while True:
-            rounded = replace(
-                problem, loss_at=partial(rounded_hinge, self.pairs, width), judge=judge_rounded
-            )
-            starts = [rounded.at(now.w, now.scores) for now in _guesses(solved, width)]
-            now = self._descend(min(starts, key=lambda at: at.gap), stop, progress)
-            solved = [solved[-1], (width, now)]
-            below = duals_of_hinge(now)
-            if below > duals:
-                certificate, duals = now, below
-            limits = [problem.at(at.w, at.scores) for at in _guesses(solved, 0.0)]
-            best = min([best, *limits], key=lambda at: at.value)
-            last = progress.exhausted or width <= LAST_WIDTH
-            judged = judge_against(duals, best, best.value)
-            if last or judged.done(tol):
-                best = self._settled(best)
-                judged = judge_against(duals, best, best.value)
-            if last or judged.done(tol):
-                return certificate, best, judged
-            width /= NARROWER
-
-
-def _converged(tol: float) -> Stop:
-    def stop(now: Iterate, share: float) -> bool:
-        if not now.judged.done(tol, share):
+    def __call__(self, now: Iterate, share: float = 1.0) -> bool:
+        if not now.judged.done(self.tol, share):
             return False
-        return now.residual <= share * tol or now.residual <= now.residual_rounding
-
-    return stop
-
-
-def _guesses(solved: list[tuple[float, Iterate]], width: float) -> Iterator[Iterate]:
-    """Where a rounding's solution may lie: at the last one, or on the line through the last two.
-
-    Between changes of the support and of the pairs inside the rounding, solutions are linear
-    in the width, so two of them give the hinge's own.
-    """
-    (before, first), (after, second) = solved[0], solved[-1]
-    yield second
-    if before < np.inf and before != after:
-        share = (width - after) / (after - before)
-        w = second.w + share * (second.w - first.w)
-        scores = second.scores + share * (second.scores - first.scores)
-        yield second.problem.at(w, scores)
+        return now.residual <= share * self.tol or now.residual <= now.residual_rounding
 
 
 def _spreads(X: Matrix, pairs: Rows) -> Array:
@@ -351,11 +267,3 @@ def minimise_sparse(
     else:
         problem.start_at(start)
     return problem.fit(alpha, tol=tol, max_iter=max_iter, verbose=verbose)
-
-
-def minimise_path(
-    problem: SparseProblem, alphas: Array, *, tol: float, max_iter: int, verbose: int = 0
-) -> Iterator[Result]:
-    """A fit at each of the alphas, in their order: descending is the fast one."""
-    for alpha in alphas:
-        yield problem.fit(float(alpha), tol=tol, max_iter=max_iter, verbose=verbose)

@@ -11,23 +11,24 @@ like the square of the width. No quadratic program and no n+ x n- variables.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everypair.linalg.matrix import Matrix
-from everypair.pairs import PairPoint
+from everypair.pairs import pair_point
 from everypair.pairs.listed import ListedHuberHingePoint, PairList
 from everypair.pairs.point import growth
 from everypair.pairs.sorted import HingePoint, HuberHingePoint, SortedScores
-from everypair.penalties import L2
+from everypair.penalties import Penalty
 from everypair.rows import Rows
-from everypair.solvers.problem import Iterate, Problem, Solver, at_rest, better_start
+from everypair.solvers.problem import Iterate, Problem, Solver, at_rest, run_settled, settled
 from everypair.solvers.progress import Judgement, Progress
+from everypair.solvers.result import Result
 from everypair.solvers.rounding import hinge_error
+from everypair.solvers.scaling import LOST_BY_SCALING
 
 Array = NDArray[np.float64]
 
@@ -59,8 +60,8 @@ def judge_against(
     """The objective of the hinge, ``value``, beside a dual value: at least, and as computed."""
     (least, dual), mass_short = duals, _sorted_hinge(now).mass_short
     error = hinge_error(
-        now.problem.X,
-        stretch * now.w,
+        now.problem.score_error(stretch * now.w),
+        now.problem.X.shape[0],
         value,
         # A shortfall of the stretched margins: 1 - t z >= u where 1 - z >= 1 - (1 - u) / t.
         mass_short if stretch == 1 else lambda short: mass_short(1 - (1 - short) / stretch),
@@ -91,56 +92,104 @@ def best_stretch(now: Iterate) -> tuple[float, float]:
     The rounding leaves every pair on the margin short of it by up to its width, and the hinge
     pays for that in full; stretching w a little is cheaper. Where no pair is short by more than
     the width (separable data), the t that ends every shortfall makes the hinge vanish. None is
-    tried while the rounded problem itself is further from solved than the rounding costs.
+    tried while the rounded problem itself is further from solved than the rounding costs, and none
+    for a penalty with corners, whose `_Limit` is exact.
     """
+    if now.stretch is not None:
+        return now.stretch
     loss = _rounded(now)
-    norm = 2 * now.problem.penalty.value(now.w)
-    stretches, values = [1.0], [loss.hinge_value() + norm / 2]
+    penalty = now.problem.penalty
+    stretches, values = [1.0], [loss.hinge_value() + penalty.value(now.w)]
     short = min(loss.largest_shortfall(), loss.width, MOST_STRETCH)
-    if short > 0 and now.gap <= (values[0] - dual_of_hinge(now)) / 2:
+    if not penalty.has_corners and short > 0 and now.gap <= (values[0] - dual_of_hinge(now)) / 2:
         stretches += [1 / (1 - share * short) for share in SHARES]
-        values += [loss.hinge_value(t) + norm * t**2 / 2 for t in stretches[1:]]
+        values += [loss.hinge_value(t) + penalty.value(t * now.w) for t in stretches[1:]]
     least = int(np.argmin(values))
-    return stretches[least], values[least]
+    now.stretch = stretches[least], values[least]
+    return now.stretch
+
+
+def rounded_problem(
+    X: Matrix, pairs: Rows | PairList, penalty: Penalty, tol: float, width: float = FIRST_WIDTH
+) -> Problem:
+    """Of the hinge rounded by ``width``, judged as the hinge itself."""
+    return Problem(
+        X, partial(rounded_hinge, pairs, width), penalty, judge_as_hinge, tol,
+        LOST_BY_SCALING["hinge"], by_row=True,
+    )  # fmt: skip
 
 
 def hinge_by_continuation(
-    X: Matrix,
-    pairs: Rows | PairList,
-    alpha: float,
-    start: Array,
-    tol: float,
-    progress: Progress,
-    inner: Solver,
-) -> Iterate:
-    """The best iterate of a series of narrower and narrower roundings.
+    start: Iterate, progress: Progress, run: Solver, share: float = INNER_SHARE
+) -> tuple[Iterate, Result]:
+    """The best iterate of a series of narrower and narrower roundings, and what it says of the
+    hinge, whatever the penalty.
 
-    The series begins with the rounding that certifies the start best: at zero that is the
-    widest, at a solution of almost the same problem a narrow one.
+    ``start`` lies in the `rounded_problem` of the first width. The series begins with the rounding
+    that certifies it best: at zero that is the widest, at a solution of almost the same problem a
+    narrow one.
     """
-
-    def rounded(width: float) -> Problem:
-        point: Callable[[Array], PairPoint] = partial(rounded_hinge, pairs, width)
-        return Problem(X, point, L2(alpha), judge_as_hinge, tol)
-
-    width = FIRST_WIDTH
-    best = better_start(rounded(width), start)
+    tol = start.problem.tol
+    best, width = start, FIRST_WIDTH
     while best.w.any() and width > LAST_WIDTH:
-        loss = _rounded(best).rounded(width / NARROWER)
-        narrower = rounded(width / NARROWER).at(best.w, best.scores, loss)
+        narrower = _narrowed(best, width / NARROWER)
         if narrower.judged.distance > WORTH_NARROWING * best.judged.distance:
             break
         best, width = narrower, width / NARROWER
-    now = best
+    now, limit = best, _Limit(best) if start.problem.penalty.has_corners else None
     before: Iterate | None = None
     while True:
-        now = inner(now, _CloseForItsRounding(tol), progress)
+        now = run_settled(run, now, _CloseForItsRounding(tol, share), progress)
         if now.judged.distance < best.judged.distance:
             best = now
-        if best.judged.done(tol) or progress.exhausted or width <= LAST_WIDTH:
-            return best
+        last = progress.exhausted or width <= LAST_WIDTH
+        if limit is not None:
+            limit.look_at(now, before)
+            if limit.judged.done(tol) or last:
+                limit.settle()
+            if limit.judged.done(tol) or last:
+                return limit.certificate, limit.result(progress)
+        elif best.judged.done(tol) or last:
+            return best, result_at(best, progress)
         width /= NARROWER
-        now, before = _continued(rounded(width), now, before), now
+        now, before = _continued(now, before, width), now
+
+
+class _Limit:
+    """The hinge's own solution from those of two roundings, and the best multipliers of all.
+
+    Between changes of the support and of the pairs inside the rounding, solutions are linear in the
+    width: where the penalty has corners, the line through two of them ends in the corner itself.
+    """
+
+    def __init__(self, start: Iterate) -> None:
+        self.certificate, self._duals = start, (-np.inf, -np.inf)
+        self._best = _unrounded(start)
+
+    def look_at(self, now: Iterate, before: Iterate | None) -> None:
+        below = duals_of_hinge(now)
+        if below > self._duals:
+            self.certificate, self._duals = now, below
+        found = [self._best, _unrounded(now)]
+        if before is not None:
+            error = now.point.error + before.point.error
+            step = now.w - before.w, now.scores - before.scores
+            found.append(found[1].moved(1 / (NARROWER - 1), *step, error) or found[1])
+        self._best = min(found, key=lambda at: at.value)
+        self._judge()
+
+    def settle(self) -> None:
+        self._best = settled(self._best)
+        self._judge()
+
+    def _judge(self) -> None:
+        self.judged = judge_against(self._duals, self._best, self._best.value)
+
+    def result(self, progress: Progress) -> Result:
+        return Result(
+            self._best.w, self._best.scores, self.judged.objective, self.judged.distance,
+            progress.n_iter, progress.history, self.judged.rounding,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -148,31 +197,63 @@ class _CloseForItsRounding:
     """Solved well enough that the rounding makes most of the hinge's gap."""
 
     tol: float
+    share: float
+    """Of what the rounding costs."""
 
-    def __call__(self, now: Iterate) -> bool:
-        close = now.judged.done(self.tol) or now.gap <= self.gap_wanted(now)
+    def __call__(self, now: Iterate, share: float = 1.0) -> bool:
+        close = now.judged.done(self.tol, share) or now.gap <= share * self.gap_wanted(now)
         return close and not at_rest(now)
 
     def gap_wanted(self, now: Iterate) -> float:
         value, distance, rounding = now.judged
-        return INNER_SHARE * max((distance - rounding) * value - now.gap, self.tol * value)
+        scale = now.problem.scale(value)
+        return self.share * max((distance - rounding) * scale - now.gap, self.tol * scale)
 
 
-def _continued(narrower: Problem, now: Iterate, before: Iterate | None) -> Iterate:
+def _unrounded(now: Iterate) -> Iterate:
+    """The same point under the hinge itself."""
+    problem = replace(now.problem, loss_at=partial(pair_point, "hinge", now.loss.pairs))
+    return problem.at(now.w, now.scores, error=now.point.error)
+
+
+def _narrowed(now: Iterate, width: float) -> Iterate:
+    """The same point under another rounding."""
+    loss = _rounded(now).rounded(width)
+    problem = replace(now.problem, loss_at=partial(rounded_hinge, loss.pairs, width))
+    return problem.at(now.w, now.scores, loss, now.point.error)
+
+
+def _continued(now: Iterate, before: Iterate | None, width: float) -> Iterate:
     """Where to begin at the next width.
 
     The solution moves about in proportion to the width, so its last move tells the next; where
     that is no better, the last solution serves.
     """
-    start = narrower.at(now.w)
+    start = _narrowed(now, width)
     if before is not None:
-        ahead = narrower.at(
-            now.w + (now.w - before.w) / NARROWER,
-            start.scores + (start.scores - before.scores) / NARROWER,
-        )
-        if ahead.value < start.value:
+        error = now.point.error + before.point.error
+        ahead = start.moved(1 / NARROWER, now.w - before.w, now.scores - before.scores, error)
+        if ahead is not None and _nearer(ahead, start):
             return ahead
     return start
+
+
+def _nearer(one: Iterate, other: Iterate) -> bool:
+    """By the gap where the penalty has corners: a lower value may lie on the wrong support."""
+    corners = one.problem.penalty.has_corners
+    return one.gap < other.gap if corners else one.value < other.value
+
+
+def result_at(now: Iterate, progress: Progress) -> Result:
+    """Of a solver that ended at ``now``; at a rounded hinge, of the best stretch of it."""
+    width, stretch = getattr(now.loss, "width", None), 1.0
+    if width is not None:
+        stretch, _ = best_stretch(now)
+    objective, distance, rounding = now.judged
+    return Result(
+        stretch * now.w, stretch * now.scores, objective, distance, progress.n_iter,
+        progress.history, rounding, width, stretch,
+    )  # fmt: skip
 
 
 def rounded_hinge(

@@ -9,8 +9,6 @@ rank leaves open is how much lower the objective would be over all of the space.
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,9 +18,15 @@ from everypair.linalg.low_rank import GrowingFactor, LowRank
 from everypair.linalg.matrix import Matrix
 from everypair.linalg.threads import one_blas_thread
 from everypair.pairs.listed import PairList
+from everypair.penalties import L2
 from everypair.rows import Rows
-from everypair.solvers.choose import choose_for_factor, choose_for_list, result_at, settled
-from everypair.solvers.hinge import hinge_by_continuation, rounded_hinge
+from everypair.solvers.choose import choose_for_factor, choose_for_list
+from everypair.solvers.hinge import (
+    hinge_by_continuation,
+    rounded_hinge,
+    rounded_problem,
+)
+from everypair.solvers.problem import better_start
 from everypair.solvers.progress import Progress
 from everypair.solvers.result import Result
 
@@ -62,17 +66,12 @@ def minimise_in_kernel(
             start = np.concatenate([start, np.zeros(factor.rank - start.size)])
             progress = Progress(max_iter, verbose if last else 0)
             solver = choose_for_factor(factor.rank, alpha, scale)
-            now = hinge_by_continuation(
-                FactorMatrix(factor.features),
-                pairs,
-                alpha,
-                start,
-                tol if last else ROUGH_TOL,
-                progress,
-                partial(settled, solver, hinge=True),
+            problem = rounded_problem(
+                FactorMatrix(factor.features), pairs, L2(alpha), tol if last else ROUGH_TOL
             )
+            now, found = hinge_by_continuation(better_start(problem, start), progress, solver)
             if last:
-                return result_at(now, progress), factor.low_rank
+                return found, factor.low_rank
             importance = now.point.gradient**2 + (LEAST_MULTIPLIER_SHARE * pairs.share) ** 2
             start = now.w
             rank = min(RANK_GROWTH * rank, max_rank)
@@ -83,11 +82,11 @@ def minimise_over_list(
 ) -> Result:
     """Minimise ``hinge(Xw) + alpha / 2 |w|^2`` over w, the hinge over the pairs of the list."""
     progress = Progress(max_iter, verbose)
-    inner = partial(settled, choose_for_list(X), hinge=True)
     with np.errstate(over="ignore", invalid="ignore"):
-        start = np.zeros(X.shape[1])
-        now = hinge_by_continuation(X, pairs, alpha, start, tol, progress, inner)
-    return result_at(now, progress)
+        problem = rounded_problem(X, pairs, L2(alpha), tol)
+        start = better_start(problem, np.zeros(X.shape[1]))
+        _, found = hinge_by_continuation(start, progress, choose_for_list(X))
+    return found
 
 
 def kernel_gap(

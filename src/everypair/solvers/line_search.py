@@ -1,4 +1,4 @@
-"""A search along a direction, from scores that are known along it."""
+"""A search along a direction, from scores that are known along it: of every solver, any penalty."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.cached import cached_property
-from everypair.linalg.threads import over_rows
-from everypair.pairs.point import usable
 from everypair.solvers.problem import Iterate
 
 Array = NDArray[np.float64]
@@ -16,7 +14,7 @@ LEAST_DECREASE = 1e-4
 LEAST_SHRINKING = 0.5
 VALUE_ROUNDING = 1e-14
 SHORTEST_STEP = 2.0**-60
-SHORTEST_STEP_TO_TARGET = 2.0**-20
+SHORTEST_STEP_WITH_CORNERS = 2.0**-20
 """A direction of proximal Newton that needs a shorter one is damped instead."""
 
 SHORTENING = 0.1, 0.5
@@ -30,60 +28,37 @@ MOST_HALVINGS = 10
 """... is lengthened up to so far, or so many times half way to a length that was too long."""
 
 
-def search_line(now: Iterate, direction: Array, score_step: Array | None = None) -> Iterate | None:
-    """A point along ``direction`` where the objective has fallen and the slope is down by half.
+def search_line(
+    now: Iterate,
+    direction: Array,
+    score_step: Array | None = None,
+    slope: float | None = None,
+) -> Iterate | None:
+    """A point along ``direction`` where the objective has fallen enough.
 
-    None when rounding leaves no way down. Trial points cost a pair sum each, no product with X.
-    Near the minimum the objective's last digits say nothing more; there a step counts as down
-    when the objective stays within rounding and the gradient shrinks (as in Hager & Zhang 2005).
+    ``slope`` is the fall that a model predicts for the whole step (Tseng & Yun 2009); without it,
+    the objective's own slope. None when rounding leaves no way down. Trial points cost a pair sum
+    each, no product with X.
     """
-    line = _Line(now, direction, score_step)
-    if not line.slope < 0:
+    line = _Line(now, direction, score_step, slope)
+    rounding = VALUE_ROUNDING * abs(now.value)
+    if not line.slope <= (rounding if line.corners else 0.0) or not np.any(direction):
         return None
     length, too_long = 1.0, 0.0
-    while length >= SHORTEST_STEP:
+    while length >= (SHORTEST_STEP_WITH_CORNERS if line.corners else SHORTEST_STEP):
         trial = line.at(length)
         if trial is not None:
             if _falls_enough(now, trial, length * line.slope):
+                if line.corners:
+                    return line.nearer(trial, length)
                 return line.further(trial, length, too_long)
             if _closer_on_the_level(now, trial):
                 return trial
+        if line.corners and line.slope >= -rounding:
+            return None
         too_long = length
         length *= line.shortening(trial, length)
     return None
-
-
-def search_towards(now: Iterate, target: Array, slope: float) -> tuple[Iterate | None, float]:
-    """Backtrack from ``target`` towards ``now`` until the objective falls enough.
-
-    For a penalty with corners: the fall is measured against the predicted one, ``slope`` (Tseng &
-    Yun 2009). Returns the length of the step, too.
-    """
-    rounding = VALUE_ROUNDING * now.value
-    direction = target - now.w
-    if not slope <= rounding or not np.any(direction):
-        return None, 0.0
-    score_step = now.problem.X.dot(direction)
-
-    def at(length: float) -> Iterate:
-        w = target if length == 1 else now.w + length * direction
-        return now.problem.at(w, now.scores + length * score_step)
-
-    length = 1.0
-    while length >= SHORTEST_STEP_TO_TARGET:
-        trial = at(length)
-        if _falls_enough(now, trial, length * slope):
-            # A step that had to be cut is cut on while that pays: corners lie close together
-            # in a rounded hinge, and the first acceptable length may be far past the best.
-            while length < 1 and (shorter := at(length / 2)).value < trial.value:
-                trial, length = shorter, length / 2
-            return trial, length
-        if _closer_on_the_level(now, trial):
-            return trial, length
-        if slope >= -rounding:
-            break
-        length /= 2
-    return None, 0.0
 
 
 def _falls_enough(now: Iterate, trial: Iterate, predicted: float) -> bool:
@@ -92,7 +67,11 @@ def _falls_enough(now: Iterate, trial: Iterate, predicted: float) -> bool:
 
 
 def _closer_on_the_level(now: Iterate, trial: Iterate) -> bool:
-    """The objective's last digits say nothing more, but the gap shrinks."""
+    """The objective's last digits say nothing more, but the gap shrinks.
+
+    Near the minimum a step counts as down when the objective stays within rounding and the
+    gradient shrinks (as in Hager & Zhang 2005).
+    """
     level = abs(trial.value - now.value) <= VALUE_ROUNDING * abs(now.value)
     return level and trial.gap <= LEAST_SHRINKING * now.gap
 
@@ -100,32 +79,47 @@ def _closer_on_the_level(now: Iterate, trial: Iterate) -> bool:
 class _Line:
     """The points ``w + length direction`` and their scores."""
 
-    def __init__(self, start: Iterate, direction: Array, score_step: Array | None):
+    def __init__(
+        self, start: Iterate, direction: Array, score_step: Array | None, slope: float | None
+    ):
         self.start, self.direction = start, direction
-        self.slope = float(start.gradient @ direction)
-        self._score_step = score_step
+        self.corners = start.problem.penalty.has_corners
+        self.slope = float(start.gradient @ direction) if slope is None else slope
+        self._known = score_step
 
     @cached_property
     def score_step(self) -> Array:
-        known = self._score_step
-        return self.start.problem.X.dot(self.direction) if known is None else known
+        return self.start.problem.X.dot(self.direction) if self._known is None else self._known
+
+    @cached_property
+    def _step_error(self) -> float:
+        """Of `score_step`; nobody knows that of a step which was itself added up."""
+        known = self._known is not None
+        return np.inf if known else self.start.problem.product_error(self.direction)
 
     def at(self, length: float) -> Iterate | None:
-        scores = _moved(self.start.scores, length, self.score_step)
-        if not usable(scores):
-            return None
-        return self.start.problem.at(self.start.w + length * self.direction, scores)
+        return self.start.moved(length, self.direction, self.score_step, self._step_error)
 
     def slope_at(self, point: Iterate) -> float:
         of_penalty = self.start.problem.quadratic.alpha * float(point.w @ self.direction)
         return float(point.point.gradient @ self.score_step) + of_penalty
 
     def shortening(self, trial: Iterate | None, length: float) -> float:
-        """The factor that leads to where the parabola through both values is least."""
+        """The factor that leads to where the parabola through both values is least; a half where
+        corners lie between, which no parabola sees."""
+        if self.corners:
+            return SHORTENING[1]
         rise = np.inf if trial is None else trial.value - self.start.value
         bend = rise - length * self.slope
         least = -length * self.slope / (2 * bend) if 0 < bend < np.inf else 0.0
         return float(np.clip(least, *SHORTENING))
+
+    def nearer(self, trial: Iterate, length: float) -> Iterate:
+        """A step that had to be cut is cut on while that pays: corners lie close together in a
+        rounded hinge, and the first acceptable length may be far past the best."""
+        while length < 1 and (shorter := self.at(length / 2)) and shorter.value < trial.value:
+            trial, length = shorter, length / 2
+        return trial
 
     def further(self, trial: Iterate, length: float, too_long: float) -> Iterate:
         """On from ``trial`` while the slope is steep and the objective falls.
@@ -149,15 +143,3 @@ class _Line:
         """Where the slope would vanish if it went on changing as over the first whole step."""
         falling = left > self.slope
         return min(LONGEST_STEP, self.slope / (self.slope - left)) if falling else LONGEST_STEP
-
-
-def _moved(scores: Array, length: float, step: Array) -> Array:
-    """``scores + length * step`` in one array, on all threads."""
-    out = np.empty_like(scores)
-
-    def part(start: int, stop: int) -> None:
-        np.multiply(step[start:stop], length, out=out[start:stop])
-        out[start:stop] += scores[start:stop]
-
-    over_rows(part, scores.size, scores.size)
-    return out

@@ -15,15 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everypair.cached import cached_property
 from everypair.linalg.matrix import Matrix, too_large
+from everypair.linalg.threads import over_rows
 from everypair.pairs import PairPoint
-from everypair.pairs.point import fenchel_dual, usable
+from everypair.pairs.point import UNIT_ROUNDOFF, fenchel_dual, growth, length, usable
 from everypair.penalties import Penalty, Quadratic, Separable
 from everypair.solvers.progress import Judgement, Progress
 from everypair.solvers.rounding import (
@@ -39,10 +40,13 @@ Index = NDArray[np.intp]
 
 
 class LossPoint:
-    """The pair loss at one vector of scores; what is asked for is computed once."""
+    """The pair loss at one vector of scores; what is asked for is computed once.
 
-    def __init__(self, loss: PairPoint, scores: Array):
-        self.loss, self.scores = loss, scores
+    ``error`` bounds what the scores are off Xw by (`Problem.reach`); infinite where nobody knows.
+    """
+
+    def __init__(self, loss: PairPoint, scores: Array, error: float = np.inf):
+        self.loss, self.scores, self.error = loss, scores, error
 
     @cached_property
     def value(self) -> float:
@@ -51,6 +55,10 @@ class LossPoint:
     @cached_property
     def gradient(self) -> Array:
         return self.loss.gradient()
+
+    @cached_property
+    def gradient_length(self) -> float:
+        return length(self.gradient)
 
     @cached_property
     def multipliers(self) -> float:
@@ -98,26 +106,50 @@ class Problem:
     """R(theta) of the loss, for a penalty whose conjugate may be infinite."""
     slope: float = 1.0
     """The largest entry of ``|X'c|`` at w = 0, the measure of a KKT residual."""
+    by_row: bool = False
+    """Whether the error of any one score counts, as for the hinge, or the norm of all."""
 
-    def at(self, w: Array, scores: Array | None = None, loss: PairPoint | None = None) -> Iterate:
-        """The iterate at w; ``scores``, and the loss there, where they are known already."""
-        scores = self.X.dot(w) if scores is None else scores
+    def at(
+        self,
+        w: Array,
+        scores: Array | None = None,
+        loss: PairPoint | None = None,
+        error: float = np.inf,
+    ) -> Iterate:
+        """The iterate at w; ``scores`` and the loss there, where they are known already."""
+        if scores is None:
+            scores, error = self.X.dot(w), self.product_error(w)
         loss = self.loss_at(scores) if loss is None else loss
-        return Iterate(self, w, LossPoint(loss, scores))
+        return Iterate(self, w, LossPoint(loss, scores, error))
 
-    @cached_property
+    def reach(self, w: Array) -> float:
+        """A bound on Xw: on the norm over the rows, or on any one of them."""
+        (_, lengths, _), sizes = self.X.sizes, np.abs(w)
+        of_all = float(np.sum(lengths * sizes))
+        return min(self.X.longest * length(sizes), of_all) if self.by_row else of_all
+
+    def product_error(self, w: Array) -> float:
+        """What rounding adds to Xw."""
+        return growth(self.X.shape[1]) * self.reach(w)
+
+    def score_error(self, w: Array) -> float:
+        """What the scores of an iterate at w may be off Xw by: twice a product's error. Those that
+        are further off are computed anew (`settled`)."""
+        return 2 * self.product_error(w)
+
+    @property
     def quadratic(self) -> Quadratic:
         """The penalty of a solver that needs its second derivatives."""
-        if not isinstance(self.penalty, Quadratic):
+        if self.penalty.has_corners:
             raise TypeError(f"{self.penalty!r} has corners: this solver needs an L2 penalty.")
-        return self.penalty
+        return cast(Quadratic, self.penalty)
 
-    @cached_property
+    @property
     def separable(self) -> Separable:
         """The penalty of a solver that goes by coefficients."""
-        if not isinstance(self.penalty, Separable):
+        if not self.penalty.has_corners:
             raise TypeError(f"{self.penalty!r} is not separable: this solver needs an elastic net.")
-        return self.penalty
+        return cast(Separable, self.penalty)
 
     def judgement(self, value: float, gap: float, rounding: float) -> Judgement:
         """By shares of the objective; NaN stays NaN: it is at most no tolerance."""
@@ -141,6 +173,8 @@ class Iterate:
     def __init__(self, problem: Problem, w: Array, point: LossPoint):
         self.problem, self.w, self.point = problem, w, point
         self._read_by_rows = False
+        self.stretch: tuple[float, float] | None = None
+        """Kept by `hinge.best_stretch`."""
 
     @property
     def scores(self) -> Array:
@@ -164,7 +198,8 @@ class Iterate:
 
     @cached_property
     def pulled_error(self) -> Array:
-        return pulled_error(self.problem.X, self.loss, self.point.gradient)
+        size = self.point.gradient_length
+        return pulled_error(self.problem.X, self.loss.gradient_error(size), size)
 
     @cached_property
     def gradient(self) -> Array:
@@ -180,7 +215,7 @@ class Iterate:
     def gap_bound(self) -> tuple[float, float]:
         """The gap and what rounding may have hidden of it; the part that no step can take off."""
         gap = self.with_rounding(self._gap, self.gap, beside=self.value)
-        of_scores = bent(self.problem.X, self.loss, self.w)
+        of_scores = bent(self.loss, self.problem.score_error(self.w))
         unavoidable = self.problem.penalty.unavoidable(self.pulled_error, gap, self.gap)
         return gap + of_scores, max(0.0, unavoidable + of_scores)
 
@@ -234,6 +269,20 @@ class Iterate:
     def judged(self) -> Judgement:
         return self.problem.judge(self)
 
+    def moved(
+        self, length: float, direction: Array, score_step: Array, step_error: float
+    ) -> Iterate | None:
+        """``length`` along ``direction``, from scores that are added up: X is not read.
+
+        None where they leave the range of float64.
+        """
+        scores = _moved(self.scores, length, score_step)
+        if not usable(scores):
+            return None
+        problem, w = self.problem, self.w + length * direction
+        error = self.point.error + length * step_error + 2 * UNIT_ROUNDOFF * problem.reach(w)
+        return problem.at(w, scores, error=error)
+
     def on(self, X: Matrix, columns: Index) -> Iterate:
         """The same point in the coefficients ``columns``; the others are zero."""
         part = Iterate(self.problem.on(X, columns), self.w[columns], self.point)
@@ -251,30 +300,74 @@ class Iterate:
 def better_start(problem: Problem, start: Array) -> Iterate:
     """The iterate at ``start``, or at zero where that is better: a start from other data may lie
     anywhere, even where the loss overflows."""
-    zero = problem.at(np.zeros_like(start), np.zeros(problem.X.shape[0]))
+    zero = problem.at(np.zeros_like(start), np.zeros(problem.X.shape[0]), error=0.0)
     if not start.any():
         return zero
-    scores = problem.X.dot(start)
+    scores = problem.X.dot_and_sizes(start)
     if usable(scores):
-        now = problem.at(start, scores)
+        now = problem.at(start, scores, error=problem.product_error(start))
         if now.value <= zero.value:
             return now
     return zero
+
+
+def settled(now: Iterate) -> Iterate:
+    """``now``, or the same coefficients at scores computed anew where these have drifted.
+
+    Steps add up scores without a product with X, and rounding adds up with them, far where the
+    first coefficients were huge. Where the bound on it is not enough, a product is.
+    """
+    problem, w, point = now.problem, now.w, now.point
+    if point.error <= problem.score_error(w):
+        return now
+    product, least = problem.X.dot(w), problem.product_error(w)
+    off = product - point.scores
+    drift = float(np.max(np.abs(off))) if problem.by_row else length(off)
+    if drift <= least:  # a NaN has drifted
+        point.error = least + drift
+        return now
+    return problem.at(w, product, error=least)
+
+
+def run_settled(run: Solver, now: Iterate, stop: Stop, progress: Progress) -> Iterate:
+    """Run a solver until it stops at scores that are still those of its coefficients."""
+    while True:
+        found = run(now, stop, progress)
+        now = settled(found)
+        if now is found or stop(now) or progress.exhausted:
+            return now
+        progress.n_iter += 1  # a new start counts, so that there is an end to them
+
+
+def _moved(scores: Array, length: float, step: Array) -> Array:
+    """``scores + length * step`` in one array, on all threads."""
+    out = np.empty_like(scores)
+
+    def part(start: int, stop: int) -> None:
+        np.multiply(step[start:stop], length, out=out[start:stop])
+        out[start:stop] += scores[start:stop]
+
+    over_rows(part, scores.size, scores.size)
+    return out
 
 
 def at_rest(now: Iterate) -> bool:
     """At zero, with a way down from it.
 
     Where features are of size 1e-5 the objective hardly moves and zero is within any
-    tolerance of the minimum; it ranks nothing, and a step from it does.
+    tolerance of the minimum; it ranks nothing, and a step from it does. A penalty with corners
+    has zero for a minimum.
     """
-    return bool(not now.w.any() and now.gradient.any())
+    corners = now.problem.penalty.has_corners
+    return bool(not corners and not now.w.any() and now.gradient.any())
 
 
 class Stop(Protocol):
     """When a point is good enough."""
 
-    def __call__(self, now: Iterate) -> bool: ...
+    def __call__(self, now: Iterate, share: float = 1.0) -> bool:
+        """A ``share`` below one asks for as much less of what steps can take off."""
+        ...
 
     def gap_wanted(self, now: Iterate) -> float:
         """The absolute gap of the smooth problem that would do from here; 0 where none is known."""
@@ -288,8 +381,8 @@ class CloseEnough:
     tol: float
     by_gap: bool = True
 
-    def __call__(self, now: Iterate) -> bool:
-        return now.judged.done(self.tol) and not at_rest(now)
+    def __call__(self, now: Iterate, share: float = 1.0) -> bool:
+        return now.judged.done(self.tol, share) and not at_rest(now)
 
     def gap_wanted(self, now: Iterate) -> float:
         return self.tol * now.value if self.by_gap else 0.0

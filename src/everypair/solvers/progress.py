@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import NamedTuple, Protocol
 
-import numpy as np
-
 from everypair.solvers.rounding import NEGLIGIBLE_SHARE
 
 
@@ -17,12 +15,6 @@ class Judgement(NamedTuple):
     """Relative duality gap; for a non-convex loss the relative gradient norm."""
     rounding: float = 0.0
     """The part of the distance that no step can take off: the bound on rounding."""
-
-    @classmethod
-    def of_gap(cls, objective: float, gap: float, rounding: float) -> Judgement:
-        if objective == 0:  # underflow: nothing is left to be relative to
-            return cls(objective, 0.0 if gap == 0 else np.inf)
-        return cls(objective, gap / objective, rounding / objective)
 
     def done(self, tol: float, share: float = 1.0) -> bool:
         """Within ``tol``; or rounding alone is above it, and little is left beside rounding.
@@ -36,7 +28,7 @@ class Judgement(NamedTuple):
         return self.distance <= share * tol + (1 - share) * self.rounding
 
 
-class Judged(Protocol):
+class JudgedPoint(Protocol):
     """A point of any solver."""
 
     @property
@@ -59,7 +51,7 @@ class Progress:
     def exhausted(self) -> bool:
         return self.n_iter >= self.max_iter
 
-    def step(self, now: Judged) -> None:
+    def step(self, now: JudgedPoint) -> None:
         self.record(*now.judged[:2])
 
     def record(self, objective: float, distance: float, note: str = "") -> None:

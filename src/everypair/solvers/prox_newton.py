@@ -17,7 +17,7 @@ from everypair._compiled import descend_coordinates
 from everypair.linalg.matrix import too_large
 from everypair.pairs.smooth import ROUGH_ACCURACY
 from everypair.penalties import Separable
-from everypair.solvers.line_search import VALUE_ROUNDING, search_towards
+from everypair.solvers.line_search import VALUE_ROUNDING, search_line
 from everypair.solvers.problem import Iterate
 from everypair.solvers.progress import Progress
 
@@ -62,7 +62,8 @@ def prox_newton(
             hessian, stale = hessian_at(now), False
         target = minimise_model(damped(hessian, damping, penalty.unit), penalty, now.w, now.pulled)
         slope = predicted_change(now, target)
-        after, length = search_towards(now, target, slope)
+        direction = target - now.w
+        after = search_line(now, direction, slope=slope)
         if after is None:
             if stale:
                 hessian = None
@@ -71,6 +72,7 @@ def prox_newton(
             else:
                 damping = max(LEAST_DAMPING, 100 * damping)
             continue
+        length = np.max(np.abs(after.w - now.w)) / np.max(np.abs(direction))
         if length == 1:
             damping = 0.0 if damping <= LEAST_DAMPING else damping / 10
         elif length < 0.25:

@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from everypair.linalg.low_rank import NOT_PSD, not_psd
-from everypair.solvers.progress import Progress
+from everypair.solvers.progress import Judgement, Progress
 from everypair.solvers.result import Result
 
 Array = NDArray[np.float64]
@@ -29,19 +29,18 @@ EASY_COST = 1.0
 ROUGH_TOL = 1e-2
 
 
-class _Point(NamedTuple):
+class TwoNormPoint(NamedTuple):
     """The objective at some coefficients, the intercept at its best."""
 
-    coef: Array
+    w: Array
     intercept: float
     scores: Array
     slacks: Array
-    objective: float
-    gap: float
+    judged: Judgement
 
     def result(self, progress: Progress) -> TwoNormResult:
         return TwoNormResult(
-            self.coef, self.scores, self.objective, self.gap, progress.n_iter, progress.history,
+            self.w, self.scores, *self.judged[:2], progress.n_iter, progress.history,
             intercept=self.intercept, slacks=self.slacks,
         )  # fmt: skip
 
@@ -92,7 +91,7 @@ def two_norm_svm(
         now = _descend(features, signs, share * costs, w, scores, accuracy, progress)
         if share == 1:
             return now.result(progress)
-        w, scores, share = now.coef, now.scores, min(1.0, 10 * share)
+        w, scores, share = now.w, now.scores, min(1.0, 10 * share)
 
 
 def _descend(
@@ -103,18 +102,17 @@ def _descend(
     scores: Array,
     tol: float,
     progress: Progress,
-) -> _Point:
-    def at(w: Array, scores: Array) -> _Point:
+) -> TwoNormPoint:
+    def at(w: Array, scores: Array) -> TwoNormPoint:
         b = best_intercept(signs, scores, costs)
         slacks = np.maximum(0.0, 1 - signs * (scores + b))
         value = float(w @ w) / 2 + float(costs @ slacks**2)
         slope = w - features.T @ (2 * costs * slacks * signs)
-        gap = _relative(float(slope @ slope) / 2, value)
-        return _Point(w, b, scores, slacks, value, gap)
+        return TwoNormPoint(w, b, scores, slacks, _judgement(value, float(slope @ slope) / 2))
 
     now = at(w, scores)
     # Zero is within any gap of the minimum where C is small, but ranks nothing.
-    while (now.gap > tol or not now.coef.any()) and not progress.exhausted:
+    while (now.judged.distance > tol or not now.w.any()) and not progress.exhausted:
         short = (now.slacks > 0) & (costs > 0)
         weights = 2 * costs[short]
         # The intercept moves along: the Hessian is about the mean of the short rows.
@@ -122,20 +120,21 @@ def _descend(
         rows *= np.sqrt(weights)[:, None]
         hessian = rows.T @ rows
         hessian[np.diag_indices_from(hessian)] += 1.0
-        slope = now.coef - features.T @ (2 * costs * now.slacks * signs)
+        slope = now.w - features.T @ (2 * costs * now.slacks * signs)
         step = -cho_solve(_lifted_factor(hessian), slope)
         score_step, length, best = features @ step, 1.0, now
         while length >= SHORTEST_STEP:
-            trial = at(now.coef + length * step, now.scores + length * score_step)
-            if best is not now and trial.objective >= best.objective:
+            trial = at(now.w + length * step, now.scores + length * score_step)
+            lower = trial.judged.objective < best.judged.objective
+            if best is not now and not lower:
                 break  # shorter was better until here
-            if trial.objective < best.objective:
+            if lower:
                 best = trial
             length /= 2
         if best is now:
             break
         now = best
-        progress.record(now.objective, now.gap)
+        progress.step(now)
     return now
 
 
@@ -153,11 +152,11 @@ def _lifted_factor(matrix: Array) -> tuple[Array, bool]:
             lift *= 10
 
 
-def _relative(gap: float, value: float) -> float:
-    """Infinite where float64 cannot say."""
+def _judgement(value: float, gap: float) -> Judgement:
+    """The gap as a share of the objective; infinite where float64 cannot say."""
     if value == 0:
-        return 0.0
-    return gap / value if np.isfinite(gap / value) else np.inf
+        return Judgement(value, 0.0)
+    return Judgement(value, gap / value if np.isfinite(gap / value) else np.inf)
 
 
 def refuse_not_psd(K: Array) -> None:
@@ -187,20 +186,20 @@ def two_norm_svm_matrix(
     """
     ridge = 1 / (2 * costs)
 
-    def at(beta: Array, scores: Array) -> _Point:
+    def at(beta: Array, scores: Array) -> TwoNormPoint:
         b = best_intercept(signs, scores, costs)
         slacks = np.maximum(0.0, 1 - signs * (scores + b))
         value = float(beta @ scores) / 2 + float(costs @ slacks**2)
         apart = beta - 2 * costs * slacks * signs
         # K has no negative eigenvalue (`refuse_not_psd`): below zero is rounding, of that size.
-        gap = _relative(abs(float(apart @ (K @ apart))) / 2, value)
-        return _Point(beta, b, scores, slacks, value, gap)
+        judged = _judgement(value, abs(float(apart @ (K @ apart))) / 2)
+        return TwoNormPoint(beta, b, scores, slacks, judged)
 
     start = _hard_margin(K, ridge, signs, float(costs.sum()))
     now = best = at(start, K @ start)
     progress = Progress(max_iter, verbose)
-    progress.record(now.objective, now.gap)
-    while best.gap > tol and not progress.exhausted:
+    progress.step(now)
+    while best.judged.distance > tol and not progress.exhausted:
         short = np.flatnonzero(now.slacks)
         block = K[np.ix_(short, short)]
         block[np.diag_indices_from(block)] += ridge[short]
@@ -211,20 +210,25 @@ def two_norm_svm_matrix(
         of_signs, of_ones = cho_solve(
             factor, np.column_stack([signs, np.ones_like(signs)])[short]
         ).T
-        step = -now.coef
+        step = -now.w
         step[short] += of_signs - of_signs.sum() / of_ones.sum() * of_ones
         score_step, length, trial = K @ step, 1.0, now
-        while trial is now or (trial.objective >= now.objective and trial.gap >= now.gap):
+        while trial is now or not _better(trial, now):
             if length < SHORTEST_STEP:
                 return best.result(progress)
-            beta, scores = now.coef + length * step, now.scores + length * score_step
-            trial = at(beta, scores)
+            trial = at(now.w + length * step, now.scores + length * score_step)
             length /= 2
         now = trial
-        progress.record(now.objective, now.gap)
-        if now.gap < best.gap:
+        progress.step(now)
+        if now.judged.distance < best.judged.distance:
             best = now
     return best.result(progress)
+
+
+def _better(trial: TwoNormPoint, now: TwoNormPoint) -> bool:
+    """Lower, or nearer by its gap."""
+    (value, gap, _), (before, gap_before, _) = trial.judged, now.judged
+    return value < before or gap < gap_before
 
 
 def _hard_margin(K: Array, ridge: Array, signs: Array, total_cost: float) -> Array:

@@ -64,6 +64,19 @@ def test_evaluate_agrees_with_scikit_learn(run, mixed, model):
     assert "predicted yes" in run("evaluate", model, mixed).out
 
 
+def test_evaluate_on_the_training_rows_says_so_and_on_others_does_not(run, mixed, model, tmp_path):
+    said = "these seem to be the rows that the model was trained on"
+    assert said in run("evaluate", model, mixed).err
+    assert said in json.loads(run("evaluate", model, mixed, "--json").out)["notes"][0]
+    header, *rows = mixed.read_text().splitlines()
+    shuffled = tmp_path / "shuffled.csv"
+    shuffled.write_text("\n".join([header, *rows[::-1]]) + "\n")
+    assert said in run("evaluate", model, shuffled).err
+    half = tmp_path / "half.csv"
+    half.write_text("\n".join([header, *rows[: len(rows) // 2]]) + "\n")
+    assert said not in run("evaluate", model, half).err
+
+
 def test_explain_ranks_named_weights(run, model, tmp_path):
     said = json.loads(run("explain", model, "--json").out)
     sizes = [abs(weight) for weight in said["weights"].values()]

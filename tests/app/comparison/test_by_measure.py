@@ -14,6 +14,7 @@ from everypair.app.comparison.measure import measure_of
 from everypair.app.comparison.models import CANDIDATES, candidates_of, catalogue, measure_opt
 from everypair.app.comparison.own_cut import own_cut
 from everypair.app.comparison.recommend import recommendation
+from everypair.app.comparison.refits import Refits
 from everypair.app.comparison.run import compare_methods, n_steps
 from everypair.app.comparison.search import fit_candidate, splits_of
 from everypair.metrics import threshold_for
@@ -250,7 +251,9 @@ def test_a_model_of_any_kind_is_cut_for_the_measure(data, name):
     new = rng.normal(size=(4000, 4))
     truth = new[:, 0] - 0.5 * new[:, 1] + rng.logistic(size=4000) > 1.5
     fitted = fit_candidate(CANDIDATES[name], X, y)
-    found = own_cut(measure_of("f1"), CANDIDATES[name], fitted, X, y, None, None, 0)
+    found = own_cut(
+        measure_of("f1"), Refits.of(CANDIDATES[name], fitted, X, y, None, None, 0), y, None, None, 0
+    )
     assert found.low <= found.value <= found.high
     scores = fitted.scores(new)
     best = f1_score(truth, scores > threshold_for(truth, scores, "f1"))

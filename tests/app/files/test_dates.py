@@ -129,7 +129,7 @@ def test_format_that_is_said_is_used(tmp_path):
     [
         ("d=%d/%m/%Y", "row 2, column 'd': 'cook' is not a date"),
         ("e=%d/%m/%Y", "column 'e': --date-format names a column that is not there"),
-        ("%d/%m/%Y", "no column has dates of the format '%d/%m/%Y'"),
+        ("%d/%m/%Y", "no column is read by --date-format %d/%m/%Y: correct or omit it"),
         ("%d/%Q/%Y", "has %Q, which is not understood"),
         ("%d/%d/%Y", "says %d or its like twice"),
         ("dd/mm/yyyy", "has no part of a date: write it like %d/%m/%Y"),
@@ -140,3 +140,22 @@ def test_format_that_does_not_fit_is_one_sentence(given, said, tmp_path):
     write(path, ["01/02/2024", "cook"])
     with pytest.raises(DataError, match=said):
         read(Source(path, dates=(given,)))
+
+
+@pytest.mark.parametrize("other", ["2024-02-01", "1 Feb 2024", "2024-02-01 10:00:00"])
+def test_format_that_fits_no_column_is_told_where_another_column_has_dates(other, tmp_path):
+    path = tmp_path / "t.csv"
+    rows = "".join(f"0{k}/0{k}/2024,{other}\n" for k in range(1, 9))
+    path.write_text("d,e\n" + rows)
+    read(Source(path, dates=("%d/%m/%Y",)))
+    for given in (("%d.%m.%Y",), ("%d/%m/%Y", "%d.%m.%Y")):
+        with pytest.raises(DataError, match=r"no column is read by --date-format %d\.%m\.%Y"):
+            read(Source(path, dates=given))
+
+
+def test_a_format_for_one_column_leaves_compact_dates_of_another(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("d,e\n" + "".join(f"0{k}/0{k}/2024,2024010{k}\n" for k in range(1, 9)))
+    for given in ("%d/%m/%Y", "d=%d/%m/%Y"):
+        days = read(Source(path, dates=(given,))).column("e").to_pylist()
+        assert days == [datetime(2024, 1, k) for k in range(1, 9)]

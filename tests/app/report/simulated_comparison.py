@@ -9,6 +9,9 @@ import numpy as np
 
 from everypair.app.comparison import ColumnSummary, Comparison, ModelResult, PathSummary
 from everypair.app.comparison.measure import measure_of
+from everypair.app.comparison.probabilities import with_probabilities
+from everypair.app.explain.weights import Line
+from everypair.app.explain.worth import Worth
 from everypair.metrics import auc_confidence_interval
 from everypair.rows import Rows
 
@@ -33,6 +36,7 @@ def make_comparison(
     rounded: bool = False,
     names: tuple[str, ...] = NAMES,
     measure: str = "auc",
+    calibrated: bool = False,
 ) -> Comparison:
     rng = np.random.default_rng(seed)
     y = np.zeros(n_rows, dtype=bool)
@@ -50,6 +54,12 @@ def make_comparison(
         if rounded:
             scores = np.round(scores, 1)
         models.append(_model(name, kind, y, scores, weights, rng, names if with_weights else None))
+    if calibrated:
+        folds = [(np.flatnonzero(np.arange(n_rows) % 3 != k), np.arange(k, n_rows, 3))
+                 for k in range(3)]  # fmt: skip
+        models = with_probabilities(models, folds, y, weights)
+        models = [replace(m, worth=_worth(names), lines=_lines(names), what=f"It is {m.name}.")
+                  for m in models]  # fmt: skip
     by = measure_of(measure)
     if by is not None:
         models = [_judged(model, by, y, weights) for model in models]
@@ -94,6 +104,17 @@ def make_comparison(
         notes=("One column was constant and left out: <i>region</i>.",),
         measure=by,
     )
+
+
+def _worth(names) -> list[Worth]:
+    goes = ("up", "down", "up: a; down: b")
+    return [Worth(name, 0.7 - 0.02 * k, 0.1 - 0.03 * k, 0.01, goes[k % 3])
+            for k, name in enumerate(names)]  # fmt: skip
+
+
+def _lines(names) -> dict[str, list[Line]]:
+    return {name: [Line(f"{name}=a", 0.5), Line(f"{name}=b", -0.25), Line("same", None)]
+            for name in names}  # fmt: skip
 
 
 def _judged(model, measure, y, weights) -> ModelResult:

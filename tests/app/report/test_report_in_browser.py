@@ -100,12 +100,18 @@ def point(window) -> tuple[float, float]:
     return float(circle.get_attribute("cx")), float(circle.get_attribute("cy"))
 
 
+def start_costs(comparison) -> tuple[float, float]:
+    """Those at which both classes weigh the same, to two digits."""
+    return 1, float(f"{np.sum(~comparison.y) / np.sum(comparison.y):.2g}")
+
+
 def no_complaint(window) -> bool:
     return not [entry for entry in window.get_log("browser") if entry["level"] == "SEVERE"]
 
 
-def agrees(window, comparison, model, costs=(1, 1)) -> None:
+def agrees(window, comparison, model, costs=None) -> None:
     """Every number shown is the definition's at the threshold shown."""
+    costs = start_costs(comparison) if costs is None else costs
     y, above = comparison.y, model.scores > value(window, "cut")
     tp, fp = int(np.sum(above & y)), int(np.sum(above & ~y))
     fn, tn = int(np.sum(~above & y)), int(np.sum(~above & ~y))
@@ -138,11 +144,10 @@ def test_arrow_keys_on_the_slider_move_every_number(opened, comparison):
     assert point(opened)[0] > before[0]
     assert point(opened)[1] <= before[1]
     assert opened.find_element("id", "sentence").text != numbers
-    called = round(1000 * (value(opened, "tp") + value(opened, "fp")) / comparison.y.size)
+    called = 100 * (value(opened, "tp") + value(opened, "fp")) / comparison.y.size
     carried = opened.find_element("id", "carry").text
     assert "carry over the share" in carried
-    assert f"Of 1,000 new rows that is the {called} with" in carried
-    assert f"everypair score --top {called})" in carried
+    assert f"everypair score --top {float(f'{called:.3g}'):g}%)" in carried
     assert opened.find_element("css selector", "input[value=hand]").is_selected()
     assert no_complaint(opened)
 
@@ -174,15 +179,24 @@ def test_rules_are_those_of_threshold_for_on_every_model(opened, comparison):
 def test_least_cost_follows_the_costs(opened, comparison):
     model = comparison.models[0]
     rule(opened, "cost")
-    assert value(opened, "cut") == threshold_for(comparison.y, model.scores, cost=(1, 1))
+    assert value(opened, "cut") == threshold_for(
+        comparison.y, model.scores, cost=start_costs(comparison)
+    )
     for costs in ((1, 10), (1, 25), (3, 2), (10, 1)):
         for name, cost in zip(("cost-fp", "cost-fn"), costs, strict=True):
             element(opened, name).clear()
             press(opened, name, str(cost))
         assert value(opened, "cut") == threshold_for(comparison.y, model.scores, cost=costs)
         agrees(opened, comparison, model, costs)
-    press(opened, "cost-fn", "\ue003")  # backspace: an empty cost is none
+    for wrong in ("\ue003", "-3"):  # backspace: empty; then negative
+        press(opened, "cost-fn", wrong)
+        agrees(opened, comparison, model, (10, 1))
+        assert "A cost must be a number of at least 0" in element(opened, "cost-error").text
+        assert element(opened, "cost-fn").get_attribute("aria-invalid") == "true"
+    element(opened, "cost-fn").clear()
+    press(opened, "cost-fn", "0")
     agrees(opened, comparison, model, (10, 0))
+    assert element(opened, "cost-error").text == ""
     assert no_complaint(opened)
 
 
@@ -248,6 +262,7 @@ def test_weights_and_path_are_drawn(opened, comparison):
         choose(opened, "weights-of", model.name)
         rows = opened.find_elements("css selector", "#bars tr")
         shown = [row.find_element("css selector", "th").get_attribute("title") for row in rows]
+        assert "a weight" in element(opened, "weights-caption").text
         ranked = sorted(model.coefficients.items(), key=lambda item: -abs(item[1]))
         assert shown == [name for name, weight in ranked if weight]
     assert len(opened.find_elements("css selector", "#path .curve")) == 7
@@ -427,3 +442,118 @@ def test_a_click_on_the_measure_sets_the_threshold(browser, tmp_path):
 def test_by_auc_there_is_no_chart_of_a_measure(opened):
     assert not opened.find_elements("id", "measure")
     assert not opened.find_elements("css selector", "input[name=rule][value=measure]")
+
+
+@pytest.fixture(scope="module")
+def decided():
+    return make_comparison(calibrated=True)
+
+
+@pytest.fixture(scope="module")
+def decided_path(decided, tmp_path_factory):
+    return write_report(decided, tmp_path_factory.mktemp("decided") / "report.html")
+
+
+FOLLOWING = ("gain", "lift", "precision", "cost")
+
+
+def point_of(window, name: str) -> tuple[float, float]:
+    circle = window.find_element("css selector", f"#{name}-chart .point")
+    return float(circle.get_attribute("cx")), float(circle.get_attribute("cy"))
+
+
+def note(window, name: str) -> str:
+    return element(window, f"{name}-note").text
+
+
+def chart_says(window, comparison, model) -> None:
+    """The notes of the charts are the definition's at the threshold shown."""
+    y, above = comparison.y, model.scores > value(window, "cut")
+    called, found = above.mean(), above[y].mean()
+    precision = y[above].mean()
+    assert f"The top {100 * called:.1f}" in note(window, "gain")
+    assert f"contain {100 * found:.1f}" in note(window, "gain")
+    assert f"are {precision / y.mean():.2f} times" in note(window, "lift")
+    assert f"the precision is {100 * precision:.1f}" in note(window, "precision")
+    cost = np.dot(start_costs(comparison), (np.sum(above & ~y), np.sum(~above & y)))
+    assert f"costs {cost:,.1f}".removesuffix(".0") in note(window, "cost")
+
+
+@pytest.mark.parametrize("width", [1280, PHONE])
+def test_every_chart_follows_the_slider(browser, decided, decided_path, width):
+    load(browser, decided_path, width)
+    model = decided.models[0]
+    before = {name: point_of(browser, name) for name in FOLLOWING}
+    line = "return document.querySelector('#calibration-chart .cut').getAttribute('x1')"
+    cut_at = float(browser.execute_script(line))
+    press(browser, "slider", *["\ue012"] * 25)  # arrow left: a lower threshold
+    for name in ("gain", "lift", "cost", "precision"):
+        assert point_of(browser, name)[0] > before[name][0], name
+    assert float(browser.execute_script(line)) < cut_at
+    chart_says(browser, decided, model)
+    other = decided.models[1]
+    choose(browser, "model", other.name)
+    chart_says(browser, decided, other)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    assert no_complaint(browser)
+
+
+@pytest.mark.parametrize("name", [*FOLLOWING, "calibration"])
+def test_a_click_into_a_chart_sets_the_threshold(browser, decided, decided_path, name):
+    from selenium.webdriver import ActionChains
+
+    load(browser, decided_path)
+    before = value(browser, "cut")
+    picture = browser.find_element("css selector", f"#{name}-chart svg")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", picture)
+    ActionChains(browser).move_to_element_with_offset(picture, 90, 0).click().perform()
+    assert value(browser, "cut") != before
+    agrees(browser, decided, decided.models[0])
+    assert no_complaint(browser)
+
+
+def test_probabilities_stand_for_scores(browser, decided, decided_path):
+    load(browser, decided_path)
+    model = decided.models[0]
+    assert element(browser, "cut-what").text == "Probability above"
+    chance = model.calibrator.probabilities(np.array([value(browser, "cut")]))[0, 1]
+    assert element(browser, "cut").text.split() == [f"{100 * chance:.1f}", "%"]
+    assert "Probability" in element(browser, "scores").text
+    shown = embedded(decided_path.read_text())["models"][0]["calibration"]
+    place = int(np.argmin(np.abs(np.array(shown["predicted"]) - chance)))
+    assert f"{100 * shown['observed'][place]:.1f}" in note(browser, "calibration")
+    bars = browser.find_elements("css selector", "#calibration-chart circle")
+    assert len(bars) == len(shown["predicted"])
+
+
+def test_a_cost_moves_its_chart(browser, decided, decided_path):
+    load(browser, decided_path)
+    before = note(browser, "cost"), point_of(browser, "gain")
+    element(browser, "cost-fn").clear()
+    press(browser, "cost-fn", "40")
+    assert note(browser, "cost") != before[0]
+    assert point_of(browser, "gain") == before[1]
+
+
+def test_columns_are_listed_with_their_features_below(browser, decided, decided_path):
+    load(browser, decided_path)
+    rows = browser.find_elements("css selector", "#bars tr")
+    worth = decided.models[0].worth
+    columns = [row for row in rows if row.get_attribute("class") == "column"]
+    assert [row.find_element("css selector", "th").get_attribute("title") for row in columns] == [
+        w.name for w in worth
+    ]
+    assert f"{worth[0].lost:.3f} ± 0.010" in columns[0].text
+    assert worth[2].direction in columns[2].text
+    assert len(rows) == 4 * len(worth)
+    assert "It is AUC logistic." in element(browser, "models").text
+
+
+def test_the_interval_picture_stays_in_view_on_a_phone(browser, decided_path):
+    load(browser, decided_path, PHONE)
+    table = browser.find_element("css selector", "#models .scroll")
+    for scrolled in (0, 400):
+        browser.execute_script("arguments[0].scrollLeft = arguments[1]", table, scrolled)
+        for lane in browser.find_elements("css selector", "#models tbody .on-phone .lane"):
+            assert lane.rect["width"] > 80
+            assert 0 <= lane.rect["x"] <= PHONE - lane.rect["width"]

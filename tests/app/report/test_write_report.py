@@ -146,7 +146,7 @@ def test_markup_in_the_data_stays_text(page_of):
     assert any(ODD in cell for cell in seen.cells)
     data = embedded(page)
     assert data["target"] == ODD
-    assert ODD in data["models"][0]["weights"]["names"] + data["models"][1]["weights"]["names"]
+    assert ODD in [column["name"] for model in data["models"] for column in model["columns"]]
     assert ODD in data["path"]["names"]
     assert LONG in page
 

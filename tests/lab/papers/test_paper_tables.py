@@ -94,7 +94,7 @@ def test_the_printed_tables_are_complete():
     assert len(cpauc.PRINTED_AUC) == len(cpauc.PRINTED_CHOSEN) == 16
     assert all(len(row) == 7 for row in cpauc.PRINTED_AUC.values())
     assert all(len(row) == 6 for row in cpauc.PRINTED_CHOSEN.values())
-    assert all(len(row) == 6 for row in rocsvm.PRINTED.values())
+    assert all(len(row) == 8 for row in rocsvm.PRINTED.values())
     assert {len(row) for row in svm_multi.PRINTED.values()} == {4}
 
 

@@ -13,6 +13,9 @@ Hash = NDArray[np.uint64]
 STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 """Shifts and factors of splitmix64 (Steele, Lea & Flood 2014), which changes half of all bits."""
 
+BLOCK_VALUES = 1 << 18
+"""Values of a table that are turned into numbers at once, or one column."""
+
 MISSING = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -29,14 +32,21 @@ def row_hashes(X: Any) -> Hash:
     if sparse.issparse(X):
         return _of_sparse(X)
     total = np.zeros(X.num_rows, dtype=np.uint64)
-    for k in range(X.num_columns):
-        total += part_of_hash(X, k)
+    step = max(1, BLOCK_VALUES // max(1, X.num_rows))
+    for start in range(0, X.num_columns, step):
+        columns = range(start, min(start + step, X.num_columns))
+        total += _mixed_codes(X, columns).sum(axis=0, dtype=np.uint64)
     return total
 
 
 def part_of_hash(X: Any, k: int) -> Hash:
     """What column k of an Arrow table adds to the numbers of its rows."""
-    return mixed(codes_of(X.column(k)) ^ mixed(np.array([k], dtype=np.uint64)))
+    return _mixed_codes(X, range(k, k + 1))[0]
+
+
+def _mixed_codes(X: Any, columns: range) -> Hash:
+    codes = np.stack([codes_of(X.column(k)) for k in columns])
+    return mixed(codes ^ mixed(np.array(columns, dtype=np.uint64))[:, None])
 
 
 def _of_sparse(X: Any) -> Hash:
@@ -52,19 +62,23 @@ def codes_of(column: Any) -> Hash:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    def filled(values: Any, value: Any) -> Any:
+        return pc.fill_null(values, value) if values.null_count else values
+
     t = column.type
     if pa.types.is_null(t):
         return np.full(len(column), MISSING)
     missing = pc.is_null(column, nan_is_null=True).to_numpy() if column.null_count else None
     if pa.types.is_boolean(t):
-        codes = pc.fill_null(column, False).to_numpy().astype(np.uint64)
+        codes = filled(column, False).to_numpy().astype(np.uint64)
     elif pa.types.is_integer(t):
-        codes = pc.fill_null(column, 0).to_numpy().astype(np.int64).view(np.uint64)
+        codes = filled(column, 0).to_numpy().astype(np.int64).view(np.uint64)
     elif pa.types.is_floating(t):
-        codes = _bits(pc.fill_null(column.cast(pa.float64()), 0).to_numpy())
+        numbers = column if pa.types.is_float64(t) else column.cast(pa.float64())
+        codes = _bits(filled(numbers, 0).to_numpy())
     elif pa.types.is_date(t) or pa.types.is_timestamp(t):
         times = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
-        codes = pc.fill_null(times, 0).to_numpy().view(np.uint64)
+        codes = filled(times, 0).to_numpy().view(np.uint64)
     else:
         codes = _word_codes(column)
     return codes if missing is None else np.where(missing, MISSING, codes)

@@ -12,11 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from everypair.app.check.copies import kept_together
-from everypair.app.check.leaks import leaks_of, leaks_of_sparse, numbers_of
+from everypair.app.check.leaks import leaks_of, leaks_of_sparse
+from everypair.app.check.profiles import Profile, numbers_of, profiles_of
 from everypair.app.check.row_hashes import Hash, codes_of, part_of_hash, row_hashes
 from everypair.app.check.spellings import meant_otherwise
 from everypair.app.columns import kind_of
 from everypair.app.encode import ALWAYS_LEFT_OUT, as_table, why_left_out
+from everypair.app.files.cells import is_text
 from everypair.app.files.kinds import marks_of, nameless_of
 from everypair.app.identifiers import COUNTS, plain_name
 from everypair.app.wording import counted
@@ -185,10 +187,12 @@ it out with --drop paid.
             hashes -= part_of_hash(X, k)
     used = X.drop_columns(list(left_out))
     rows = _sample(y)
+    part = used if rows.size == y.size else used.take(rows)
+    profiles = profiles_of(part, kinds, y[rows])
     drop = f"{LEAK} leave it out with --drop"
     leaks = [
         Finding("leak", "warning", f"column {k!r} {how}: {drop} {shlex.quote(k)}.", (k,))
-        for k, how in leaks_of(used.take(rows), kinds, y[rows])
+        for k, how in leaks_of(profiles)
     ]
     together, said = _copies(hashes, y, given) if used.num_columns else (given, [])
     findings = [
@@ -199,7 +203,7 @@ it out with --drop paid.
         *_marked_missing(X),
         *_repeated_ids(used, kinds),
         *_nearly_constant(used),
-        *_said_twice(used, kinds, rows),
+        *_said_twice(used, part, kinds, profiles),
     ]
     findings.sort(key=lambda found: found.severity == "note")
     return Check(tuple(findings), left_out, together)
@@ -332,24 +336,23 @@ def _nearly_constant(X: pa.Table) -> Iterable[Finding]:
         yield Finding("nearly constant", "note", text, tuple(names))
 
 
-def _said_twice(X: pa.Table, kinds: dict[str, str], rows: Codes) -> Iterable[Finding]:
+def _said_twice(
+    X: pa.Table, part: pa.Table, kinds: dict[str, str], profiles: dict[str, Profile]
+) -> Iterable[Finding]:
     """Columns equal to an earlier one, a renaming of its values, or a multiple of it."""
     first: dict[bytes, str] = {}
     pairs: list[tuple[str, str, str]] = []
-    part = X.take(rows)
     numbers: list[str] = []
-    for name, column in zip(part.column_names, part.columns, strict=True):
-        codes = codes_of(column)
-        _, places, sets = np.unique(codes, return_index=True, return_inverse=True)
-        order = np.argsort(np.argsort(places))  # levels in the order in which they first occur
-        key = order[sets].astype(np.int32).tobytes()
-        if kinds[name] == "number" and places.size > 2:
+    for name in X.column_names:
+        found = profiles[name]
+        if kinds[name] == "number" and found.n_levels > 2:
             numbers.append(name)
-        earlier = first.setdefault(key, name)
-        if earlier is not name:
-            same = codes_of(X.column(earlier)).tobytes() == codes_of(X.column(name)).tobytes()
-            if same or places.size * 2 < len(column):  # two columns of ids are always images
-                pairs.append((earlier, name, "is equal to" if same else "says the same as"))
+        alike = first.setdefault(found.partition, name)
+        same = first.setdefault(found.content, name)
+        if same is not name and _equal(X.column(same), X.column(name)):
+            pairs.append((same, name, "is equal to"))
+        elif alike is not name and found.n_levels * 2 < part.num_rows:
+            pairs.append((alike, name, "says the same as"))  # two columns of ids are always images
     known = {name for _, name, _ in pairs}
     pairs += _correlated(part, [n for n in numbers if n not in known][:MOST_CORRELATED])
     for earlier, name, how in pairs[:NAMED]:
@@ -359,8 +362,15 @@ def _said_twice(X: pa.Table, kinds: dict[str, str], rows: Codes) -> Iterable[Fin
         yield Finding("said twice", "note", text, (earlier, name))
     if len(pairs) > NAMED:
         rest = [name for _, name, _ in pairs[NAMED:]]
-        text = f"{len(rest)} more columns say what others say: {_listed(rest)}."
+        many = f"{len(rest)} more columns say" if len(rest) > 1 else "1 more column says"
+        text = f"{many} what others say: {_listed(rest)}."
         yield Finding("said twice", "note", text, tuple(rest))
+
+
+def _equal(one: pa.ChunkedArray, other: pa.ChunkedArray) -> bool:
+    if is_text(one.type) or is_text(other.type):
+        return bool(one.equals(other))
+    return np.array_equal(numbers_of(one), numbers_of(other), equal_nan=True)
 
 
 def _correlated(part: pa.Table, names: Sequence[str]) -> list[tuple[str, str, str]]:

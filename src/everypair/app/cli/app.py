@@ -9,7 +9,8 @@ from typing import Annotated, NoReturn
 import typer
 
 from everypair.app.cli.compare import compare, demo
-from everypair.app.cli.evaluate import evaluate, explain
+from everypair.app.cli.evaluate import evaluate
+from everypair.app.cli.explain import explain
 from everypair.app.cli.fit import fit
 from everypair.app.cli.guard import INTERRUPTED, NAME, exit_code
 from everypair.app.cli.path import path

@@ -68,7 +68,7 @@ def compare(
     check_report(report, data)
     rows = load_labelled(reading.of(data), columns, show)
     labels = {
-        "source": data.name,
+        "source": opt.name_of(data),
         "target": rows.target,
         "positive": rows.positive,
         "command": shlex.join(["everypair", *sys.argv[1:]]),
@@ -189,6 +189,7 @@ def _compare(
             measure=measure,
             budget=budget,
             path=as_page,
+            columns=as_page,
             labels=labels,
             notes=rows.notes,
             check=rows.check,

@@ -1,7 +1,9 @@
-"""`everypair evaluate` and `everypair explain`."""
+"""`everypair evaluate`."""
 
 from __future__ import annotations
 
+import shlex
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,13 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from everypair.app.cli import options as opt
-from everypair.app.cli.formulas import without_formulas
 from everypair.app.cli.guard import guarded, naming
 from everypair.app.cli.show import interval as show_interval
-from everypair.app.cli.show import number, print_json, print_table, print_text, text_stream
+from everypair.app.cli.show import print_json, print_table, print_text
 
 if TYPE_CHECKING:
+    from everypair.app.comparison.headline import Headline
     from everypair.app.comparison.measure import Measure
+    from everypair.app.comparison.rule import ChosenCut
     from everypair.app.files.readers import Source
     from everypair.app.model_file.store import SavedModel
 
@@ -39,20 +42,34 @@ def evaluate(
             "fitted for."
         ),
     ] = None,
+    threshold: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Where to cut, chosen on these rows: {opt.THRESHOLDS} Default: the model's own."
+        ),
+    ] = None,
+    guarantee: opt.Guarantee = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Write a page with charts here (HTML).")
+    ] = None,
     reading: opt.Reading,
     show: opt.Show,
 ) -> None:
     """Measure a model on rows whose target is known."""
-    import numpy as np
-
+    from everypair.app.cli.compare import check_report
+    from everypair.app.comparison.evaluated import evaluated
+    from everypair.app.comparison.headline import headline_of
     from everypair.app.comparison.measure import measure_of
+    from everypair.app.comparison.rule import rule_of
     from everypair.app.files.problems import DataError
     from everypair.app.model_file.store import load_model
     from everypair.app.wording import counted
-    from everypair.metrics import auc_confidence_interval, auc_score, prbep
-    from everypair.rows import NoSpread
 
     by = None if measure is None else measure_of(measure)
+    rule = rule_of(threshold, guarantee)
+    check_report(report, model, data)
+    if report is not None and report.suffix.lower() == ".json":
+        raise ValueError("--report writes a page (.html): --json prints the same numbers as JSON.")
     saved = load_model(model)
     if measure is None and saved.measure:
         by = measure_of(saved.measure)
@@ -62,64 +79,127 @@ def evaluate(
         if y.all() or not y.any():
             only = saved.positive if y.all() else saved.negative
             raise DataError(f"every row has the label {only!r}: two classes are needed.", data)
-        notes, interval = [], (np.nan, np.nan)
-        auc = auc_score(y, scores, sample_weight=weights)
-        try:
-            found = auc_confidence_interval(y, scores, level=LEVEL, sample_weight=weights)
-            interval = found.low, found.high
-        except NoSpread as why:
-            notes.append(
-                f"the AUC has no interval: {str(why)[0].lower()}{str(why)[1:]}"
-                if scores.min() < scores.max()
-                else f"every row has the score {scores[0]:g}: the model ranks nothing, and its AUC "
-                "of 1/2 has no interval."
-            )
+        notes: list[str] = []
+        area = _area(y, scores, weights, notes)
+        headline = headline_of(y, scores, weights)
         measured = None if by is None else _Measured.of(by, y, scores, weights)
+        if _seen(saved, y, area[0]):
+            notes.append(SEEN)
+            if rule is not None and rule.number is None:
+                raise DataError(
+                    f"{SEEN} A threshold chosen on them is too good; `everypair score --threshold "
+                    f"{rule.typed}` takes the one of rows that were held out.",
+                    data,
+                )
+        cut = None if rule is None else rule.on(y, scores, weights, "these rows", saved)
     if n_missing:
         notes.append(f"left out: {counted(n_missing, 'row')} without a label.")
-    for note in notes:
-        show.note(note)
-    above = scores > 0
-    table = {
-        "true_positives": int((above & y).sum()),
-        "false_positives": int((above & ~y).sum()),
-        "false_negatives": int((~above & y).sum()),
-        "true_negatives": int((~above & ~y).sum()),
-    }
-    tp, fp, fn, tn = table.values()
-    rates = {
-        "accuracy": (tp + tn) / y.size,
-        "precision": tp / (tp + fp) if tp + fp else 0.0,
-        "recall": tp / (tp + fn),
-        "false_positive_rate": fp / (fp + tn),
-        "f1": 2 * tp / (2 * tp + fp + fn),
-        "precision_recall_break_even": prbep(y, scores),
-    }
+    show.notes(notes)
+    found = _Found(saved, y, scores, area, headline, measured, cut)
+    name, event = opt.name_of(data), f"{target or saved.target} = {saved.positive}"
     if show.json:
-        content: dict[str, Any] = {
-            "model": str(model), "source": data.name, "rows": int(y.size),
-            "n_positive": int(y.sum()), "auc": auc, "low": interval[0], "high": interval[1],
-            "level": LEVEL, "at_threshold": table | rates, "notes": notes,
-            "measure": None if measured is None else measured.as_json(),
-        }  # fmt: skip
-        print_json(content)
-        return
-    print_text(
-        f"{data.name}: {counted(y.size, 'row')}, {int(y.sum())} with {target or saved.target} = "
-        f"{saved.positive}\nAUC {auc:.3f}"
-        + (
-            ", no interval"
-            if np.isnan(interval[0])
-            else ", 95% interval {:.3f} - {:.3f}".format(*interval)
+        print_json({"model": str(model), "source": name, **found.as_json(), "notes": notes})
+    else:
+        found.print(name, event)
+    if report is not None:
+        from everypair.app.report import write_report
+
+        labels = {"source": name, "command": shlex.join(["everypair", *sys.argv[1:]])}
+        at = 0.0 if cut is None else cut.threshold
+        write_report(
+            evaluated(saved, y, scores, weights, area, headline, labels, at, notes), report
         )
-        + ("" if measured is None else f"\n{measured.sentence()}")
-    )
-    print_table(
-        ["at the model's threshold", f"predicted {saved.positive}", f"predicted {saved.negative}"],
-        [[f"is {saved.positive}", str(tp), str(fn)], [f"is {saved.negative}", str(fp), str(tn)]],
-    )
-    for name, value in rates.items():
-        print_text(f"{name.replace('_', ' '):28} {value:.3f}")
+        show.say(f"Report: {report.resolve()}")
+
+
+def _area(y: Any, scores: Any, weights: Any, notes: list[str]) -> tuple[float, float, float]:
+    """AUC with its interval, NaN where there is none; a note says why."""
+    import numpy as np
+
+    from everypair.metrics import auc_confidence_interval, auc_score
+    from everypair.rows import NoSpread
+
+    try:
+        found = auc_confidence_interval(y, scores, level=LEVEL, sample_weight=weights)
+        return found.auc, found.low, found.high
+    except NoSpread as why:
+        notes.append(
+            f"the AUC has no interval: {str(why)[0].lower()}{str(why)[1:]}"
+            if scores.min() < scores.max()
+            else f"every row has the score {scores[0]:g}: the model ranks nothing, and its AUC "
+            "of 1/2 has no interval."
+        )
+        return auc_score(y, scores, sample_weight=weights), np.nan, np.nan
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What the rows say of the model."""
+
+    saved: SavedModel
+    y: Any
+    scores: Any
+    area: tuple[float, float, float]
+    headline: Headline | None
+    measured: _Measured | None
+    cut: ChosenCut | None
+
+    def counts(self) -> dict[str, int]:
+        above, y = self.scores > (0.0 if self.cut is None else self.cut.threshold), self.y
+        return {
+            "true_positives": int((above & y).sum()),
+            "false_positives": int((above & ~y).sum()),
+            "false_negatives": int((~above & y).sum()),
+            "true_negatives": int((~above & ~y).sum()),
+        }
+
+    def rates(self) -> dict[str, float]:
+        from everypair.metrics import prbep
+
+        tp, fp, fn, tn = self.counts().values()
+        return {
+            "accuracy": (tp + tn) / self.y.size,
+            "precision": tp / (tp + fp) if tp + fp else 0.0,
+            "recall": tp / (tp + fn),
+            "false_positive_rate": fp / (fp + tn),
+            "f1": 2 * tp / (2 * tp + fp + fn),
+            "precision_recall_break_even": prbep(self.y, self.scores),
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        auc, low, high = self.area
+        return {
+            "rows": int(self.y.size), "n_positive": int(self.y.sum()), "auc": auc, "low": low,
+            "high": high, "level": LEVEL,
+            "headline": None if self.headline is None else self.headline.as_json(),
+            "at_threshold": self.counts() | self.rates(),
+            "threshold": None if self.cut is None else self.cut.as_json(),
+            "measure": None if self.measured is None else self.measured.as_json(),
+        }  # fmt: skip
+
+    def print(self, name: str, event: str) -> None:
+        from everypair.app.wording import counted
+
+        known = show_interval(*self.area[1:])
+        said = [
+            f"{name}: {counted(self.y.size, 'row')}, {int(self.y.sum())} with {event}",
+            None if self.headline is None else self.headline.sentence(event),
+            f"AUC {self.area[0]:.3f}, {f'95% interval {known}' if known else 'no interval'}",
+            None if self.measured is None else self.measured.sentence(),
+            None if self.cut is None else self.cut.sentence(),
+        ]
+        print_text("\n".join(line for line in said if line is not None))
+        tp, fp, fn, tn = self.counts().values()
+        yes, no = self.saved.positive, self.saved.negative
+        whose = "the model's threshold" if self.cut is None else self.cut.rule.typed
+        print_table(
+            [f"at {whose}", f"predicted {yes}", f"predicted {no}"],
+            [[f"is {yes}", str(tp), str(fn)], [f"is {no}", str(fp), str(tn)]],
+        )
+        for rate, value in self.rates().items():
+            print_text(f"{rate.replace('_', ' '):28} {value:.3f}")
+        if self.cut is not None and self.cut.found is not None:
+            print_text(f"To cut new rows there: everypair score --threshold={self.cut.threshold!r}")
 
 
 @dataclass(frozen=True)
@@ -169,6 +249,22 @@ class _Measured:
         known = show_interval(self.low, self.high)
         sure = f"95% interval {known}" if known else "no interval"
         return f"{shown} {self.value:.3f}{where}, {sure}{at_best}"
+
+
+SEEN = (
+    "these seem to be the rows that the model was trained on (as many, as many of them positive, "
+    "the same AUC): evaluate it on rows that it has not seen."
+)
+
+SAME_AUC = 1e-9
+"""Two areas of the same rows by the same model differ by the rounding of scores at most."""
+
+
+def _seen(saved: SavedModel, y: Any, auc: float) -> bool:
+    """Are these the training rows, as far as the model file can tell?"""
+    same_rows = (y.size, y.sum()) == (saved.n_rows, saved.n_positive)
+    # A model that ranks nothing has the AUC 1/2 on all rows.
+    return bool(same_rows and auc != 0.5 and abs(auc - saved.train_auc) <= SAME_AUC)
 
 
 def _labels_and_scores(
@@ -230,81 +326,3 @@ def _is_positive(texts: Any, saved: SavedModel, name: str, rows_before: int) -> 
             )
         out[texts == value] = float(which == 0)
     return out
-
-
-@guarded
-def explain(
-    model: opt.ModelFile,
-    *,
-    top: Annotated[int, typer.Option(min=1, help="How many features to print.")] = 20,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write all weights to this CSV.")
-    ] = None,
-    escape_formulas: opt.EscapeFormulas = False,
-    show: opt.Show,
-) -> None:
-    """The weights of a model with the names of the features, largest first."""
-    import numpy as np
-
-    from everypair.app.files.output import check_writable, written_whole
-    from everypair.app.files.problems import DataError
-    from everypair.app.model_file.store import load_model
-
-    if output is not None:
-        check_writable(output, model)
-    words = text_stream(output, show.json)
-    saved = load_model(model)
-    coef = getattr(saved.estimator, "coef_", None)
-    if coef is None:
-        raise DataError(
-            f"a model of {saved.method} has no weights of features: fit a linear one, such as "
-            "--method auc.",
-            model,
-        )
-    coef, names = np.ravel(coef), saved.features()
-    order = np.argsort(-np.abs(coef), kind="stable")
-    used = int(np.count_nonzero(coef))
-    if output is not None:
-        import pyarrow as pa
-        from pyarrow import csv
-
-        table = pa.table({"feature": [names[k] for k in order], "weight": coef[order]})
-        with written_whole(output) as file:
-            csv.write_csv(without_formulas(table) if escape_formulas else table, file)
-    shown = order[: min(top, used)]
-    if show.json:
-        print_json(
-            {
-                "model": str(model),
-                "method": saved.method,
-                "settings": saved.settings,
-                "target": saved.target,
-                "positive": saved.positive,
-                "n_rows": saved.n_rows,
-                "train_auc": saved.train_auc,
-                "created": saved.created,
-                "versions": saved.versions,
-                "notes": saved.notes,
-                "n_features": len(names),
-                "n_used": used,
-                "weights": {names[k]: float(coef[k]) for k in order[:used]},
-            }
-        )
-        return
-    print_text(
-        f"{saved.method} on {saved.source}: {saved.n_rows} rows, {used} of {len(names)} features "
-        f"have a weight; above zero speaks for {saved.target} = {saved.positive}",
-        file=words,
-    )
-    longest = float(np.abs(coef[shown[0]])) if shown.size else 1.0
-    rows = [
-        [str(rank), names[k], number(float(coef[k]), "+.4g"), _bar(coef[k] / longest)]
-        for rank, k in enumerate(shown, start=1)
-    ]
-    print_table(["", "feature", "weight", ""], rows, left=(1, 3), file=words)
-    if used > shown.size:
-        show.note(f"{used - shown.size} more; --top or -o show them.")
-
-
-def _bar(share: float, width: int = 20) -> str:
-    return ("+" if share > 0 else "-") * max(1, round(abs(share) * width))

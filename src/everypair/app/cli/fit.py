@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from everypair.app.comparison.measure import Measure
     from everypair.app.comparison.models import Candidate
     from everypair.app.comparison.own_cut import OwnCut
+    from everypair.app.comparison.refits import Refits
+    from everypair.app.comparison.rule import ChosenCut
     from everypair.app.comparison.search import Fitted
     from everypair.app.model_file.store import SavedModel
 
@@ -37,7 +39,8 @@ def fit(
     data: opt.Data,
     *,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Model file to write (.everypair).")
+        Path,
+        typer.Option("--output", "-o", callback=opt.dash, help="Model file to write (.everypair)."),
     ],
     columns: opt.Columns,
     method: Annotated[
@@ -63,8 +66,25 @@ def fit(
             "the one that --method names, with its options and settings.",
         ),
     ] = None,
+    threshold: opt.Threshold = None,
+    guarantee: opt.Guarantee = None,
+    prior: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of positives among the rows to be scored, if it is not that of this table "
+            "(0.003 where positives were oversampled): probabilities are corrected for it."
+        ),
+    ] = None,
     fast: opt.Fast = False,
     budget: opt.Budget = None,
+    held_out: Annotated[
+        bool,
+        typer.Option(
+            "--held-out/--no-held-out",
+            help="Fit three folds as well. Probabilities, thresholds and what each column is worth "
+            "come from rows that they held out.",
+        ),
+    ] = True,
     seed: opt.Seed = 0,
     reading: opt.Reading,
     show: opt.Show,
@@ -74,25 +94,27 @@ def fit(
     import pyarrow.csv  # noqa: F401
 
     from everypair.app.cli.handover import read_handover
+    from everypair.app.cli.held_out import Wanted
     from everypair.app.cli.inputs import load_labelled
     from everypair.app.comparison.budget import Budget
     from everypair.app.comparison.measure import measure_of
     from everypair.app.comparison.models import catalogue
+    from everypair.app.comparison.rule import rule_of
     from everypair.app.comparison.summary import column_names
     from everypair.app.encode import unused
     from everypair.app.files.output import check_writable
     from everypair.app.model_file.store import save_model
-    from everypair.metrics import auc_score
-    from everypair.metrics.cross_val import scores_of
     from everypair.rows import Rows
 
     bounds, by = Budget(budget), measure_of(measure)
     _check_options(method, by, fast, from_, budget)
+    wanted = Wanted(rule_of(threshold, guarantee), prior, held_out)
     check_writable(output, data, *([] if from_ is None else [from_]))
     words = text_stream(output, show.json)
     told = None if from_ is None else read_handover(from_, _typed(context), method)
     if told is not None:
         columns, reading, seed, by = told.columns, told.reading, told.seed, told.by
+    wanted.check(by)
     clock = [time.perf_counter()]
     rows = load_labelled(reading.of(data), columns, show)
     if told is not None:
@@ -101,7 +123,7 @@ def fit(
     with naming(data):
         encoder, X, some = _encoded(rows)
     rows.X = None  # the matrix is all that is needed from here on
-    said = unused(encoder)
+    said, n_notes = unused(encoder), len(rows.notes)
     show.notes(said)
     clock.append(time.perf_counter())
     with naming(data):
@@ -112,16 +134,19 @@ def fit(
             else _Plan(catalogue(by)[told.method], told.settings)
         )
         fitted = plan.fit(X, rows, seed)
-        cut = None if by is None else plan.cut(by, fitted, X, rows, seed)
-        train_auc = auc_score(rows.y, scores_of(fitted.model, X), sample_weight=rows.weight)
+        clock.append(time.perf_counter())
+        refits = wanted.refits(plan.candidate, fitted, X, rows, by, seed)
+        cut = None if by is None or refits is None else plan.cut(by, refits, rows, seed)
+        rows.notes += [*said, *plan.remarks(fitted)]
+        model = _saved(rows, encoder, X, plan, fitted, opt.name_of(data), by, cut)
+        model, chosen = wanted.onto(model, refits, X, rows, seed)
     clock.append(time.perf_counter())
-    remarks = plan.remarks(fitted)
-    show.notes(remarks)
-    rows.notes += [*said, *remarks]
-    model = _saved(rows, encoder, plan, fitted, float(train_auc), data.name, by, cut)
+    show.notes([note for note in rows.notes[n_notes:] if note not in said])
     save_model(model, output, some)
     spent = [after - before for before, after in pairwise(clock)]
-    _say_what_was_done(model, plan, cut, rows.check, output, int(X.shape[1]), spent, show, words)
+    _say_what_was_done(
+        model, plan, refits, cut, chosen, rows.check, output, int(X.shape[1]), spent, show, words
+    )
 
 
 def _encoded(rows: Labelled) -> tuple[Any, Any, Any]:
@@ -186,12 +211,10 @@ class _Plan:
             out.append("measure-opt is a logistic regression here: no climb was surely better.")
         return out
 
-    def cut(self, measure: Measure, fitted: Fitted, X: Any, rows: Labelled, seed: int) -> OwnCut:
+    def cut(self, measure: Measure, refits: Refits, rows: Labelled, seed: int) -> OwnCut:
         from everypair.app.comparison.own_cut import own_cut
 
-        return own_cut(
-            measure, self.candidate, fitted, X, rows.y, rows.weight, rows.check.groups, seed
-        )
+        return own_cut(measure, refits, rows.y, rows.weight, rows.check.groups, seed)
 
 
 def _plan(
@@ -224,15 +247,16 @@ def _plan(
 def _saved(
     rows: Labelled,
     encoder: Any,
+    X: Any,
     plan: _Plan,
     fitted: Fitted,
-    train_auc: float,
     source: str,
     by: Measure | None,
     cut: OwnCut | None,
 ) -> SavedModel:
     from everypair.app.comparison.run import versions
     from everypair.app.model_file.store import SavedModel
+    from everypair.metrics import auc_score
 
     return SavedModel(
         encoder=encoder,
@@ -244,7 +268,7 @@ def _saved(
         negative=rows.negative,
         n_rows=int(rows.y.size),
         n_positive=int(rows.y.sum()),
-        train_auc=train_auc,
+        train_auc=float(auc_score(rows.y, fitted.scores(X), sample_weight=rows.weight)),
         versions=versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         source=source,
@@ -257,7 +281,9 @@ def _saved(
 def _say_what_was_done(
     model: SavedModel,
     plan: _Plan,
+    refits: Refits | None,
     cut: OwnCut | None,
+    chosen: ChosenCut | None,
     check: Check,
     output: Path,
     n_features: int,
@@ -267,6 +293,9 @@ def _say_what_was_done(
 ) -> None:
     from everypair.app.wording import counted
 
+    auc, low, high = (
+        (None,) * 3 if refits is None else (refits.area.auc, *refits.area.interval(0.95))
+    )
     if show.json:
         print_json(
             {
@@ -279,14 +308,18 @@ def _say_what_was_done(
                 "n_positive": model.n_positive,
                 "n_features": n_features,
                 "train_auc": model.train_auc,
+                "auc": auc,
+                "low": low,
+                "high": high,
                 "measure": model.measure or "auc",
                 "value": None if cut is None else cut.value,
                 "value_low": None if cut is None else cut.low,
                 "value_high": None if cut is None else cut.high,
+                "threshold": None if chosen is None else chosen.as_json(),
                 "fold_auc": _fold_values(plan, of_area=True),
                 "fold_values": _fold_values(plan, of_area=False),
                 "not_run": [] if plan.choice is None else plan.choice.not_run,
-                "seconds": dict(zip(("read", "encode", "fit"), spent, strict=True)),
+                "seconds": dict(zip(("read", "encode", "fit", "held_out"), spent, strict=True)),
                 "findings": [asdict(finding) for finding in check.findings],
                 "notes": model.notes,
             }
@@ -296,10 +329,10 @@ def _say_what_was_done(
         print_text(
             f"{model.method}{f' ({settings})' if settings else ''}: "
             f"{counted(model.n_rows, 'row')}, {model.n_positive} positive, "
-            f"{counted(n_features, 'feature')}; AUC {model.train_auc:.3f} on the "
-            f"training rows{_held_out(model, cut)}\n"
-            f"read {spent[0]:.1f} s, encoded {spent[1]:.1f} s, fitted "
-            f"{spent[2]:.1f} s; written to {output}",
+            f"{counted(n_features, 'feature')}\n{_areas(model, auc, low, high)}"
+            f"{_held_out(model, cut)}{'' if chosen is None else f'{chr(10)}{chosen.sentence()}'}\n"
+            f"read {spent[0]:.1f} s, encoded {spent[1]:.1f} s, fitted {spent[2]:.1f} s, held-out "
+            f"rows {spent[3]:.1f} s; written to {output}",
             file=words,
         )
 
@@ -312,6 +345,15 @@ def _fold_values(plan: _Plan, of_area: bool) -> dict[str, Any] | None:
         return None
     sign = plan.choice.by.sign
     return {name: sign * values for name, values in plan.choice.fold_values.items()}
+
+
+def _areas(model: SavedModel, auc: float | None, low: Any, high: Any) -> str:
+    trained = f"AUC {model.train_auc:.3f} on the training rows"
+    if auc is None:
+        return trained
+    known = interval(low, high)
+    sure = f" (95% interval {known})" if known else ""
+    return f"AUC {auc:.3f} on held-out rows{sure}, {model.train_auc:.3f} on the training rows"
 
 
 def _held_out(model: SavedModel, cut: OwnCut | None) -> str:

@@ -26,12 +26,25 @@ if TYPE_CHECKING:
 Data = Annotated[
     Path,
     typer.Argument(
-        readable=False, help="Table: CSV, TSV, Parquet, Feather, Excel, ARFF or svmlight."
+        readable=False,
+        help="Table: CSV, TSV, Parquet, Feather, Excel, ARFF or svmlight; - is standard input.",
     ),
 ]
 ModelFile = Annotated[
     Path, typer.Argument(readable=False, help="Model written by `everypair fit`.")
 ]
+
+
+def name_of(data: Path) -> str:
+    """The name of a table without its folder."""
+    return "standard input" if str(data) == "-" else data.name
+
+
+def dash(output: Path | None) -> Path | None:
+    """A file to write; - is standard output."""
+    return Path("/dev/stdout") if str(output) == "-" else output
+
+
 Weight = Annotated[str | None, typer.Option(help="Column of row weights, not negative.")]
 EscapeFormulas = Annotated[
     bool,
@@ -59,6 +72,23 @@ MEASURES = (
 )
 Measure = Annotated[
     str, typer.Option(help=f"What models are judged by: auc, or a measure {MEASURES}")
+]
+THRESHOLDS = (
+    "precision=0.9, recall=0.8, npv=0.99, fpr=0.05, top=5%, probability=0.3, cost=1:10 (false "
+    "positive : false negative), f1, balanced, accuracy, or a score."
+)
+Threshold = Annotated[
+    str | None,
+    typer.Option(
+        help=f"Where to cut: {THRESHOLDS} It is chosen on rows that the model was not fitted on."
+    ),
+]
+Guarantee = Annotated[
+    float | None,
+    typer.Option(
+        help="Confidence, such as 0.95, with which the precision, recall, npv, fpr or top of "
+        "--threshold holds on new rows."
+    ),
 ]
 Budget = Annotated[
     float | None,
@@ -140,7 +170,10 @@ class Reading:
 
     def of(self, path: Path) -> Source:
         from everypair.app.files.readers import Source
+        from everypair.app.files.source import STANDARD_INPUT, saved_input
 
+        if str(path) == STANDARD_INPUT:
+            path = saved_input(f".{self.format or 'csv'}")
         dates = tuple(self.date_format or ())
         return Source(path, self.format, self.delimiter, self.encoding, self.header, dates)
 

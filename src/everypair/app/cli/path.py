@@ -83,7 +83,7 @@ def path(
         ]
         print_json(
             {
-                "source": data.name, "target": rows.target, "positive": rows.positive,
+                "source": opt.name_of(data), "target": rows.target, "positive": rows.positive,
                 "n_rows": int(rows.y.size), "chosen_alpha": float(found.alphas[chosen]),
                 "steps": path_steps, "output": None if output is None else str(output),
                 "findings": [asdict(finding) for finding in rows.check.findings], "notes": notes,

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +12,7 @@ from everypair.app.cli import options as opt
 from everypair.app.cli.formulas import without_formulas
 from everypair.app.cli.guard import guarded, naming
 from everypair.app.cli.show import print_json
-from everypair.app.wording import counted, printable
+from everypair.app.wording import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,55 +27,73 @@ def score(
     data: opt.Data,
     *,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="CSV to write. Default: standard output.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", callback=opt.dash, help="CSV to write. Default: standard output."
+        ),
     ] = None,
     top: Annotated[
-        int | None, typer.Option(min=1, help="Only the rows of the highest scores, best first.")
+        str | None,
+        typer.Option(
+            help="Only the rows of the highest scores, best first: a count (500) or a share of the "
+            "rows (5%)."
+        ),
     ] = None,
     id: Annotated[
         str | None, typer.Option(help="Column to name the rows by. Default: the row's number.")
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="Column of the table to copy. May be given several times."),
+    ] = None,
+    threshold: opt.Threshold = None,
+    guarantee: opt.Guarantee = None,
     escape_formulas: opt.EscapeFormulas = False,
     reading: opt.Reading,
     show: opt.Show,
 ) -> None:
     """Score the rows of a table: the higher, the more likely positive."""
-    from everypair.app.files.output import check_writable, is_standard_output
+    from everypair.app.cli.written import rows_out, rows_to, write_rows
+    from everypair.app.comparison.rule import rule_of, top_of
+    from everypair.app.files.output import check_writable
     from everypair.app.model_file.store import load_model
 
+    count = None if top is None else top_of(top)
+    rule = rule_of(threshold, guarantee)
     if output is not None:
         check_writable(output, model, data)
-        output = None if is_standard_output(output) else output
-    if show.json and output is None:
-        raise ValueError("--json prints a summary: say where the scores go with -o FILE.")
-    closed = getattr(sys.stdout, "name", "") == os.devnull  # `everypair.__main__` put it there
-    if output is None and closed:
-        raise ValueError("standard output is closed: say where the scores go with -o FILE.")
+    output = rows_to(output, show.json, "scores")
     saved = load_model(model)
+    with naming(model):
+        cut = None if rule is None else rule.on_held_out(saved)
     source = reading.of(data)
-    tally: dict[str, Any] = {"rows": 0, "positive": 0, "unseen": {}, "empty": {}}
-    with naming(data), _output(output) as file:
-        pieces = _scored(saved, source, id, tally)
-        if top is not None:
-            pieces = iter([_highest(pieces, top)])
-        if escape_formulas:
-            pieces = map(without_formulas, pieces)
-        _write(pieces, file, to_terminal=output is None and sys.stdout.isatty())
-    empty = [column for column, count in tally["empty"].items() if count == tally["rows"]]
+    tally: dict[str, Any] = {"rows": 0, "positive": 0, "written": 0, "unseen": {}, "empty": {}}
+    with naming(data), rows_out(output) as file:
+        pieces = _scored(
+            saved, source, id, keep or [], 0.0 if cut is None else cut.threshold, tally
+        )
+        if count is not None:
+            pieces = iter([_highest(pieces, count, score_header(saved))])
+        pieces = _counted(pieces, tally)
+        write_rows(map(without_formulas, pieces) if escape_formulas else pieces, file, output)
+    empty = [column for column, gaps in tally["empty"].items() if gaps == tally["rows"]]
+    if cut is not None:
+        show.note(cut.sentence())
     for column in empty:
         show.note(f"column {column!r} has no value in any row: the model takes it for missing.")
-    for column, count in tally["unseen"].items():
+    for column, strange in tally["unseen"].items():
         show.note(
-            f"column {column!r} has a value not seen in training in {counted(count, 'row')}, taken "
-            "for none of the known ones."
+            f"column {column!r} has a value not seen in training in {counted(strange, 'row')}, "
+            "taken for none of the known ones."
         )
     summary = {
         "model": str(model),
         "output": None if output is None else str(output),
         "rows": tally["rows"],
-        "written": tally["rows"] if top is None else min(top, tally["rows"]),
+        "written": tally["written"],
         "predicted_positive": tally["positive"],
         "positive": saved.positive,
+        "threshold": None if cut is None else cut.as_json(),
         "unseen": tally["unseen"],
         "empty": empty,
     }
@@ -96,10 +111,34 @@ def score_header(saved: SavedModel) -> str:
     return f"score: {saved.target}={saved.positive}"
 
 
+def kept_columns(
+    saved: SavedModel, path: Path, id: str | None, keep: Sequence[str], ours: Sequence[str]
+) -> dict[str, str]:
+    """Columns of the table that are copied, as text; none may have a name of ``ours``."""
+    from everypair.app.files.problems import DataError
+
+    wanted = list(dict.fromkeys([*([] if id is None else [id]), *keep]))
+    if wanted and saved.kinds is None:
+        raise DataError("svmlight has no named columns: leave out --id and --keep.", path)
+    for name in wanted:
+        if name in ours:
+            raise DataError(
+                "the scores have a column of this name already: rename it in the file.",
+                path,
+                column=name,
+            )
+    return dict.fromkeys(wanted, "text")
+
+
 def _scored(
-    saved: SavedModel, source: Source, id: str | None, tally: dict[str, Any]
+    saved: SavedModel,
+    source: Source,
+    id: str | None,
+    keep: Sequence[str],
+    cut: float,
+    tally: dict[str, Any],
 ) -> Iterator[pa.Table]:
-    """Pieces of (row or id, score, predicted); the header says of which class the score is."""
+    """Pieces of (row or id, columns kept, score, probability, predicted)."""
     import numpy as np
     import pyarrow as pa
 
@@ -107,91 +146,67 @@ def _scored(
     from everypair.app.files.problems import DataError
     from everypair.app.files.readers import SparseTable, read_chunks
 
-    if id is not None and saved.kinds is None:
-        raise DataError("svmlight has no named columns: leave out --id.", source.path)
     labels = pa.array([saved.negative, saved.positive])
     header = score_header(saved)
-    if id in (header, "predicted"):
-        raise DataError(
-            "the scores have a column of this name already: rename it in the file.",
-            source.path,
-            column=id,
-        )
-    keep = {} if id is None else {id: "text"}
-    for piece in read_chunks(source, saved.kinds, keep, saved.forms):
+    ours = [header, "probability", "predicted", *(["row"] if id is None else [])]
+    copied = kept_columns(saved, source.path, id, keep, ours)
+    for piece in read_chunks(source, saved.kinds, copied, saved.forms):
         X = piece.X if isinstance(piece, SparseTable) else piece
         scores = saved.score(X)
-        above = scores > 0
+        above = scores > cut
         first = tally["rows"] + 1
-        names = np.arange(first, first + scores.size) if id is None else kept(piece, id)
         tally["rows"] += scores.size
         tally["positive"] += int(np.count_nonzero(above))
         if saved.kinds is not None:
-            for column in saved.kinds:
-                gaps = tally["empty"].get(column, 0) + piece.column(column).null_count
-                tally["empty"][column] = gaps
-            for column, count in saved.encoder.unseen(piece).items():
-                tally["unseen"][column] = tally["unseen"].get(column, 0) + count
-        predicted = labels.take(pa.array(above.astype(np.int8)))
-        yield pa.table({id or "row": names, header: scores, "predicted": predicted})
+            _count_strange(saved, piece, tally)
+        columns: dict[str, Any] = (
+            {"row": np.arange(first, first + scores.size)} if id is None else {}
+        )
+        columns |= {name: kept(piece, name) for name in copied}
+        columns[header] = scores
+        if saved.has_probabilities:
+            columns["probability"] = saved.probability(X, scores)
+        columns["predicted"] = labels.take(pa.array(above.astype(np.int8)))
+        yield pa.table(columns)
     if tally["rows"] == 0:
         raise DataError("there is a header but no row of data.", source.path)
 
 
-def _highest(pieces: Iterator[pa.Table], top: int) -> pa.Table:
-    """The rows of the highest scores, best first; of equal ones the earlier first."""
+def _count_strange(saved: SavedModel, piece: Any, tally: Mapping[str, Any]) -> None:
+    for column in saved.kinds or ():
+        gaps = tally["empty"].get(column, 0) + piece.column(column).null_count
+        tally["empty"][column] = gaps
+    for column, count in saved.encoder.unseen(piece).items():
+        tally["unseen"][column] = tally["unseen"].get(column, 0) + count
+
+
+def _counted(pieces: Iterator[pa.Table], tally: dict[str, Any]) -> Iterator[pa.Table]:
+    for piece in pieces:
+        tally["written"] += piece.num_rows
+        yield piece
+
+
+def _highest(pieces: Iterator[pa.Table], top: int | float, header: str) -> pa.Table:
+    """The rows of the highest scores, best first; of equal ones the earlier first.
+
+    A share of the rows is known at the end: until then all are kept.
+    """
     import numpy as np
     import pyarrow as pa
 
+    from everypair.metrics.at_k import rows_at_k
+
     best: pa.Table | None = None
+    waiting: list[pa.Table] = []
     for piece in pieces:
-        both = piece if best is None else pa.concat_tables([best, piece])
-        order = np.argsort(-both.column(1).to_numpy(), kind="stable")[:top]
-        best = both.take(order)
-    assert best is not None
-    return best
+        waiting.append(piece)
+        if isinstance(top, int):
+            best = _first(pa.concat_tables(waiting), top, header, np)
+            waiting = [best]
+    whole = pa.concat_tables(waiting)
+    n_rows = top if isinstance(top, int) else rows_at_k(top, whole.num_rows, 0)
+    return _first(whole, n_rows, header, np)
 
 
-@contextmanager
-def _output(path: Path | None) -> Iterator[Any]:
-    if path is None:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    from everypair.app.files.output import written_whole
-
-    with written_whole(path) as file:
-        yield file
-
-
-def _write(pieces: Iterator[pa.Table], file: Any, to_terminal: bool) -> None:
-    import csv
-    import io
-
-    for k, piece in enumerate(pieces):
-        lines = memoryview(_lines(piece))
-        if k == 0:
-            header = io.StringIO()
-            csv.writer(header, lineterminator="\n").writerow(piece.column_names)
-            lines = memoryview(header.getvalue().encode() + lines)
-        if to_terminal:
-            lines = memoryview(printable(bytes(lines).decode(), keep="\n\t").encode())
-        file.write(lines)
-
-
-def _lines(piece: pa.Table) -> Any:
-    """The rows as CSV; quotes only where some value of the piece needs them."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    for quotes in ("none", "needed"):
-        out = pa.BufferOutputStream()
-        style = csv.WriteOptions(include_header=False, quoting_style=quotes)
-        try:
-            csv.write_csv(piece, out, style)
-        except pa.ArrowInvalid:
-            if quotes == "needed":
-                raise
-            continue
-        return out.getvalue()
-    raise AssertionError
+def _first(table: pa.Table, n_rows: int, header: str, np: Any) -> pa.Table:
+    return table.take(np.argsort(-table.column(header).to_numpy(), kind="stable")[:n_rows])

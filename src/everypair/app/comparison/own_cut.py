@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from everypair.app.comparison.by_measure import judge
 from everypair.app.comparison.measure import Measure
-from everypair.app.comparison.models import Candidate
-from everypair.app.comparison.search import Fitted, fit_candidate, inner_splits
+from everypair.app.comparison.refits import Refits
 from everypair.rows import Rows
 
 Array = NDArray[np.float64]
@@ -30,9 +29,7 @@ class OwnCut:
 
 def own_cut(
     measure: Measure,
-    candidate: Candidate,
-    fitted: Fitted,
-    X: Any,
+    refits: Refits,
     y: Bool,
     weight: Array | None,
     groups: NDArray[Any] | None,
@@ -43,23 +40,16 @@ def own_cut(
     `MeasureOptCV` has found its own, which is zero of its scores.
     """
     rows = Rows.of(y, weight, pos_label=True)
-    exact = measure.of(rows)
-    if candidate.takes_folds:
+    exact, model = measure.of(rows), refits.final.model
+    if hasattr(model, "score_interval_"):
         turn = exact.sign * measure.sign
-        ends = sorted(turn * end for end in fitted.model.score_interval_)
-        return OwnCut(0.0, turn * float(fitted.model.best_score_), *ends)
-    folds = inner_splits(y, groups, seed)
-    scores, seen = np.empty(y.size), np.empty(y.size)
-    for k, (train, test) in enumerate(folds):
-        part = fit_candidate(
-            candidate, X[train], y[train], None if weight is None else weight[train],
-            None if groups is None else groups[train], seed, fitted.settings,
-        )  # fmt: skip
-        scores[test] = part.standardised(part.scores(X[test]))
-        before = folds[k - 1][1]  # rows that it trained on
-        seen[before] = part.standardised(part.scores(X[before]))
-    by = {"": [scores]}, weight, groups, seed
-    found = judge(exact, y, [folds], *by, seen={"": [seen]})[""]
-    cut = exact.best_cut(rows, rows.scores(scores))
+        ends = sorted(turn * end for end in model.score_interval_)
+        return OwnCut(0.0, turn * float(model.best_score_), *ends)
+    folds = list(refits.folds)
+    found = judge(
+        exact, y, [folds], {"": [refits.scores]}, weight, groups, seed,
+        seen={"": [refits.seen]}, kappas={"": refits.area.kappa},
+    )[""]  # fmt: skip
+    cut = exact.best_cut(rows, rows.scores(refits.scores))
     ends = sorted(measure.sign * end for end in found.interval())
-    return OwnCut(fitted.score_mean + fitted.score_scale * cut, measure.sign * found.value, *ends)
+    return OwnCut(float(refits.on_scale(cut)), measure.sign * found.value, *ends)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everypair.app.check.table import Finding
+from everypair.app.comparison.headline import Headline
 from everypair.app.comparison.measure import Measure
+from everypair.app.explain.weights import Line
+from everypair.app.explain.worth import Worth
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,11 @@ class ModelResult:
     value_low: float | None = None  # 95 % interval (`by_measure.Judged`)
     value_high: float | None = None
     fold_value: NDArray[np.float64] | None = None  # (repeats * folds,)
+    what: str = ""  # what kind of model it is, a sentence
+    worth: Sequence[Worth] = ()  # of the columns of the table, most first, on held-out rows
+    lines: Mapping[str, Sequence[Line]] | None = None  # weights of the features, by column
+    calibrator: Any = None  # from `scores` to probabilities, fitted on all of them
+    probabilities: NDArray[np.float64] | None = None  # (n,) calibrated on the other folds
 
     @property
     def judged(self) -> float:
@@ -107,3 +115,5 @@ class Comparison:
     commands: Sequence[str] = ()  # what to type to fit that model, and to score rows with it
     not_run: Sequence[str] = ()  # models for which the budget had no time
     measure: Measure | None = None  # that models are judged by; None is the AUC
+    headline: Headline | None = None  # of the recommended model
+    evaluated: bool = False  # one model on rows that it was not fitted on: there are no folds

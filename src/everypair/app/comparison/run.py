@@ -15,16 +15,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from everypair.app.check.table import Check, check_table, truths
 from everypair.app.comparison.budget import Budget, Plan
+from everypair.app.comparison.by_column import Gathered, with_columns
 from everypair.app.comparison.by_measure import Difference
+from everypair.app.comparison.headline import headline_of
 from everypair.app.comparison.judge import LEVEL, area_over_folds, cut_calling, verdict_of
 from everypair.app.comparison.l1_path import l1_path
 from everypair.app.comparison.measure import AUC, Measure, measure_of
 from everypair.app.comparison.models import Candidate, candidates_of
+from everypair.app.comparison.probabilities import with_probabilities
 from everypair.app.comparison.recommend import recommended
 from everypair.app.comparison.result import Comparison, ModelResult, PathSummary
 from everypair.app.comparison.search import Fitted, TooFewRows, fit_candidate, splits_of
+from everypair.app.comparison.sentences import what_is
 from everypair.app.comparison.standard import Standard
 from everypair.app.encode import as_table, encoder_for, take_rows, unused
+from everypair.app.explain.blocks import blocks_of
+from everypair.app.explain.worth import Permuted
 from everypair.app.wording import counted
 from everypair.metrics.held_out import HeldOutArea, HeldOutDifference, held_out_difference
 from everypair.rows import Rows, finite_scores
@@ -59,6 +65,15 @@ class _Tally:
     seconds: list[float] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     failure: str | None = None
+    permuted: Permuted | None = None  # what columns are worth, where that is asked for
+
+    @classmethod
+    def of(cls, n_rows: int, n_repeats: int, seed: int | None) -> _Tally:
+        """Nothing yet; with a seed, columns are permuted."""
+        unknown = [np.full(n_rows, np.nan) for _ in range(2 * n_repeats)]
+        none = np.zeros(n_rows, dtype=bool)
+        permuted = None if seed is None else Permuted(seed)
+        return cls(unknown[:n_repeats], unknown[n_repeats:], none, permuted=permuted)
 
 
 def compare_methods(
@@ -74,6 +89,7 @@ def compare_methods(
     measure: str = AUC,
     budget: float | None = None,
     path: bool = False,
+    columns: bool = False,
     labels: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
     check: Check | None = None,
@@ -113,6 +129,9 @@ def compare_methods(
         the slowest models, which ``not_run`` names. The first model is measured in any case.
     path : bool, default=False
         Also fit the L1 path on the whole table.
+    columns : bool, default=False
+        Also measure on the held-out rows of the first repeat what each column of the table is
+        worth to each model.
     labels : mapping, default=None
         ``source``, ``target``, ``positive`` and ``command`` for the record.
     notes : list of str, default=()
@@ -155,14 +174,7 @@ def compare_methods(
     candidates = candidates_of(models, None if standard is None else standard.as_share)
     notify = progress or (lambda what: None)
     splits = [splits_of(y, group, n_folds, seed + r) for r in range(n_repeats)]
-    unknown = np.full(y.size, np.nan)
-    none = np.zeros(y.size, dtype=bool)
-    tallies = {
-        c.name: _Tally(
-            [unknown.copy() for _ in splits], [unknown.copy() for _ in splits], none.copy()
-        )
-        for c in candidates
-    }
+    tallies = {c.name: _Tally.of(y.size, n_repeats, seed if columns else None) for c in candidates}
     plan = Plan(Budget(budget), {name: tally.seconds for name, tally in tallies.items()}, n_folds)
     for repeat, folds in enumerate(splits):
         if not plan.has_time_for_repeat(repeat):
@@ -181,7 +193,7 @@ def compare_methods(
     encoder = encoder_for(X).fit(X)
     whole = encoder.transform(X)
     names = [str(name) for name in encoder.get_feature_names_out()]
-    results, areas = [], dict[str, HeldOutArea]()
+    results, areas, gathered = [], dict[str, HeldOutArea](), dict[str, Gathered]()
     for candidate in candidates:
         tally = tallies[candidate.name]
         notify(f"all rows, {candidate.name}")
@@ -191,6 +203,11 @@ def compare_methods(
                 y, splits[:n_repeats], tally.scores, tally.seen, weight, group
             )
         results.append(_result(candidate, tally, final, names, areas.get(candidate.name)))
+        if final is not None and tally.permuted is not None:
+            gathered[candidate.name] = Gathered(tally.permuted, final.coef)
+    results = with_probabilities(results, splits[0], y, weight)
+    if columns:
+        results = with_columns(results, gathered, encoder, whole, y, weight, splits[0])
     if standard is not None:
         notify(f"intervals of {standard.measure.typed}")
         results = standard.judge(
@@ -199,20 +216,14 @@ def compare_methods(
             {name: area.kappa for name, area in areas.items()},
         )  # fmt: skip
     results, best_baseline = _against_baseline(results, areas, standard)
-    summary = None
-    remarks = unused(encoder)
+    remarks, summary = unused(encoder), None
     if path:
-        try:
-            summary = _path_summary(whole, y, weight, group, seed, names)
-        except TooFewRows as trouble:
-            remarks.append(f"the L1 path is left out: {trouble}")
-    for candidate in candidates:
-        # The first of each kind: folds say the same with other numbers.
-        said = {remark.split(":")[0]: remark for remark in tallies[candidate.name].remarks[::-1]}
-        remarks += [f"{candidate.name} {remark}." for remark in reversed(said.values())]
+        summary = _path_summary(whole, y, weight, group, seed, names, remarks)
+    remarks += _remarks({c.name: tallies[c.name].remarks for c in candidates})
     remarks += plan.notes(n_repeats, len(splits)) + ([] if standard is None else standard.remarks())
     said_labels = dict(labels or {})
     by = None if standard is None else standard.measure
+    best = _recommended(results, by)
     return Comparison(
         source=said_labels.get("source", ""),
         target=said_labels.get("target", ""),
@@ -231,10 +242,22 @@ def compare_methods(
         scale=SCALE if standard is None else standard.scale,
         findings=check.findings,
         notes=(*notes, *remarks),
-        recommended=_recommended(results, by),
+        recommended=best,
         not_run=plan.not_run,
         measure=by,
+        headline=next(
+            (headline_of(y, r.scores, weight, group) for r in results if r.name == best), None
+        ),
     )
+
+
+def _remarks(said: Mapping[str, Sequence[str]]) -> list[str]:
+    """Of each model the first of each kind: folds say the same with other numbers."""
+    out = []
+    for name, remarks in said.items():
+        kinds = {remark.split(":")[0]: remark for remark in reversed(remarks)}
+        out += [f"{name} {remark}." for remark in reversed(kinds.values())]
+    return out
 
 
 def _notify(notify: Callable[[str], None], where: str, name: str) -> None:
@@ -284,6 +307,11 @@ def _one_split(
             tally.remarks += fitted.remarks
             if repeat == 0:
                 tally.called[test] = scores > 0
+            if repeat == 0 and tally.permuted is not None:
+                tally.permuted.add(
+                    blocks_of(encoder), fitted.standard_scores, fitted.standard_coef, held_out,
+                    y[test], None if weight is None else weight[test],
+                )  # fmt: skip
         except Exception as trouble:  # any failure of one model is that model's alone
             tally.failure = _sentence(trouble)
 
@@ -341,6 +369,7 @@ def _result(
         n_features=used,
         coefficients=weights,
         called=tally.called,
+        what=what_is(candidate.name),
     )
 
 
@@ -401,9 +430,14 @@ def _path_summary(
     group: NDArray[Any] | None,
     seed: int,
     names: Sequence[str],
-) -> PathSummary:
+    remarks: list[str],
+) -> PathSummary | None:
     """Where each feature enters as the penalty falls; the first ones of a wide table."""
-    found = l1_path(X, y, weight, group, seed, PATH_STEPS)
+    try:
+        found = l1_path(X, y, weight, group, seed, PATH_STEPS)
+    except TooFewRows as trouble:
+        remarks.append(f"the L1 path is left out: {trouble}")
+        return None
     entered = np.where(found.coefs.any(axis=1), (found.coefs != 0).argmax(axis=1), PATH_STEPS)
     first = np.sort(np.argsort(entered, kind="stable")[:PATH_FEATURES])
     chosen = float(found.alphas[found.chosen])

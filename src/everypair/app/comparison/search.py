@@ -55,6 +55,20 @@ class Fitted:
         """
         return (scores - self.score_mean) / self.score_scale
 
+    def standard_scores(self, X: Any) -> Array:
+        return self.standardised(self.scores(X))
+
+    @property
+    def coef(self) -> Array | None:
+        """The weights of a linear model."""
+        coef = getattr(self.model, "coef_", None)
+        return None if coef is None else np.ravel(coef)
+
+    @property
+    def standard_coef(self) -> Array | None:
+        """On the scale of the standardised scores."""
+        return None if self.coef is None else self.coef / self.score_scale
+
 
 def fit_candidate(
     candidate: Candidate,

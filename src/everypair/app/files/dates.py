@@ -225,6 +225,13 @@ def all_parsed(text: pa.Array, form: str) -> pa.Array | None:
     return dates
 
 
+def some_have(text: pa.Array, form: str) -> bool:
+    """Is a text written in this format, and not only in one that needs none?"""
+    import pyarrow.compute as pc
+
+    return bool(pc.any(pc.match_substring_regex(text, f"^(?:{pattern_of(form)})$")).as_py())
+
+
 def digits_of(column: Any) -> Any:
     """Whole numbers as the text of dates, such as 20240131; None where some are not whole."""
     import pyarrow as pa

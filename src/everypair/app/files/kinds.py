@@ -21,6 +21,7 @@ from everypair.app.files.dates import (
     digits_of,
     inferred_form,
     parsed,
+    some_have,
 )
 from everypair.app.files.problems import DataError, shown
 
@@ -89,7 +90,7 @@ def canonical(
     import pyarrow as pa
 
     formats, marks = formats or Formats(), marks or {}
-    columns, fields = [], []
+    columns, fields, forms = [], [], set()
     table = named(table)
     for given, column in zip(table.column_names, table.columns, strict=True):
         if PANDAS_INDEX.fullmatch(given):  # row numbers that pandas writes beside the columns
@@ -100,6 +101,7 @@ def canonical(
         except Misread as trouble:
             raise DataError(f"{trouble}.", row=trouble.at + 1, column=name) from None
         columns.append(meant)
+        forms.add(form)
         said = {FORM: form} if pa.types.is_timestamp(meant.type) else {}
         if spelled := [*marks.get(name, ()), *_marks(column, meant)][:MOST_MARKS]:
             said[MARKS] = "\x1f".join(spelled)
@@ -107,8 +109,9 @@ def canonical(
     for name in formats.named:
         if name not in {field.name for field in fields}:
             raise DataError("--date-format names a column that is not there.", column=name)
-    if formats.general and not any(pa.types.is_timestamp(field.type) for field in fields):
-        raise DataError(f"no column has dates of the format {formats.general[0]!r}.")
+    for form in formats.general:
+        if form not in forms:
+            raise DataError(f"no column is read by --date-format {form}: correct or omit it.")
     schema = pa.schema(fields, metadata=table.schema.metadata)
     return pa.Table.from_arrays(columns, schema=schema)
 
@@ -191,7 +194,8 @@ def _of_numbers(column: pa.ChunkedArray, forms: Sequence[str] = (), must: bool =
         known = pc.and_(pc.is_valid(column), pc.invert(pc.is_nan(column)))
         if not pc.any(known).as_py():
             return _nothing(len(column)), ""
-    forms = forms or ([COMPACT] if are_compact(column) else ())
+    if not must and are_compact(column):
+        forms = [*forms, COMPACT]
     digits = digits_of(column) if forms else None
     found = None if digits is None else _dates(Words.of(digits), forms, must)
     return found or (column, "")
@@ -228,7 +232,11 @@ def _dates(words: Words, forms: Sequence[str], must: bool) -> Meaning | None:
     values = words.without_dashes()
     for form in forms:
         dates = all_parsed(values, form)
-        if dates is not None and dates.null_count < len(dates):
+        if (
+            dates is not None
+            and dates.null_count < len(dates)
+            and (must or some_have(values, form))
+        ):
             return words.spread(dates), form
         if must:
             _read_by(words, values, partial(_all_dates, forms=[form]), "date")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+KNOWN_AS: dict[str, str] = {}
+"""Names of temporary files, and what was typed for them."""
+
 SHOWN = 60
 """Characters of a value that a message shows."""
 
@@ -29,7 +32,7 @@ class DataError(ValueError):
         column: str | None = None,
     ):
         self.problem, self.file, self.row, self.column = problem, file, row, column
-        places = [] if file is None else [str(file)]
+        places = [] if file is None else [KNOWN_AS.get(str(file), str(file))]
         if row is not None:
             places.append(f"row {row}")
         if column is not None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from everypair.app.files.dates import Formats
-from everypair.app.files.problems import DataError, shown
+from everypair.app.files.problems import KNOWN_AS, DataError, shown
 from everypair.cached import cached_property
 
 ENDINGS = {
@@ -93,7 +93,10 @@ class Source:
         if self.path.is_dir():
             raise DataError("this is a folder, not a file.", self.path)
         if not self.path.is_file():  # it is read more than once
-            raise DataError("a pipe cannot be read: save it to a file.", self.path)
+            raise DataError(
+                "a pipe cannot be read: save it to a file, or give - and pipe it in.",
+                self.path,
+            )
         if not os.access(self.path, os.R_OK):
             raise DataError("this file may not be read (permission denied).", self.path)
         if self.path.stat().st_size == 0:
@@ -142,6 +145,27 @@ class Source:
             raise DataError(
                 f"the compressed file is damaged or cut short ({trouble}).", self.path
             ) from trouble
+
+
+STANDARD_INPUT = "-"
+
+
+def saved_input(ending: str = ".csv") -> Path:
+    """Standard input as a file, which can be read more than once; gone when Python ends."""
+    import atexit
+    import shutil
+    import sys
+    import tempfile
+
+    if sys.stdin is None or sys.stdin.isatty():
+        raise DataError("nothing is piped to standard input: give the name of a file.")
+    folder = tempfile.mkdtemp(prefix="everypair-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = Path(folder) / f"input{ending}"
+    KNOWN_AS[str(path)] = STANDARD_INPUT
+    with path.open("wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return path
 
 
 def _only_member(archive: zipfile.ZipFile, path: Path) -> str:

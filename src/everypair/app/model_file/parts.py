@@ -62,17 +62,27 @@ ESTIMATORS = {
 }
 """What a model file may hold as its model, beside a gradient boosting."""
 
+CALIBRATORS = dict.fromkeys(("Isotonic", "LogOdds"), "everypair.estimators._calibration")
+"""Maps from scores to probabilities."""
+
 CLASSES = {
+    **CALIBRATORS,
     **dict.fromkeys(ENCODERS, "everypair.app.encode"),
     **ESTIMATORS,
     "CentredRBF": "everypair.estimators._kernel",
     "ClassMoments": "everypair.rls.moments",
+    "Evidence": "everypair.app.model_file.evidence",
     "Expansion": "everypair.linalg.kernels",
+    "Isotonic": "everypair.estimators._calibration",
     "Kernel": "everypair.linalg.kernels",
+    "LogOdds": "everypair.estimators._calibration",
     "PairCounts": "everypair.metrics.statuses",
     "PairMoments": "everypair.rls.moments",
     "ClimbRow": "everypair.estimators.measure_opt",
+    "PairShape": "everypair.estimators._interactions",
     "RadiusRow": "everypair.estimators.rankopt",
+    "Tree": "everypair.solvers.tree",
+    "Shape": "everypair.estimators._shapes",
     **dict.fromkeys(
         ("BreakEven", "ErrorRate", "FBeta", "PartialROCArea", "PrecisionAtK", "ROCArea",
          "RecallAtK", "RecallAtMostK"),
@@ -265,6 +275,8 @@ class Reader:
             return kind(**values)
         made = object.__new__(kind)
         vars(made).update(values)
+        if not getattr(made, "holds", True):
+            raise Refused(f"its {name} is not a map that rises from 0 to 1")
         return made
 
 

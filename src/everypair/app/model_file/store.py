@@ -23,7 +23,9 @@ from numpy.typing import NDArray
 from everypair import __version__
 from everypair.app.files.output import written_whole
 from everypair.app.files.problems import DataError
+from everypair.app.model_file.evidence import Evidence
 from everypair.app.model_file.parts import (
+    CALIBRATORS,
     ENCODERS,
     ESTIMATORS,
     CannotBeSaved,
@@ -65,6 +67,8 @@ class SavedModel:
     notes: list[str] = field(default_factory=list)
     measure: str = ""  # that its cut is best for, as it is typed; none for the AUC
     cut: float = 0.0  # where the estimator's scores are cut; scores of the model are less it
+    evidence: Evidence | None = None  # of rows that were held out
+    calibrator: Any = None  # from scores to probabilities
 
     @property
     def kinds(self) -> dict[str, str] | None:
@@ -79,11 +83,33 @@ class SavedModel:
     def features(self) -> list[str]:
         return [str(name) for name in self.encoder.get_feature_names_out()]
 
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether there is a calibrator, or the estimator was fitted with `predict_proba`."""
+        if self.calibrator is not None:
+            return True
+        calibrated = hasattr(self.estimator, "calibrator_") or not hasattr(
+            self.estimator, "calibration"
+        )
+        return calibrated and hasattr(self.estimator, "predict_proba")
+
+    def probability(self, X: Any, scores: Array | None = None) -> Array:
+        """Probabilities of the positive class; only where ``has_probabilities``.
+
+        ``scores`` are those of X, where they are known already.
+        """
+        if self.calibrator is not None:
+            return self.calibrated(self.score(X) if scores is None else scores)
+        self._scores(encoded := self.encoder.transform(X))  # refuses values that are too large
+        return np.asarray(self.estimator.predict_proba(encoded)[:, 1], dtype=np.float64)
+
     def score(self, X: Any) -> Array:
         """Scores of a table's (or CSR matrix') rows: above zero is predicted positive."""
+        return self._scores(self.encoder.transform(X)) - self.cut
+
+    def _scores(self, encoded: Any) -> Array:
         from everypair.metrics.cross_val import scores_of
 
-        encoded = self.encoder.transform(X)
         with np.errstate(over="ignore", invalid="ignore"):
             scores = scores_of(self.estimator, encoded)
         strange = np.flatnonzero(~np.isfinite(scores))
@@ -92,30 +118,66 @@ class SavedModel:
 
             largest = int(abs(encoded[strange[0]]).argmax())
             raise DataError(TOO_LARGE, column=self.features()[largest])
-        return scores - self.cut
+        return scores
+
+    def calibrated(self, scores: Array) -> Array:
+        """Probabilities of the positive class from scores of `score`, by the calibrator."""
+        return np.asarray(self.calibrator.probabilities(scores)[:, 1])
+
+    def score_at(self, probability: float) -> float:
+        """The score above which rows have a higher probability than this."""
+        from scipy.special import logit
+
+        if self.calibrator is None:
+            raise DataError(
+                "this model has no calibrated probabilities: it was fitted with --no-held-out, or "
+                "on too few rows."
+            )
+        known = np.zeros(2) if self.evidence is None else self.evidence.scores - self.cut
+        room = 10 * float(np.ptp(known)) + 1
+        low, high = float(known.min()) - room, float(known.max()) + room
+        ends = self.calibrated(np.array([low, high]))
+        if not ends[0] <= probability < ends[1]:
+            raise DataError(
+                f"no threshold cuts at a probability of {probability:g}: this model gives "
+                f"{ends[0]:.3g} to {ends[1]:.3g}."
+            )
+        for _ in range(200):
+            middle = low + (high - low) / 2
+            above = self.calibrator.log_odds(np.array([middle]))[0] > logit(probability)
+            low, high = (low, middle) if above else (middle, high)
+        return low
 
 
 def save_model(model: SavedModel, path: str | Path, rows: Any = None) -> None:
     """Write the model; the file appears whole or not at all.
 
     What is to be written is loaded first. With ``rows``, some rows of a table, the loaded model
-    must give them the scores of ``model``.
+    must give them the scores and probabilities of ``model``.
     """
     try:
         content = packed(model)
         loaded = _read(io.BytesIO(content))
     except (CannotBeSaved, NotTrees, Refused) as trouble:
         raise DataError(f"the model cannot be saved: {trouble}.", path) from trouble
-    if rows is not None and not np.allclose(loaded.score(rows), model.score(rows), 1e-9, 1e-12):
+    if rows is not None and not _alike(loaded, model, rows):
         raise RuntimeError("the model gives other scores once it is saved: it was not written.")
     with written_whole(path) as file:
         file.write(content)
 
 
+def _alike(loaded: SavedModel, model: SavedModel, rows: Any) -> bool:
+    """The same scores, and probabilities where there are some."""
+    same = np.allclose(loaded.score(rows), model.score(rows), 1e-9, 1e-12)
+    if not same or not model.has_probabilities:
+        return bool(same)
+    return bool(np.allclose(loaded.probability(rows), model.probability(rows), 1e-9, 1e-12))
+
+
 def packed(model: SavedModel) -> bytes:
     """The content of the model's file, unchecked."""
     writer = Writer()
-    names = [f.name for f in fields(model) if model.measure or f.name not in OF_MEASURE]
+    names = [f.name for f in fields(model) if getattr(model, f.name) != MAY_LACK.get(f.name, ...)]
     parts = {name: writer.plain(getattr(model, name), name) for name in names}
     head = {"format": FORMAT, "format_version": FORMAT_VERSION, "everypair": __version__}
     content = io.BytesIO()
@@ -208,7 +270,7 @@ def _parts_of(tree: Any) -> dict[str, Any]:
     names = {f.name for f in fields(SavedModel)}
     if type(parts) is not dict or not parts.keys() <= names:
         raise Refused("it holds something else than a model")
-    if lacks := names - parts.keys() - OF_MEASURE:
+    if lacks := names - parts.keys() - MAY_LACK.keys():
         raise Refused(f"it has no {min(lacks)!r}")
     return parts
 
@@ -219,8 +281,8 @@ KINDS = {
     "source": str, "notes": list,
 }  # fmt: skip
 
-OF_MEASURE = {"measure", "cut"}
-"""What only a model that is cut for a measure has."""
+MAY_LACK: dict[str, Any] = {"measure": "", "cut": 0.0, "evidence": None, "calibrator": None}
+"""What a file need not have, and what that means."""
 
 
 def _saved(parts: dict[str, Any], reader: Reader) -> SavedModel:
@@ -236,11 +298,19 @@ def _saved(parts: dict[str, Any], reader: Reader) -> SavedModel:
         raise Refused("its notes or versions are not text")
     if not all(isinstance(value, (str, Number, type(None))) for value in numbers):
         raise Refused("its settings are not numbers or text")
+    if type(values.get("evidence")) not in (Evidence, type(None)):
+        raise Refused("its evidence is not what it must be")
+    if not _is_calibrator(values.get("calibrator")):
+        raise Refused("its calibrator is not what it must be")
     if type(values["encoder"]).__name__ not in ENCODERS:
         raise Refused("it has no encoder")
     if type(values["estimator"]).__name__ not in (*ESTIMATORS, TREES):
         raise Refused("it has no estimator")
     return SavedModel(**values)
+
+
+def _is_calibrator(value: Any) -> bool:
+    return value is None or (type(value).__name__ in CALIBRATORS and bool(value.holds))
 
 
 def _is_finite(value: Any) -> bool:
@@ -276,6 +346,10 @@ def _can_score(saved: SavedModel) -> bool:
         coef = getattr(saved.estimator, "coef_", None)  # `explain` shows all of it
         if coef is not None and (coef.shape != (1, n_features) or not np.isfinite(coef).all()):
             return False
-        return n_features > 0 and bool(np.isfinite(saved.score(rows)).all())
+        if saved.evidence is not None and not saved.evidence.fits(n_features):
+            return False
+        shares = saved.probability(rows) if saved.has_probabilities else np.zeros(2)
+        right = n_features > 0 and np.all((shares >= 0) & (shares <= 1))
+        return bool(right and np.isfinite(saved.score(rows)).all())
     except Exception:  # whatever parts that do not fit together make numpy say
         return False

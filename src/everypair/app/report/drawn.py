@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from everypair.app.comparison.result import Comparison, ModelResult, PathSummary
+from everypair.app.explain.weights import Line
 from everypair.app.report.at_cuts import at_cuts, what_is_drawn
+from everypair.app.report.bands import LEVEL, bands
 from everypair.app.report.cuts import Cuts
 from everypair.metrics import roc_band
 from everypair.rows import Array, Bool, Rows
 
-LEVEL = 0.95
 N_BOOTSTRAP = 200
 """Replicates of the band of weighted rows: enough for a drawing, and minutes less than 2000."""
 
@@ -21,8 +22,8 @@ MAX_BINS = 48
 TAIL = 0.002
 """Share of the scores on each side that the outermost bar may gather."""
 
-N_WEIGHTS = 24
-"""Largest weights of a model that are kept; a page is not the place for thousands."""
+N_COLUMNS, N_FEATURES = 24, 8
+"""Columns of the table that are listed for a model, and features of each; not thousands."""
 
 N_LINES = 60
 """Features of the path that are drawn."""
@@ -37,6 +38,7 @@ def drawn(comparison: Comparison) -> dict[str, Any]:
         "target": comparison.target,
         "positive": comparison.positive,
         "best_baseline": None if first is None else first["name"],
+        "recommended": comparison.recommended,
         "weighted": comparison.weights is not None,
         "n_positive": _mass(rows, rows.positive),
         "n_negative": _mass(rows, ~rows.positive),
@@ -77,9 +79,12 @@ def _model(model: ModelResult, rows: Rows, comparison: Comparison) -> dict[str, 
         "measure": None
         if measure is None or exact is None
         else at_cuts(measure, exact, rows, cuts),
-        "weights": None
-        if model.coefficients is None
-        else _weights(model.coefficients, model.n_features),
+        "probability": None
+        if model.calibrator is None
+        else np.round(model.calibrator.probabilities(cuts.threshold)[:, 1], 6).tolist(),
+        **bands(model, comparison, rows, cuts),
+        "columns": _columns(model),
+        "n_used": _n_used(model),
     }
 
 
@@ -134,16 +139,39 @@ def _histogram(rows: Rows, scores: Array) -> dict[str, Any]:
     return {"low": low, "high": high, "gathers": gathers, **shares}
 
 
-def _weights(coefficients: Mapping[str, float], n_used: int | None) -> dict[str, Any]:
-    """The largest ones. The record may hold fewer than the model has, and says how many."""
-    values = np.fromiter(coefficients.values(), np.float64, len(coefficients))
-    largest = np.argsort(-np.abs(values), kind="stable")[:N_WEIGHTS]
-    names = list(coefficients)
-    return {
-        "n_used": int(np.count_nonzero(values)) if n_used is None else n_used,
-        "names": [names[i] for i in largest if values[i] != 0],
-        "values": [float(values[i]) for i in largest if values[i] != 0],
-    }
+def _columns(model: ModelResult) -> list[dict[str, Any]]:
+    """The columns that are worth most, each with its features; or the largest weights alone."""
+    lines = model.lines or {}
+    if model.worth:
+        return [
+            {
+                "name": worth.name,
+                "alone": None if np.isnan(worth.alone) else round(worth.alone, 4),
+                "lost": round(worth.lost, 5),
+                "spread": round(worth.spread, 5),
+                "goes": worth.direction,
+                "features": _features(lines.get(worth.name, ())),
+            }
+            for worth in model.worth[:N_COLUMNS]
+        ]
+    by_size = sorted((model.coefficients or {}).items(), key=lambda item: -abs(item[1]))
+    return [
+        {"name": name, "lost": None, "features": [{"name": name, "weight": value}]}
+        for name, value in by_size[:N_COLUMNS]
+        if value != 0
+    ]
+
+
+def _features(lines: Sequence[Line]) -> list[dict[str, Any]]:
+    kept = [line for line in lines if line.weight != 0][:N_FEATURES]
+    return [{"name": line.name, "weight": line.weight} for line in kept]
+
+
+def _n_used(model: ModelResult) -> int | None:
+    """Features with a weight; the record may hold fewer than the model has."""
+    if model.n_features is not None or model.coefficients is None:
+        return model.n_features
+    return sum(value != 0 for value in model.coefficients.values())
 
 
 def _path(path: PathSummary) -> dict[str, Any]:

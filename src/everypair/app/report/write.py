@@ -16,7 +16,8 @@ from everypair.app.comparison.recommend import recommendation
 from everypair.app.comparison.result import Comparison, ModelResult
 from everypair.app.files.output import written_whole
 from everypair.app.report import words
-from everypair.app.report.drawn import LEVEL, drawn
+from everypair.app.report.bands import LEVEL
+from everypair.app.report.drawn import drawn
 
 SCRIPTS = (
     "dom.js",
@@ -25,12 +26,22 @@ SCRIPTS = (
     "roc.js",
     "scores.js",
     "measure.js",
+    "charts.js",
     "threshold.js",
     "weights.js",
     "path.js",
     "page.js",
 )
 """In the order in which each needs the ones before."""
+
+CHARTS = (
+    ("gain", "Gain: positives found in the top rows"),
+    ("lift", "Lift: how many times the average"),
+    ("precision", "Precision and recall"),
+    ("calibration", "Calibration: are the probabilities right?"),
+    ("cost", "Cost"),
+)
+"""That follow the threshold; calibration only where models have probabilities."""
 
 ENDS = ("judged_low", "judged", "judged_high")
 
@@ -86,15 +97,18 @@ def _render(comparison: Comparison) -> str:
         environment.filters[name] = getattr(words, name)
     parts = [(page / name).read_text("utf-8") for name in SCRIPTS]
     script = '\n"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
+    data = drawn(comparison)
+    calibrated = all(model["calibration"] for model in data["models"])
     return environment.get_template("report.html").render(
         comparison=comparison,
-        data=drawn(comparison),
+        data=data,
         facts=_facts(comparison),
         style=Markup((page / "style.css").read_text("utf-8")),
         script=Markup(script),
         # The browser runs this script and no other, even if some text slipped out of its place.
         fingerprint=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         n_columns=N_COLUMNS,
+        charts=[chart for chart in CHARTS if chart[0] != "calibration" or calibrated],
         level=LEVEL,
     )
 
@@ -122,6 +136,8 @@ def _facts(comparison: Comparison) -> dict[str, Any]:
         "kinds": Counter(column.kind for column in comparison.columns).most_common(),
         "scale": _scale(fitted, baseline),
         "recommendation": recommendation(comparison) if comparison.recommended else "",
+        "headline": comparison.headline
+        and comparison.headline.sentence(f"{target} = {positive}" if target else positive),
     }
 
 

@@ -10,17 +10,16 @@ function drawMeasure(box, width) {
   const picture = svg("svg", {
     width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
     "aria-label": `${data.measure.axis} of ${chosen().name} against the threshold: ` +
-      `${decimals(measure.value[state.at])} at ${significant(threshold[state.at])}.`,
+      `${decimals(measure.value[state.at])} at ${cutWords(state.at)}.`,
   });
   const levels = ticks(low, high > low ? high : low + 1, 5);
   tickWords(levels).forEach((words, i) => picture.append(
     line(left, y(levels[i]), width - right, y(levels[i]), levels[i] === 0 ? "axis" : "grid"),
     text(words, left - 8, y(levels[i]) + 4, { "text-anchor": "end" })));
-  const marks = ticks(histogram.low, histogram.high, width / 90);
-  tickWords(marks).forEach((words, i) =>
-    picture.append(text(words, x(marks[i]), height - bottom + 18, { "text-anchor": "middle" })));
+  scoreTicks(chosen(), x, width).forEach(([place, words]) =>
+    picture.append(text(words, place, height - bottom + 18, { "text-anchor": "middle" })));
   picture.append(
-    text("Threshold", (left + width - right) / 2, height - 8, { "text-anchor": "middle" }));
+    text(`Threshold (${scoreName(chosen()).toLowerCase()})`, (left + width - right) / 2, height - 8, { "text-anchor": "middle" }));
   const points = threshold.map((cut, i) => [x(cut), y(measure.value[i])]);
   for (const [from, to, met] of runs(measure.met)) {
     const drawn = points.slice(met ? from : Math.max(0, from - 1), met ? to : to + 1)
@@ -34,7 +33,7 @@ function drawMeasure(box, width) {
   const lean = place < left + 90 ? "start" : place > width - right - 90 ? "end" : "middle";
   picture.append(
     line(place, top - 6, place, height - bottom, "guide"),
-    text(`${data.measure.free ? "best" : data.measure.axis.toLowerCase()} ${decimals(measure.value[best])} at ${significant(threshold[best], 3)}`,
+    text(`${data.measure.free ? "best" : data.measure.axis.toLowerCase()} ${decimals(measure.value[best])} at ${cutWords(best)}`,
       place, top - 12, { "text-anchor": lean, class: "name" }),
     line(inside(threshold[state.at]), top - 6, inside(threshold[state.at]), height - bottom, "cut"),
     svg("circle", { r: 6, class: "point", cx: inside(threshold[state.at]), cy: y(measure.value[state.at]) }));

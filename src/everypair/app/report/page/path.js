@@ -23,7 +23,7 @@ function drawPath(box, width) {
     line(left, y(levels[i]), width - right, y(levels[i]), levels[i] === 0 ? "axis" : "grid"),
     text(words, left - 8, y(levels[i]) + 4, { "text-anchor": "end" })));
   for (const [place, value] of alphaMarks(first, last, x)) {
-    const at = nearestIndex(logs, -Math.log10(value));
+    const at = nearest(logs, (log) => Math.abs(log + Math.log10(value)));
     picture.append(
       line(place, height - bottom, place, height - bottom + 5, "axis"),
       text(significant(value, 2), place, height - bottom + 19, { "text-anchor": "middle" }),
@@ -57,14 +57,6 @@ function alphaMarks(first, last, x) {
   return found.length > 1 ? found : [[x(first), 10 ** -first], [x(last), 10 ** -last]];
 }
 
-function nearestIndex(values, wanted) {
-  let best = 0;
-  values.forEach((value, i) => {
-    if (Math.abs(value - wanted) < Math.abs(values[best] - wanted)) best = i;
-  });
-  return best;
-}
-
 // Names beside the ends of their lines, pushed apart where they would overlap.
 function nameEnds(picture, ends, x, letters, [top, bottom]) {
   const order = [...ends.keys()].sort((a, b) => ends[a] - ends[b]);
@@ -86,7 +78,7 @@ function startPath() {
     `the ${Math.min(N_NAMED, names.length)} with the largest weights are named.`];
   if (entered > names.length) words.push(`${count(names.length)} are drawn.`);
   if (alpha !== null) {
-    const at = nearestIndex(alphas.map(Math.log), Math.log(alpha));
+    const at = nearest(alphas, (value) => Math.abs(Math.log(value / alpha)));
     words.push(`At the chosen alpha ${plural(counts[at], "has", "have")} a weight.`);
     if (rule) words.push(rule);
   }

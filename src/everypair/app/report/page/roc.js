@@ -78,13 +78,7 @@ roc.move = () => {
 };
 
 function nearestOnCurve([across, up]) {
-  let best = 0;
-  let least = Infinity;
-  curveOf(chosen()).forEach(([fpr, tpr], i) => {
-    const distance = Math.hypot(roc.x(fpr) - across, roc.y(tpr) - up);
-    if (distance < least) [best, least] = [i, distance];
-  });
-  return best;
+  return nearest(curveOf(chosen()), ([fpr, tpr]) => Math.hypot(roc.x(fpr) - across, roc.y(tpr) - up));
 }
 
 // A tap, or a drag of the mouse; a finger that drags scrolls the page as ever.

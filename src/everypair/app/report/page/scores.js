@@ -11,7 +11,7 @@ function drawScores(box, width) {
   const at = Math.min(width - right, Math.max(left, x(cut)));
   const picture = svg("svg", {
     width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
-    "aria-label": `Scores of ${chosen().name} in both classes, cut at ${significant(cut)}.`,
+    "aria-label": `Scores of ${chosen().name} in both classes, cut at ${cutWords(state.at)}.`,
   });
   const shares = ticks(0, reach, 2);
   tickWords(shares.map((value) => 100 * value)).forEach((words, i) => {
@@ -38,9 +38,8 @@ function drawScores(box, width) {
       if (to > middle) picture.append(bar(middle, to, value, kind));
     }
   }
-  const marks = ticks(histogram.low, histogram.high, width / 90);
-  tickWords(marks).forEach((words, i) =>
-    picture.append(text(words, x(marks[i]), height - bottom + 6, { "text-anchor": "middle" })));
+  scoreTicks(chosen(), x, width).forEach(([place, words]) =>
+    picture.append(text(words, place, height - bottom + 6, { "text-anchor": "middle" })));
   picture.append(
     line(left, y(0), width - right, y(0), "axis"),
     line(at, top - 8, at, height - bottom - 10, "cut"),
@@ -48,7 +47,7 @@ function drawScores(box, width) {
     text("found", width - right, top - 6, { "text-anchor": "end" }),
     text("left alone", left + 4, height - bottom - 12),
     text("false alarms", width - right, height - bottom - 12, { "text-anchor": "end" }),
-    text("Score", (left + width - right) / 2, height - 8, { "text-anchor": "middle" }),
+    text(scoreName(chosen()), (left + width - right) / 2, height - 8, { "text-anchor": "middle" }),
   );
   onPoint(picture, ([across]) => nearestThreshold(chosen(), x.back(across)));
   box.replaceChildren(picture);

@@ -2,15 +2,16 @@
 
 const models = data.models;
 const state = {
-  model: 0,
+  model: Math.max(0, data.models.findIndex((model) => model.name === data.recommended)),
   at: 0, // place in the cuts of the model, highest threshold first
   rule: "own",
-  costs: { fp: 1, fn: 1 },
+  costs: { fp: 1, fn: 1 }, // `startThreshold` begins with the class shares
   bands: "chosen",
   shown: new Set(),
 };
 
 // The first model, the best baseline and the best of the other kind: enough to begin with.
+// The chosen one, at first the recommended one, is drawn in any case.
 function fewModels() {
   const baseline = models.findIndex((model) => model.name === data.best_baseline);
   const ours = models.findIndex((model) => model.kind === "everypair");
@@ -44,19 +45,25 @@ function followRule() {
 function keepShare(from, to) {
   const called = (model, i) => model.tp[i] + model.fp[i];
   const wanted = called(from, state.at);
-  let best = 0;
-  to.threshold.forEach((_, i) => {
-    if (Math.abs(called(to, i) - wanted) < Math.abs(called(to, best) - wanted)) best = i;
-  });
-  state.threshold = to.threshold[best];
+  state.threshold = to.threshold[nearest(to.threshold.map((_, i) => called(to, i)), (n) => Math.abs(n - wanted))];
 }
 
-function nearestThreshold(model, wanted) {
-  let best = 0;
-  model.threshold.forEach((threshold, i) => {
-    if (Math.abs(threshold - wanted) < Math.abs(model.threshold[best] - wanted)) best = i;
+// The place of the least distance; of equal ones the first.
+function nearest(values, distance) {
+  let best = 0, least = Infinity;
+  values.forEach((value, i) => {
+    const here = distance(value);
+    if (here < least) [best, least] = [i, here];
   });
   return best;
+}
+
+const nearestThreshold = (model, wanted) => nearest(model.threshold, (cut) => Math.abs(cut - wanted));
+const costOf = (tp, fp) => state.costs.fp * fp + state.costs.fn * (totals.positive - tp);
+
+// A cut in words: the probability there, or the score of a model without probabilities.
+function cutWords(at, model = chosen()) {
+  return model.probability ? share(model.probability[at]) : significant(model.threshold[at]);
 }
 
 function outcome() {
@@ -73,6 +80,6 @@ function outcome() {
     recall: ratio(tp, totals.positive),
     specificity: ratio(tn, totals.negative),
     f1: ratio(2 * tp, totals.positive + tp + fp),
-    cost: state.costs.fp * fp + state.costs.fn * fn,
+    cost: costOf(tp, fp),
   };
 }

@@ -1,15 +1,15 @@
 // The controls: model, rule, slider, costs, curves shown.
 
-let redrawRoc, redrawScores;
-let redrawMeasure = () => {}; // where models are judged by AUC there is none
+let redrawRoc;
+const following = []; // draws each chart that shows the chosen model at the threshold
+const redrawFollowing = () => following.forEach((redraw) => redraw());
 
 function setByHand(at) {
   state.rule = "hand";
   state.at = at;
   state.threshold = chosen().threshold[at];
   showOutcome();
-  redrawScores();
-  redrawMeasure();
+  redrawFollowing();
   roc.move();
 }
 
@@ -20,8 +20,9 @@ function showOutcome() {
   slider.max = last;
   slider.value = last - state.at; // to the right the threshold rises
   slider.setAttribute("aria-valuetext",
-    `threshold ${significant(found.threshold)}, recall ${decimals(found.recall)}, precision ${decimals(found.precision)}`);
-  show("cut", found.threshold, significant(found.threshold));
+    `threshold ${cutWords(state.at)}, recall ${decimals(found.recall)}, precision ${decimals(found.precision)}`);
+  show("cut", found.threshold, cutWords(state.at));
+  byId("cut-what").textContent = `${scoreName(chosen())} above`;
   for (const name of ["tp", "fp", "fn", "tn"]) show(name, found[name], count(found[name]));
   for (const name of ["precision", "recall", "specificity", "f1"]) {
     show(name, found[name], decimals(found[name]));
@@ -43,20 +44,17 @@ function refresh() {
   followRule();
   showOutcome();
   redrawRoc();
-  redrawScores();
-  redrawMeasure();
+  redrawFollowing();
   showCurves();
 }
 
-// What another model can take from here: as many of 1,000 rows, or of more where that is none.
+// What another model can take from here: the share of the rows.
 function carriedOver(called) {
   const part = called / (totals.positive + totals.negative);
-  const advice = "A model fitted anew has scores on another scale: carry over the share called positive, not the threshold.";
+  const advice = "A model fitted anew has scores on another scale: carry over the share called positive, not the score.";
   if (data.weighted || part === 0) return [advice];
-  let rows = 1000;
-  while (rows * part < 1) rows *= 10;
-  const top = Math.round(rows * part);
-  return [`${advice} Of ${count(rows)} new rows that is the ${count(top)} with the highest scores (`,
+  const top = `${Number((100 * part).toPrecision(3))}%`;
+  return [`${advice} Here that is the top ${share(part)} of new rows (`,
     html("code", {}, `everypair score --top ${top}`), ")."];
 }
 
@@ -86,16 +84,34 @@ function listCurves() {
   });
 }
 
-// An empty or negative cost counts as none.
-const costIn = (id) => Math.max(0, byId(id).valueAsNumber || 0);
+// A cost that is empty or negative is refused: the one before stays.
+function readCost(kind) {
+  const field = byId(`cost-${kind}`);
+  const refused = !(field.valueAsNumber >= 0);
+  if (!refused) state.costs[kind] = field.valueAsNumber;
+  field.setAttribute("aria-invalid", refused);
+  byId("cost-error").textContent = ["fp", "fn"].some((k) => byId(`cost-${k}`).getAttribute("aria-invalid") === "true")
+    ? `A cost must be a number of at least 0: ${count(state.costs.fp)} and ${count(state.costs.fn)} stay.` : "";
+  return !refused;
+}
+
+// Costs at which both classes weigh the same in all: a miss costs what it is rarer.
+function startCosts() {
+  const odds = totals.negative / totals.positive;
+  state.costs = odds >= 1 ? { fp: 1, fn: Number(odds.toPrecision(2)) } : { fp: Number((1 / odds).toPrecision(2)), fn: 1 };
+  for (const kind of ["fp", "fn"]) byId(`cost-${kind}`).value = state.costs[kind];
+}
 
 function startThreshold() {
   state.shown = fewModels();
   models.forEach((model, i) => byId("model").append(html("option", { value: i }, model.name)));
+  byId("model").value = state.model;
   listCurves();
   redrawRoc = drawnIn("roc", roc.draw);
-  redrawScores = drawnIn("scores", drawScores);
-  if (data.measure) redrawMeasure = drawnIn("measure", drawMeasure);
+  startCosts();
+  startCharts();
+  following.push(drawnIn("scores", drawScores));
+  if (data.measure) following.push(drawnIn("measure", drawMeasure));
   if (!("own" in chosen().standard)) state.rule = "f1";
 
   byId("model").addEventListener("change", (event) => {
@@ -115,9 +131,12 @@ function startThreshold() {
     setByHand(chosen().threshold.length - 1 - Number(event.target.value)));
   for (const kind of ["fp", "fn"]) {
     byId(`cost-${kind}`).addEventListener("input", () => {
-      state.costs[kind] = costIn(`cost-${kind}`);
+      if (!readCost(kind)) return;
       if (state.rule === "cost") refresh();
-      else showOutcome();
+      else {
+        showOutcome();
+        redrawFollowing();
+      }
     });
   }
   byId("bands").addEventListener("change", (event) => {

@@ -1,41 +1,57 @@
-// Bars of the largest weights of one model.
+// The columns of the table in one model: what each is worth, and the weights of its features.
 
 function drawWeights(place) {
-  const { name, weights } = models[place];
-  const low = Math.min(0, ...weights.values);
-  const high = Math.max(0, ...weights.values);
+  const { name, columns, n_used: used } = models[place];
+  const worth = columns.some((column) => column.lost !== null);
+  byId("weights-caption").textContent = [
+    `${name}: the ${columns.length === 1 ? "column" : `${columns.length} columns`} worth most`,
+    used === null ? "it has no weights" : `${plural(used, "feature has", "features have")} a weight`,
+  ].slice(worth ? 0 : 1).join("; ") + ".";
+  const lost = barsOf(columns.map((column) => column.lost ?? 0));
+  const weigh = barsOf(columns.flatMap((column) => column.features.map(({ weight }) => weight ?? 0)));
+  byId("bars").replaceChildren(...columns.flatMap((column) => [
+    ...(worth ? [columnRow(column, lost)] : []),
+    ...column.features.map((feature) => featureRow(feature, weigh, worth)),
+  ]));
+}
+
+function columnRow({ name, alone, lost, spread, goes }, bar) {
+  return html("tr", { class: "column" },
+    html("th", { scope: "row", title: name }, name),
+    html("td", { class: "number" }, alone === null ? "–" : decimals(alone)),
+    html("td", { class: "number" }, decimals(lost), html("small", {}, ` ± ${decimals(spread)}`)),
+    html("td", {}, bar(lost)),
+    html("td", {}, goes));
+}
+
+function featureRow({ name, weight }, bar, indented) {
+  const words = weight === null ? "" : `${weight > 0 ? "+" : ""}${significant(weight, 3)}`;
+  return html("tr", { class: indented ? "feature" : "" },
+    html("th", { scope: "row", title: name }, name), html("td"), html("td"),
+    html("td", {}, ...(weight === null ? [] : [bar(weight)])), html("td", {}, words));
+}
+
+// Bars on one scale, from zero to the left or to the right.
+function barsOf(values) {
+  const low = Math.min(0, ...values), high = Math.max(0, ...values);
   const x = scale(low, high > low ? high : low + 1, 0, 100);
-  const words = weightWords(Math.max(-low, high));
-  const rest = weights.n_used - weights.values.length;
-  byId("weights-caption").textContent =
-    `${name}: ${count(weights.n_used)} ${weights.n_used === 1 ? "feature has" : "features have"} a weight` +
-    (rest > 0 ? `; the ${weights.values.length} largest are shown.` : ".");
-  byId("bars").replaceChildren(...weights.values.map((value, i) => {
-    const from = Math.min(x(0), x(value));
+  return (value) => {
     const bar = html("span", { class: value < 0 ? "bar minus" : "bar" });
-    bar.style.left = `${from}%`;
+    bar.style.left = `${Math.min(x(0), x(value))}%`;
     bar.style.width = `${Math.abs(x(value) - x(0))}%`;
     const lane = html("span", { class: "lane", "aria-hidden": "true" }, bar);
     lane.style.setProperty("--zero", `${x(0)}%`);
-    return html("tr", {},
-      html("th", { scope: "row", title: weights.names[i] }, weights.names[i]),
-      html("td", {}, lane),
-      html("td", {}, (value > 0 ? "+" : "") + words(value)));
-  }));
-}
-
-// As many decimals for all as give the largest four digits, so that points stand in line.
-function weightWords(largest) {
-  const digits = 3 - Math.floor(Math.log10(largest));
-  const plain = digits >= 0 && digits <= 7;
-  return (value) => (plain ? decimals(value, digits) : significant(value, 3));
+    return lane;
+  };
 }
 
 function startWeights() {
-  const having = [...models.keys()].filter((i) => models[i].weights);
+  const having = [...models.keys()].filter((i) => models[i].columns.length);
   if (!having.length) return;
   const list = byId("weights-of");
   having.forEach((i) => list.append(html("option", { value: i }, models[i].name)));
   list.addEventListener("change", () => drawWeights(Number(list.value)));
-  drawWeights(having[0]);
+  const first = having.includes(state.model) ? state.model : having[0];
+  list.value = first;
+  drawWeights(first);
 }

@@ -1,0 +1,280 @@
+"""Probabilities by four maps, and cuts by training or out-of-fold scores, on rows not trained on.
+
+    python -m lab bench calibration --cache results.json [--tasks pima wdbc ...]
+    python -m lab bench calibration --cache results.json --show [--write]
+
+One fit on the training rows, and one on each of five folds of them, give training scores,
+out-of-fold scores and test scores; every map and every cut is made from these. What
+``calibration="auto"`` does was chosen on the tasks of `CHOSEN_ON`, and the pages show the others:
+no data set has tasks on both sides.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
+
+from everypair import ROCSVM, AUCClassifier, RankOpt
+from everypair.estimators._calibration import METHODS, calibrated
+from everypair.estimators._cross_fit import cross_fit, default_folds, mean_score
+from everypair.metrics.thresholds import cut_by
+from everypair.rows import Rows
+from lab.benchmarks.rankopt_splits import prepared
+from lab.data.tasks import names, task
+from lab.harness import Page, markdown_table
+
+CHOSEN_ON_DATA = ("a9a", "adult", "credit", "spectf", "wpbc", "covtype", "mnist", "optdigits")
+SIZES = (300, 1000, 4000)
+MOST_TEST_ROWS, TEST_SHARE = 4000, 1 / 3
+LEAST_POSITIVES = 10
+N_SPLITS = 3
+
+MODELS: dict[str, Callable[[Any], Any]] = {
+    "AUCClassifier": lambda y: AUCClassifier(),
+    "RankOpt": lambda y: RankOpt(),
+    # C as SVC weighs the loss; a gap of 1e-3 moves no score that matters here.
+    "ROCSVM": lambda y: ROCSVM(C=y.size / (y.sum() * (~y).sum()), tol=1e-3),
+}
+LARGEST = {"ROCSVM": 1000}
+"""Rows at most, to keep the whole affordable."""
+
+RULES: dict[str, Any] = {
+    "f1": "f1", "balanced": "balanced", "fpr=0.05": {"fpr": 0.05}, "tpr=0.9": {"tpr": 0.9},
+}  # fmt: skip
+REFERENCES = ("LogisticRegression", "CalibratedClassifierCV sigmoid",
+              "CalibratedClassifierCV isotonic")  # fmt: skip
+
+
+def chosen_on(name: str) -> bool:
+    return name.split(" ", maxsplit=1)[0] in CHOSEN_ON_DATA
+
+
+def judged(p: Any, y: Any) -> list[float]:
+    """Log loss, Brier score and expected calibration error over ten bins of equal size."""
+    p = np.clip(np.asarray(p, dtype=np.float64), 1e-15, 1 - 1e-15)
+    loss = -np.mean(np.where(y, np.log(p), np.log1p(-p)))
+    bins = np.array_split(np.argsort(p, kind="stable"), 10)
+    error = sum(b.size * abs(p[b].mean() - y[b].mean()) for b in bins) / y.size
+    return [float(loss), float(np.mean((p - y) ** 2)), float(error)]
+
+
+def achieved(rule: str, scores: Any, cut: float, y: Any) -> float:
+    """What the rule asks for, on these rows: F1, TPR - FPR, FPR or TPR."""
+    above = scores > cut
+    tp, fp = float((above & y).sum()), float((above & ~y).sum())
+    tpr, fpr = tp / y.sum(), fp / (~y).sum()
+    return {"f1": 2 * tp / (tp + fp + y.sum()), "balanced": tpr - fpr, "fpr=0.05": fpr,
+            "tpr=0.9": tpr}[rule]  # fmt: skip
+
+
+def one_cell(model: Any, A: Any, y: Any, B: Any, y_test: Any) -> dict[str, Any]:
+    folds = default_folds(None, y, None, None)
+    fitted = model.set_params(threshold=0.0).fit(A, y)
+    of_train, of_test = fitted.decision_function(A), fitted.decision_function(B)
+    out = cross_fit(model, A, y, None, folds)
+    held_out, on_test = out.scores, of_test - mean_score(of_train, None)
+    cell: dict[str, Any] = {"maps": {}, "cuts": {}, "n": y.size, "p": A.shape[1]}
+    for method in METHODS:
+        for where, scores, new in (
+            ("training", of_train, of_test), ("out of fold", held_out, on_test)
+        ):  # fmt: skip
+            found = calibrated(method, scores, y, None, None)
+            cell["maps"][f"{method}, {where}"] = judged(found.probabilities(new)[:, 1], y_test)
+    rows = Rows.of(y)
+    for name, rule in RULES.items():
+        by_training = achieved(name, of_test, cut_by(rule, rows, of_train), y_test)
+        by_folds = achieved(name, on_test, cut_by(rule, rows, held_out), y_test)
+        cut = cut_by(rule, rows, of_train)
+        seen = achieved(name, of_train, cut, y)
+        best = achieved(name, of_test, cut_by(rule, Rows.of(y_test), of_test), y_test)
+        cell["cuts"][name] = [by_training, by_folds, best, seen]
+    return cell
+
+
+def references(A: Any, y: Any, B: Any, y_test: Any) -> dict[str, list[float]]:
+    models = [
+        LogisticRegression(max_iter=1000),
+        *(CalibratedClassifierCV(AUCClassifier(), method=m) for m in ("sigmoid", "isotonic")),
+    ]
+    return {
+        name: judged(model.fit(A, y).predict_proba(B)[:, 1], y_test)
+        for name, model in zip(REFERENCES, models, strict=True)
+    }
+
+
+def split(y: Any, seed: int, size: int) -> tuple[Any, Any]:
+    """The same test rows for every size; training rows of a size are among those of the next."""
+    order = np.random.default_rng(seed).permutation(y.size)
+    n_test = min(MOST_TEST_ROWS, int(TEST_SHARE * y.size))
+    return order[n_test : n_test + size], order[:n_test]
+
+
+def run(wanted: list[str], sizes: list[int], cache: Path) -> None:
+    known = json.loads(cache.read_text()) if cache.exists() else {}
+    order = sorted(wanted, key=lambda name: not chosen_on(name))
+    for size in sizes:
+        for name in order:
+            found, sizes_done = task(name), 0
+            y = found.positive
+            for k in range(N_SPLITS):
+                train, test = split(y, k, size)
+                n_before = [s for s in SIZES if s < size]
+                few = min(y[train].sum(), y[test].sum(), (~y[train]).sum()) < LEAST_POSITIVES
+                # A task with fewer rows than a size has been used whole at the size before.
+                if few or (n_before and train.size <= n_before[-1]):
+                    continue
+                A, B = prepared(found.X, train, test)
+                for label, make in MODELS.items():
+                    key = f"{name}|{k}|{size}|{label}"
+                    if key in known or size > LARGEST.get(label, size):
+                        continue
+                    cell = one_cell(make(y[train]), A, y[train], B, y[test])
+                    if label == "AUCClassifier":
+                        cell["maps"] |= references(A, y[train], B, y[test])
+                    known[key] = cell
+                    sizes_done += 1
+            if sizes_done:
+                cache.write_text(json.dumps(known))
+                print(size, name, flush=True)
+
+
+def table_of_maps(cells: dict[str, Any], which: Callable[[str], bool], what: int) -> str:
+    """Means over the tasks, each map's difference from the sigmoid with its 95 % interval."""
+    maps = [f"{m}, {w}" for w in ("training", "out of fold") for m in METHODS]
+    rows = []
+    for model in MODELS:
+        for size in SIZES:
+            by_task: dict[str, list[Any]] = {}
+            for key, cell in cells.items():
+                name, _, n, label = key.split("|")
+                if label == model and int(n) == size and which(name):
+                    by_task.setdefault(name, []).append(cell["maps"])
+            if len(by_task) < 3:
+                continue
+            line = [model, f"{size:,}", str(len(by_task))]
+            of = {
+                m: np.array([np.mean([c[m][what] for c in found]) for found in by_task.values()])
+                for m in maps + (list(REFERENCES) if model == "AUCClassifier" else [])
+            }
+            base = of["sigmoid, out of fold"]
+            for m in maps + list(REFERENCES):
+                if m not in of:
+                    line.append("")
+                elif m == "sigmoid, out of fold":
+                    line.append(f"{base.mean():.4f}")
+                else:
+                    line.append(_difference(of[m] - base))
+            rows.append(line)
+    return markdown_table(["model", "rows", "tasks", *maps, *REFERENCES], rows)
+
+
+def _difference(gains: Any) -> str:
+    """Mean and half the width of its 95 % interval over the tasks."""
+    from scipy.stats import t
+
+    half = t.ppf(0.975, gains.size - 1) * gains.std(ddof=1) / gains.size**0.5
+    return f"{gains.mean():+.4f} ± {half:.4f}"
+
+
+def table_of_cuts(cells: dict[str, Any], which: Callable[[str], bool]) -> str:
+    """By rows per column: what was asked, what the cuts achieve on test rows."""
+    rows = []
+    for model in MODELS:
+        for low, high in ((0, 10), (10, 30), (30, 100), (100, np.inf)):
+            found = [
+                cell["cuts"]
+                for key, cell in cells.items()
+                if key.endswith(f"|{model}")
+                and which(key.split("|")[0])
+                and low <= cell["n"] / cell["p"] < high
+            ]
+            if len(found) < 5:
+                continue
+            line = [model, f"{low} to {high:g}" if high < np.inf else f"over {low}",
+                    str(len(found))]  # fmt: skip
+            for rule in RULES:
+                values = np.array([cell[rule] for cell in found])
+                if "=" in rule:
+                    spread = np.abs(values[:, :2] - float(rule.split("=")[1])).mean(axis=0)
+                    line.append(
+                        f"{values[:, 0].mean():.3f} (off by {spread[0]:.3f}), "
+                        f"{values[:, 1].mean():.3f} (off by {spread[1]:.3f})"
+                    )
+                else:
+                    means = values.mean(axis=0)
+                    line.append(f"{means[3]:.3f}; {means[0]:.3f}, {means[1]:.3f} of {means[2]:.3f}")
+            rows.append(line)
+    header = ["model", "rows per column", "fits", *RULES]
+    return markdown_table(header, rows)
+
+
+INTRO = """\
+Made by `python -m lab bench calibration`. Models are fitted on 300, 1,000 and 4,000 rows of a task
+({splits} splits; ROCSVM to 1,000 rows) and judged on other rows, 4,000 at most. Out-of-fold
+scores are those of five stratified folds. All values of one line are from the same fits. What
+`calibration="auto"` does was chosen on {n_chosen} tasks ({chosen}); the {n_other} tasks of other
+data sets ({other}) come first."""
+
+MAPS = """\
+The column "sigmoid, out of fold" has the mean over the tasks. The others have the difference from
+it, in the mean over the tasks, and its 95 % interval over tasks: above zero is worse."""
+
+CUTS = """\
+For `f1` and `balanced` (TPR - FPR): what the training rows show at the training cut; what that cut
+and the out-of-fold cut reach on test rows, of the best that any cut of the test rows reaches. For
+`fpr=0.05` and `tpr=0.9`: the rate on test rows by the training cut, then by the out-of-fold cut,
+and the mean absolute distance from the rate that was asked for."""
+
+
+def show(cache: Path, write: bool) -> None:
+    cells = json.loads(cache.read_text())
+    tasks = sorted({key.split("|")[0] for key in cells}, key=names().index)
+    chosen = [name for name in tasks if chosen_on(name)]
+    other = [name for name in tasks if not chosen_on(name)]
+    page = Page(
+        "calibration", "Probabilities and cuts, by training and by out-of-fold scores",
+        INTRO.format(
+            splits=N_SPLITS, n_chosen=len(chosen), n_other=len(other),
+            chosen=", ".join(dict.fromkeys(name.split(" ")[0] for name in chosen)),
+            other=", ".join(dict.fromkeys(name.split(" ")[0] for name in other)),
+        ),
+    )  # fmt: skip
+    for title, which in (
+        ("tasks that nothing was chosen on", lambda name: not chosen_on(name)),
+        ("the tasks of the choice", chosen_on),
+    ):
+        for what, label in enumerate(("Log loss", "Brier score", "Expected calibration error")):
+            text = table_of_maps(cells, which, what)
+            page.add(f"{label}, {title}", f"{MAPS}\n\n{text}")
+        page.add(f"Cuts, {title}", f"{CUTS}\n\n{table_of_cuts(cells, which)}")
+    if write:
+        page.write()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser("python -m lab bench calibration")
+    parser.add_argument("--cache", type=Path, default=Path("calibration.json"))
+    parser.add_argument("--tasks", nargs="*", default=names())
+    parser.add_argument("--sizes", nargs="*", type=int, default=SIZES, help="training rows")
+    parser.add_argument("--show", action="store_true", help="tables of what is in the cache")
+    parser.add_argument("--write", action="store_true", help="and into docs/benchmarks")
+    given = parser.parse_args()
+    if given.show or given.write:
+        show(given.cache, given.write)
+        return
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run(given.tasks, given.sizes, given.cache)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""The columns of the table in each model of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everypair.app.comparison.result import ModelResult
+from everypair.app.explain.blocks import Block, alike, blocks_of
+from everypair.app.explain.weights import lines_of
+from everypair.app.explain.worth import Permuted, alone
+
+Array = NDArray[np.float64]
+Bool = NDArray[np.bool_]
+Folds = Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]
+
+MOST_LISTED = 100
+"""Columns of a model whose features are kept for the record."""
+
+
+class Gathered(NamedTuple):
+    """Of one model: its columns permuted on held-out rows, and its weights on the whole table."""
+
+    permuted: Permuted
+    coef: Array | None
+
+
+def with_columns(
+    results: Sequence[ModelResult],
+    gathered: Mapping[str, Gathered],
+    encoder: Any,
+    X: Any,
+    y: Bool,
+    weight: Array | None,
+    folds: Folds,
+) -> list[ModelResult]:
+    """What each column is worth to each model, and the weights of its features."""
+    blocks = {block.name: block for block in blocks_of(encoder)}
+    names = [str(name) for name in encoder.get_feature_names_out()]
+    same = alike(X) if hasattr(encoder, "categories_") else []
+
+    @cache
+    def area(name: str) -> float:
+        return alone(blocks[name], X, y, weight, folds) if name in blocks else np.nan
+
+    def told(result: ModelResult) -> ModelResult:
+        permuted, coef = gathered[result.name]
+        worth = permuted.worths(lambda block: area(block.name))
+        lines = None if coef is None else _lines(blocks, worth, names, coef, same)
+        return replace(result, worth=worth, lines=lines)
+
+    return [result if result.failure is not None else told(result) for result in results]
+
+
+def _lines(
+    blocks: Mapping[str, Block], worth: Any, names: Sequence[str], coef: Array, same: Any
+) -> dict[str, Any]:
+    listed = [w.name for w in worth if w.name in blocks][:MOST_LISTED]
+    return {name: lines_of(blocks[name], names, coef, same) for name in listed}

@@ -1,0 +1,281 @@
+"""Gradient-boosted trees over every pair, with rounds, threshold and probabilities from folds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from everypair.boosting.libraries import LIBRARIES, Grown, Settings
+from everypair.boosting.objective import pair_objective
+from everypair.estimators._base import CUTS, BinaryRanker
+from everypair.estimators._cross_fit import OutOfFold, default_folds, mean_score
+from everypair.estimators._search import with_progress
+from everypair.rows import Rows
+
+Array = NDArray[np.float64]
+
+
+class AUCBoostingClassifier(BinaryRanker):
+    """Gradient-boosted trees for the logistic loss over every positive–negative pair.
+
+    XGBoost or LightGBM grows the trees; `pair_objective` gives each round the exact gradient and
+    curvature of
+
+        L(s) = sum_ij a_i b_j log(1 + exp(s_j - s_i))     or, with a push, its p-norm .
+
+    The number of rounds is the one with the largest mean AUC over the folds of ``cv``. Threshold
+    and probabilities are made from the held-out scores of the same folds; then a booster of that
+    many rounds is grown on all rows.
+
+    Parameters
+    ----------
+    library : {"lightgbm", "xgboost"}, default="lightgbm"
+        Which library grows the trees; `pip install 'everypair[boost]'` brings both.
+    push : float, default=1
+        Power p >= 1 that moves weight to the negatives at the top of the list. See
+        `pair_objective`.
+    learning_rate : float, default=0.05
+        Step of each round, in (0, 1].
+    max_rounds : int, default=1000
+        Rounds at most.
+    max_leaf_nodes : int, default=31
+        Leaves of a tree at most.
+    min_samples_leaf : int, default=20
+        Rows of a leaf at least (LightGBM only; XGBoost bounds the curvature of a leaf from below).
+    patience : int, default=50
+        A fold stops when its AUC has not grown for this many rounds.
+    params : dict, default=None
+        Further parameters of the library, by its own names; they take precedence.
+    cv : int, splitter, iterable or None, default=None
+        Folds that choose the number of rounds and give threshold and probabilities; None: five,
+        stratified.
+    {threshold}
+    {calibration}
+    n_jobs : int or None, default=None
+        Threads of the library; None is 1, -1 all cores.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the library, which matters where rows or columns are sampled.
+    verbose : int, default=0
+        1 shows a bar of the folds.
+
+    Attributes
+    ----------
+    booster_ : xgboost.Booster or lightgbm.Booster
+        The trees of all rows.
+    n_rounds_ : int
+        Rounds chosen.
+    cv_scores_ : array of shape (n_tried,)
+        Mean held-out AUC after each round, over the folds. A fold that has stopped counts with
+        its last value.
+    best_score_ : float
+        ``cv_scores_`` at ``n_rounds_``.
+    feature_importances_ : array of shape (n_features,)
+        Share of each column in the gain of all splits; the shares sum to one.
+    intercept_ : array of shape (1,)
+        Minus the threshold.
+    {train_score}
+    {fitted}
+
+    See Also
+    --------
+    pair_objective : The objective alone, for the libraries' own estimators.
+    everypair.AUCTree : One tree that splits by AUC.
+
+    Notes
+    -----
+    Boosting by pairs is not better in AUC than boosting by log loss: it ties. It keeps its
+    footing where positives are very rare, and a push improves the top of the list.
+
+    Missing values (NaN) and the categories of a data frame go to the library as they are. With
+    ``params`` that sample rows or columns, results differ between the libraries' versions.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from everypair.boosting import AUCBoostingClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = AUCBoostingClassifier(max_rounds=50, calibration="auto").fit(X, y)  # doctest: +SKIP
+    >>> model.predict_proba(X).shape  # doctest: +SKIP
+    (569, 2)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "library": [StrOptions(set(LIBRARIES))],
+        "push": [Interval(Real, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, 1, closed="right")],
+        "max_rounds": [Interval(Integral, 1, None, closed="left")],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left")],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "patience": [Interval(Integral, 1, None, closed="left")],
+        "params": [dict, None],
+        **CUTS,
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        library: str = "lightgbm",
+        push: float = 1,
+        learning_rate: float = 0.05,
+        max_rounds: int = 1000,
+        max_leaf_nodes: int = 31,
+        min_samples_leaf: int = 20,
+        patience: int = 50,
+        params: dict[str, Any] | None = None,
+        cv: Any = None,
+        threshold: str | float | Mapping[str, Any] = "balanced",
+        calibration: str | None = None,
+        prior: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.library = library
+        self.push = push
+        self.learning_rate = learning_rate
+        self.max_rounds = max_rounds
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.patience = patience
+        self.params = params
+        self.cv = cv
+        self.threshold = threshold
+        self.calibration = calibration
+        self.prior = prior
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Choose the number of rounds by cross-validation, then fit on all rows.
+
+        Parameters
+        ----------
+        {rows}
+        {sample_weight}
+        {groups}
+
+        {returns_self}
+        """
+        from everypair.pairs import auc
+
+        self._validate_params()
+        if find_spec(self.library) is None:
+            raise ImportError(
+                f"library={self.library!r} is not installed: pip install 'everypair[boost]'."
+            )
+        X, y = self._checked(X, y=y)
+        positive = self._encode_labels(np.asarray(y))
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(
+                sample_weight, positive, dtype=np.float64, ensure_non_negative=True
+            )
+            Rows.uncut(positive, weight)  # says so where a class weighs nothing
+            kept = np.flatnonzero(weight)  # the libraries count rows of weight zero in leaves
+            X, positive, weight = _safe_indexing(X, kept), positive[kept], weight[kept]
+            groups = None if groups is None else np.asarray(groups)[kept]
+        library = self._library()
+        folds = default_folds(self.cv, positive, weight, groups)
+        grown = self._grow_folds(library, X, positive, weight, folds)
+        self.cv_scores_ = _mean_curve([fold.curve for fold in grown])
+        self.n_rounds_ = 1 + int(np.argmax(self.cv_scores_))
+        self.best_score_ = float(self.cv_scores_[self.n_rounds_ - 1])
+        rows = (X, positive.astype(float), weight)
+        self.booster_ = library.grow(rows, None, self.n_rounds_, 0).booster
+        scores = library.scores(self.booster_, X, self.n_rounds_)
+        self.train_score_ = auc(Rows.uncut(positive, weight), scores)
+        gains = library.importances(self.booster_, self.n_features_in_)
+        self.feature_importances_ = gains / gains.sum() if gains.any() else gains
+        held_out = None
+        if self._needs_held_out():
+            held_out = self._held_out(library, X, weight, folds, grown)
+        cut = self._choose_threshold(positive, scores, weight, held_out)
+        self.intercept_ = np.array([-cut])
+        return self
+
+    def _library(self) -> Any:
+        from joblib import effective_n_jobs
+
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        settings = Settings(
+            float(self.learning_rate), int(self.max_leaf_nodes), int(self.min_samples_leaf),
+            effective_n_jobs(self.n_jobs), int(seed), dict(self.params or {}),
+        )  # fmt: skip
+        return LIBRARIES[self.library](pair_objective(push=float(self.push)), settings)
+
+    def _grow_folds(
+        self, library: Any, X: Any, positive: NDArray[np.bool_], weight: Array | None, folds: Any
+    ) -> list[Grown]:
+        def one(train: Any, test: Any) -> Grown:
+            parts = [
+                (
+                    _safe_indexing(X, rows),
+                    positive[rows].astype(float),
+                    None if weight is None else weight[rows],
+                )
+                for rows in (train, test)
+            ]
+            both = 0 < np.count_nonzero(positive[test]) < test.size
+            if not both:
+                raise ValueError(
+                    "A fold of cv tests one class only: use stratified or fewer folds."
+                )
+            return library.grow(*parts, int(self.max_rounds), int(self.patience))
+
+        grown = (one(*fold) for fold in folds)
+        return list(with_progress(grown, len(folds), "folds", int(self.verbose)))
+
+    def _held_out(
+        self, library: Any, X: Any, weight: Array | None, folds: Any, grown: list[Grown]
+    ) -> OutOfFold:
+        found = []
+        for (_, test), fold in zip(folds, grown, strict=True):
+            scores = library.scores(fold.booster, X, min(self.n_rounds_, fold.curve.size))
+            found.append(scores[test] - mean_score(scores, weight))
+        return OutOfFold.of(folds, found)
+
+    def _checked(self, X: Any, **options: Any) -> Any:
+        """X as the library takes it: a data frame with categories stays one."""
+        if any(str(dtype) == "category" for dtype in getattr(X, "dtypes", ())):
+            return validate_data(self, X, skip_check_array=True, **options)
+        return validate_data(
+            self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan", **options,
+        )  # fmt: skip
+
+    def _validate_predict(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self._checked(X, reset=False)
+
+    def _scores(self, X: Any) -> Array:
+        library = LIBRARIES[self.library]
+        return library.scores(self.booster_, X, self.n_rounds_) + self.intercept_[0]
+
+
+def _mean_curve(curves: list[Array]) -> Array:
+    """The mean of curves of unequal lengths; the shorter ones go on with their last value."""
+    longest = max(curve.size for curve in curves)
+    padded = [np.concatenate([c, np.full(longest - c.size, c[-1])]) for c in curves]
+    return np.asarray(np.mean(padded, axis=0))

@@ -1,0 +1,99 @@
+"""The exact AUC as a metric for the early stopping of XGBoost and LightGBM."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from everypair.boosting.objective import _weight
+from everypair.metrics import auc_score
+
+METRIC_NAME = "auc_exact"
+"""XGBoost maximises metrics whose name begins with auc."""
+
+
+def auc_metric(library: str) -> AUCMetric:
+    """The exact AUC, weighted and with ties as halves, in the convention of a library.
+
+    The result goes as it is into ``eval_metric=``: of the constructor of `XGBClassifier`, or of
+    ``fit`` of `LGBMClassifier`. Its method `AUCMetric.for_train` goes into ``custom_metric=`` of
+    `xgboost.train` and ``feval=`` of `lightgbm.train`. Both libraries stop early at its maximum.
+
+    Parameters
+    ----------
+    library : {"xgboost", "lightgbm"}
+        Whose convention to follow: XGBoost wants a number, LightGBM a name, a number and whether
+        higher is better.
+
+    Returns
+    -------
+    AUCMetric
+        A callable ``(y_true, y_pred, sample_weight=None)``.
+
+    See Also
+    --------
+    pair_objective : The loss over every pair as an objective.
+    everypair.metrics.auc_score : The same number for any scores.
+
+    Examples
+    --------
+    >>> from everypair.boosting import auc_metric
+    >>> auc_metric("xgboost")([0, 1, 0, 1], [0.1, 0.4, 0.35, 0.3])
+    0.75
+    >>> auc_metric("lightgbm")([0, 1, 0, 1], [0.1, 0.4, 0.35, 0.3])
+    ('auc_exact', 0.75, True)
+    """
+    if library not in ("xgboost", "lightgbm"):
+        raise ValueError(f"library={library!r} is not known: use 'xgboost' or 'lightgbm'.")
+    return AUCMetric(library)
+
+
+class AUCMetric:
+    """What `auc_metric` returns."""
+
+    def __init__(self, library: str):
+        self.library, self.__name__ = library, METRIC_NAME
+
+    def __repr__(self) -> str:
+        return f"auc_metric({self.library!r})"
+
+    def __call__(
+        self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Any:
+        """The AUC of these scores.
+
+        Parameters
+        ----------
+        y_true : array of shape (n_rows,)
+            Two labels; the larger is positive.
+        y_pred : array of shape (n_rows,)
+            Scores.
+        sample_weight : array of shape (n_rows,), default=None
+            Weights >= 0; None means 1 for every row.
+
+        Returns
+        -------
+        float or tuple (name, value, True)
+            The AUC, as the library wants it.
+        """
+        value = auc_score(y_true, y_pred, sample_weight=sample_weight)
+        return value if self.library == "xgboost" else (METRIC_NAME, value, True)
+
+    def for_train(self, preds: ArrayLike, data: Any) -> Any:
+        """The same in the form of `xgboost.train` and `lightgbm.train`.
+
+        Parameters
+        ----------
+        preds : array of shape (n_rows,)
+            Scores.
+        data : xgboost.DMatrix or lightgbm.Dataset
+            The rows, from which labels and weights are read.
+
+        Returns
+        -------
+        tuple
+            The name and the AUC; for LightGBM also that higher is better.
+        """
+        value = self(data.get_label(), preds, _weight(data))
+        return (METRIC_NAME, value) if self.library == "xgboost" else value

@@ -1,0 +1,212 @@
+"""The columns of an additive model: bins, a basis over the bins, and curves as values of bins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import BSpline
+from scipy.linalg import cholesky, solve_triangular
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+KINDS = ("spline", "linear", "steps", "category")
+
+MAX_BINS = 128
+"""Bins of a column of numbers, beside the one of missing values: about equal numbers of rows."""
+
+SPLINES = 16
+"""Cubic B-splines of a column. A column of fewer bins has a value for each of them."""
+
+RIDGE = 0.03
+"""Beside the squares of second (steps: first) differences: what a curve's own size costs."""
+
+OTHER = "(other)"
+MISSING = "(missing)"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The bins of one column: ``edges`` between them, or the names of its categories.
+
+    A number x lies in bin k if ``edges[k - 1] < x <= edges[k]``. Missing values have the last bin.
+    So have categories that are rare or were not seen, unless there is a bin "(other)".
+    """
+
+    name: str
+    kind: str
+    edges: Array
+    """Of numbers; empty for categories."""
+    centres: Array
+    """Mean value of the rows of each bin, without missing values; empty for categories."""
+    categories: tuple[str, ...]
+    counts: Array
+    """Weight of the rows in each bin, the missing ones last."""
+
+    @property
+    def n_bins(self) -> int:
+        return self.counts.size
+
+    def codes(self, values: NDArray[Any]) -> Index:
+        """The bin of each value."""
+        if self.kind == "category":
+            number = {name: k for k, name in enumerate(self.categories)}
+            missing = self.n_bins - 1
+            unknown = number.get(OTHER, missing)
+            return np.array(
+                [missing if is_missing(v) else number.get(str(v), unknown) for v in values],
+                dtype=np.intp,
+            )
+        numbers = np.asarray(values, dtype=np.float64)
+        codes = np.searchsorted(self.edges, numbers, side="left")
+        return np.where(np.isnan(numbers), self.n_bins - 1, codes).astype(np.intp)
+
+    def labels(self) -> list[str]:
+        """What each bin is called."""
+        if self.kind == "category":
+            return [*self.categories, MISSING]
+        ends = [f"{edge:.6g}" for edge in self.edges]
+        if not ends:
+            return ["all", MISSING]
+        inner = [f"{low} to {high}" for low, high in pairwise(ends)]
+        return [f"up to {ends[0]}", *inner, f"above {ends[-1]}", MISSING]
+
+    def table(self) -> Array:
+        """A line of basis values per bin, with mean zero over the rows.
+
+        The basis is such that |w|^2 of its coefficients is the roughness of the curve: for a
+        spline the squared second differences of its B-splines' coefficients (Eilers & Marx 1996),
+        for steps the squared first differences of the bins' values, for categories their
+        squared values. Missing values have a coefficient of their own.
+        """
+        held = self.counts[:-1]
+        if self.kind == "category":
+            columns = [np.eye(held.size)]
+        elif self.kind == "linear" or held.size <= 2:
+            columns = [self._line()]
+        elif self.kind == "steps":
+            columns = [_whitened(np.eye(held.size), order=1)]
+        else:
+            columns = [self._line(), _whitened(self._basis(), order=2)]
+        numbers = np.hstack(columns)
+        mean = held @ numbers / held.sum() if held.sum() > 0 else 0.0
+        out = np.zeros((self.n_bins, numbers.shape[1] + 1))
+        out[:-1, :-1] = numbers - mean
+        out[-1, -1] = 1.0  # a missing value counts as the mean of the others, plus this
+        if self.counts[-1] == 0:
+            return out[:, :-1]
+        return out
+
+    def _line(self) -> Array:
+        """The bins' mean values, standardised."""
+        held = self.counts[:-1]
+        mean = held @ self.centres / held.sum() if held.sum() > 0 else 0.0
+        spread = np.sqrt(held @ (self.centres - mean) ** 2 / max(held.sum(), 1e-300))
+        return ((self.centres - mean) / (spread if spread > 0 else 1.0))[:, None]
+
+    def _basis(self) -> Array:
+        """B-splines of the bins' ranks: knots at quantiles. Few bins have a value each."""
+        held = self.counts[:-1]
+        if held.size <= SPLINES:
+            return np.eye(held.size)
+        ranks = (np.cumsum(held) - held / 2) / held.sum()
+        step = 1 / (SPLINES - 3)
+        knots = step * np.arange(-3, SPLINES + 1)
+        return np.asarray(BSpline.design_matrix(np.clip(ranks, 0, 1), knots, 3).toarray())
+
+
+def _whitened(basis: Array, order: int) -> Array:
+    """The basis in coordinates v with ``|v|^2 = |D w|^2 + RIDGE |w|^2``, D differences."""
+    differences = np.diff(np.eye(basis.shape[1]), order, axis=0)
+    root = cholesky(differences.T @ differences + RIDGE * np.eye(basis.shape[1]), lower=True)
+    return np.asarray(solve_triangular(root, basis.T, lower=True).T)
+
+
+def learn_shape(
+    name: str, values: NDArray[Any], weight: Array | None, kind: str | None, min_rows: float
+) -> Shape:
+    """Bins from the values of a column; ``kind`` None: by what the values are."""
+    weight = np.ones(len(values)) if weight is None else weight
+    if kind is None:
+        kind = "category" if values.dtype.kind not in "fiub" else "spline"
+    if kind == "category":
+        return _categories(name, values, weight, min_rows)
+    numbers = np.asarray(values, dtype=np.float64)
+    held = np.flatnonzero(~np.isnan(numbers) & (weight > 0))
+    edges = _edges(numbers[held], weight[held])
+    codes = np.searchsorted(edges, numbers[held], side="left")
+    counts = np.bincount(codes, weight[held], edges.size + 1)
+    with np.errstate(invalid="ignore"):
+        centres = np.bincount(codes, weight[held] * numbers[held], edges.size + 1) / counts
+    missing = float(weight[np.isnan(numbers)].sum())
+    centres = np.where(counts > 0, centres, 0.0)
+    return Shape(name, kind, edges, centres, (), np.append(counts, missing))
+
+
+def _edges(numbers: Array, weight: Array) -> Array:
+    """Halfway between neighbouring values: all of them, or those nearest to even quantiles."""
+    distinct, place = np.unique(numbers, return_inverse=True)
+    if distinct.size > MAX_BINS:
+        below = np.cumsum(np.bincount(place, weight))
+        wanted = below[-1] * np.arange(1, MAX_BINS) / MAX_BINS
+        last = np.unique(np.searchsorted(below, wanted))
+        last = last[last < distinct.size - 1]
+    else:
+        last = np.arange(distinct.size - 1)
+    low, high = distinct[last], distinct[last + 1]
+    middle = low / 2 + high / 2
+    return np.where((low <= middle) & (middle < high), middle, low)
+
+
+def _categories(name: str, values: NDArray[Any], weight: Array, min_rows: float) -> Shape:
+    counts: dict[str, float] = {}
+    missing = 0.0
+    for value, w in zip(values.tolist(), weight.tolist(), strict=True):
+        if is_missing(value):
+            missing += w
+        elif w > 0:
+            counts[str(value)] = counts.get(str(value), 0.0) + w
+    kept = sorted(name for name, count in counts.items() if count >= min_rows)
+    rare = sum(count for count in counts.values() if count < min_rows)
+    sizes = [counts[name] for name in kept]
+    if rare > 0:
+        kept, sizes = [*kept, OTHER], [*sizes, rare]
+    empty = np.empty(0)
+    return Shape(name, "category", empty, empty, tuple(kept), np.array([*sizes, missing]))
+
+
+def is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)  # noqa: PLR0124
+    except TypeError:  # pandas' NA will not say
+        return True
+
+
+def columns_of(X: Any) -> list[tuple[str, NDArray[Any]]]:
+    """Name and values of each column of a data frame (pandas, polars, Arrow) or an array.
+
+    Numbers and booleans come as floats with NaN where they are missing, all else as objects.
+    """
+    if isinstance(X, Mapping) or hasattr(X, "columns") or hasattr(X, "column_names"):
+        names = getattr(X, "column_names", None) or list(X.columns)
+        return [(str(name), _column(X[name])) for name in names]
+    return [(f"x{j}", X[:, j]) for j in range(X.shape[1])]
+
+
+def _column(series: Any) -> NDArray[Any]:
+    kind = str(getattr(series, "dtype", getattr(series, "type", "object"))).lower()
+    if any(part in kind for part in ("int", "float", "double", "bool", "decimal")):
+        if hasattr(series, "to_pandas"):  # polars and Arrow
+            series = series.to_pandas()
+        if hasattr(series, "to_numpy") and hasattr(series, "isna"):
+            return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+        return np.asarray(series, dtype=np.float64)
+    to_list = getattr(series, "to_list", getattr(series, "to_pylist", None))
+    out = np.empty(len(series), dtype=object)
+    out[:] = list(series) if to_list is None else to_list()
+    return out

@@ -1,0 +1,302 @@
+"""What the highest scores hold: gain (share of all positives) and lift (times the average)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from everypair.metrics.at_k import precision_at_k, rows_at_k
+from everypair.metrics.interval import grouped, levels_between, reach, shares_of, spread
+from everypair.metrics.placements import bessel
+from everypair.rows import Array, Index, Rows, check_level
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What the top of a ranking holds of the positives, with confidence limits.
+
+    All are numbers for one top (`gain_at_k`), and arrays for several (`gain_curve`).
+
+    Attributes
+    ----------
+    share : float or array
+        Share of all rows that are in the top.
+    gain : float or array
+        Share of all positives that are in the top: the recall there.
+    low : float or array
+        Lower end of the interval of the gain.
+    high : float or array
+        Upper end of the interval of the gain.
+    level : float
+        Confidence level.
+
+    See Also
+    --------
+    gain_at_k : Returns it for one top.
+    gain_curve : Returns it for many.
+    """
+
+    share: Any
+    gain: Any
+    low: Any
+    high: Any
+    level: float
+
+    @property
+    def lift(self) -> Any:
+        """How many times the average share of positives the top has: ``gain / share``."""
+        return self.gain / self.share
+
+    @property
+    def lift_low(self) -> Any:
+        """Lower end of the interval of the lift."""
+        return self.low / self.share
+
+    @property
+    def lift_high(self) -> Any:
+        """Upper end of the interval of the lift."""
+        return self.high / self.share
+
+    def __str__(self) -> str:
+        if np.ndim(self.share):
+            return f"Gain at {np.size(self.share)} shares of the rows"
+        return (
+            f"The top {self.share:.1%} of the rows have {self.gain:.1%} of the positives "
+            f"[{self.low:.1%}, {self.high:.1%}], {self.lift:.1f} times the average "
+            f"[{self.lift_low:.1f}, {self.lift_high:.1f}]"
+        )
+
+
+def lift_at_k(
+    y_true: ArrayLike, y_score: ArrayLike, k: int | float | str, *, pos_label: Any = None
+) -> float:
+    """Precision of the k highest scores over the share of positives, ``(tp(k) / k) / (n+ / n)``.
+
+    Parameters
+    ----------
+    y_true : array of shape (n_rows,)
+        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
+        otherwise.
+    y_score : array of shape (n_rows,)
+        Scores, finite: the higher, the more likely positive.
+    k : int, float or str
+        As in `precision_at_k`.
+    pos_label : label, default=None
+        The positive label; None means the second of the sorted ones.
+
+    Returns
+    -------
+    float
+        1 is no better than chance; at most ``n / max(k, n+)``.
+
+    See Also
+    --------
+    gain_at_k : With an interval, and with weights.
+    recall_at_k : The gain: the share of all positives among the k rows.
+
+    Examples
+    --------
+    >>> from everypair.metrics import lift_at_k
+    >>> lift_at_k([0, 1, 0, 0, 1, 0, 0, 0, 0, 0], [1, 9, 2, 3, 8, 4, 5, 6, 7, 0], k=2)
+    5.0
+    """
+    rows = Rows.of(y_true, None, pos_label)
+    return precision_at_k(y_true, y_score, k, pos_label=pos_label) * rows.n_rows / rows.n_positive
+
+
+def gain_at_k(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    k: int | float | str,
+    *,
+    level: float = 0.95,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> Gain:
+    """Gain and lift of the k highest scores, each with a confidence interval.
+
+    Parameters
+    ----------
+    y_true : array of shape (n_rows,)
+        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
+        otherwise.
+    y_score : array of shape (n_rows,)
+        Scores, finite: the higher, the more likely positive.
+    k : int, float or str
+        As in `precision_at_k`; with weights only a share, which is then a share of the weight.
+    level : float, default=0.95
+        Confidence level.
+    sample_weight : array of shape (n_rows,), default=None
+        Weights >= 0; None means 1 for every row.
+    groups : array of shape (n_rows,), default=None
+        Rows of one group depend on each other.
+    pos_label : label, default=None
+        The positive label; None means the second of the sorted ones.
+
+    Returns
+    -------
+    Gain
+        ``gain``, ``low``, ``high``; ``lift``, ``lift_low``, ``lift_high``; ``share``, ``level``.
+
+    See Also
+    --------
+    gain_curve : At every share.
+    lift_at_k : The lift as a number.
+
+    Notes
+    -----
+    The interval is for the top q = k / n of new rows. The cut moves with the sample, so a row has
+    the influence
+
+        ( [positive] ([above] - gain) / share of positives  -  gain'(q) ([above] - q) ) / n
+
+    on the gain (a ratio less the slope of the gain curve times the error of the cut). The slope is
+    taken over q +- min(q, 1 - q) n^(-1/5). The variance gives an effective number of positives, and
+    that Wilson's interval. Coverage: docs/benchmarks/numbers.md. Of scores tied at the cut, each
+    counts in part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from everypair.metrics import gain_at_k
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(1000) < 0.1
+    >>> print(gain_at_k(y, rng.normal(size=1000) + 2 * y, 0.1))
+    The top 10.0% of the rows have 68.5% of the positives [59.5%, 76.4%], 6.9 times the average \
+[5.9, 7.6]
+    """
+    rows = Rows.of(y_true, sample_weight, pos_label)
+    if rows.weight is not None:
+        if not isinstance(k, float):
+            raise ValueError(f"k={k!r} counts rows: with sample_weight give a share, such as 0.1.")
+        rows_at_k(k, rows.n_rows, rows.n_positive)
+        share = float(k)
+    else:
+        share = rows_at_k(k, rows.n_rows, rows.n_positive) / rows.n_rows
+    gain, low, high = _gains(rows, rows.scores(y_score), np.array([share]), level, groups)
+    return Gain(share, float(gain[0]), float(low[0]), float(high[0]), level)
+
+
+def gain_curve(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    shares: ArrayLike | None = None,
+    *,
+    level: float = 0.95,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> Gain:
+    """Gain and lift at many shares of the rows, with pointwise confidence limits.
+
+    Parameters
+    ----------
+    y_true : array of shape (n_rows,)
+        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
+        otherwise.
+    y_score : array of shape (n_rows,)
+        Scores, finite: the higher, the more likely positive.
+    shares : array, default=None
+        Shares of the rows, above 0 and below 1; None means 0.005, 0.01, ..., 0.995.
+    level : float, default=0.95
+        Confidence level at one share; the band says nothing of the curve as a whole.
+    sample_weight : array of shape (n_rows,), default=None
+        Weights >= 0; None means 1 for every row.
+    groups : array of shape (n_rows,), default=None
+        Rows of one group depend on each other.
+    pos_label : label, default=None
+        The positive label; None means the second of the sorted ones.
+
+    Returns
+    -------
+    Gain
+        Arrays ``share``, ``gain``, ``low``, ``high``; ``lift``, ``lift_low``, ``lift_high``.
+
+    See Also
+    --------
+    gain_at_k : At one share, or number of rows.
+    everypair.plots.GainDisplay : Draws it.
+
+    Examples
+    --------
+    >>> from everypair.metrics import gain_curve
+    >>> gain_curve([0, 0, 1, 1], [1, 2, 3, 4], [0.25, 0.5]).gain
+    array([0.5, 1. ])
+    """
+    grid = np.arange(1, 200) / 200 if shares is None else levels_between(shares, "shares", 0, 1)
+    rows = Rows.of(y_true, sample_weight, pos_label)
+    return Gain(grid, *_gains(rows, rows.scores(y_score), grid, level, groups), check_level(level))
+
+
+def _gains(
+    rows: Rows, scores: Array, shares: Array, level: float, groups: ArrayLike | None
+) -> tuple[Array, Array, Array]:
+    level = check_level(level)
+    top = _Top(rows, scores)
+    gain = top.gain(shares)
+    # The slope of the curve, over a window that narrows with the rows and stays inside.
+    half = np.minimum(shares, 1 - shares) * rows.n_rows**-0.2
+    slope = (top.gain(shares + half) - top.gain(shares - half)) / np.maximum(2 * half, 1e-300)
+    se, df = top.errors(shares, gain, slope, grouped(rows, groups))
+    z = reach(level, df)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        size = np.where(se > 0, gain * (1 - gain) / se**2, np.inf)
+    # No more than the positives can say where all rows of the top are alike.
+    size = np.where((gain > 0) & (gain < 1), size, top.effective)
+    middle = (gain + z**2 / (2 * size)) / (1 + z**2 / size)
+    reached = z / (1 + z**2 / size) * np.sqrt(gain * (1 - gain) / size + z**2 / (4 * size**2))
+    return gain, np.maximum(middle - reached, 0.0), np.minimum(middle + reached, 1.0)
+
+
+class _Top:
+    """Sums along the distinct scores, highest first, each beginning with 0."""
+
+    def __init__(self, rows: Rows, scores: Array):
+        self.weight, self.positive = shares_of(rows), rows.positive
+        levels, self.level_of = np.unique(-scores, return_inverse=True)
+        self.n_levels = levels.size
+        self.share = self._sums(self.weight)
+        self.share[-1] = 1.0
+        self.hits = self._sums(self.weight * self.positive)
+        self.prevalence = float(self.hits[-1])
+        self.effective = self.prevalence**2 / float(np.sum(self.weight[self.positive] ** 2))
+
+    def _sums(self, values: Array) -> Array:
+        at_level = np.bincount(self.level_of, values, self.n_levels)
+        return np.concatenate([[0.0], np.cumsum(at_level)])
+
+    def gain(self, shares: Array) -> Array:
+        return np.asarray(np.interp(shares, self.share, self.hits)) / self.prevalence
+
+    def errors(
+        self, shares: Array, gain: Array, slope: Array, groups: Index | None
+    ) -> tuple[Array, float]:
+        """Standard errors of the gains, and their degrees of freedom."""
+        cut = np.clip(np.searchsorted(self.share, shares, side="left"), 1, self.n_levels)
+        # The part of the level at the cut that counts as above it.
+        part = (shares - self.share[cut - 1]) / (self.share[cut] - self.share[cut - 1])
+
+        def influence(positive: Any, above: Any) -> Any:
+            return positive * (above - gain) / self.prevalence - slope * (above - shares)
+
+        if groups is None:
+            # Rows of one class on one side of the cut are alike: squares by running sums.
+            total = np.zeros(shares.size)
+            for positive in (True, False):
+                squares = self._sums(self.weight**2 * (self.positive == positive))
+                total += squares[cut - 1] * influence(positive, 1.0) ** 2
+                total += (squares[cut] - squares[cut - 1]) * influence(positive, part) ** 2
+                total += (squares[-1] - squares[cut]) * influence(positive, 0.0) ** 2
+            n = self.positive.size
+            return np.sqrt(total * bessel(n, "row")), n - 1.0
+        columns = []
+        for k in range(shares.size):
+            above = np.where(self.level_of < cut[k] - 1, 1.0, 0.0)
+            above[self.level_of == cut[k] - 1] = part[k]
+            hit = self.positive * (above - gain[k]) / self.prevalence
+            columns.append(self.weight * (hit - slope[k] * (above - shares[k])))
+        return spread(np.column_stack(columns), groups)

@@ -1,0 +1,104 @@
+"""What the curves of one model share: from an estimator, beside others on one axis, with a band."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from everypair.metrics.cross_val import cut_of, scores_of
+from everypair.plots._axes import axes, legend, line_options
+from everypair.rows import Array
+
+REFERENCE = "everypair: reference"
+REFERENCE_LINE: dict[str, Any] = {
+    "color": "0.55", "linewidth": 1, "linestyle": (0, (2, 3)), "gid": REFERENCE,
+}  # fmt: skip
+
+
+class CurveDisplay:
+    """A curve of one model. Several are drawn on one axis by giving them the same ``ax``."""
+
+    from_predictions: Any
+    name: str | None
+    figure_: Any
+    ax_: Any
+    line_: Any
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: ArrayLike, *, pos_label: Any = None,
+        name: str | None = None, **options: Any,
+    ) -> Self:  # fmt: skip
+        """Draw the curve of a fitted classifier.
+
+        Where the display marks a threshold, it is the one where `predict` cuts.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+            With `decision_function` or `predict_proba`; displays of probabilities need the latter.
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            Rows to score.
+        y : array of shape (n_rows,)
+            Two distinct labels.
+        pos_label : label, default=None
+            The positive label; None means the second of the sorted ones.
+        name : str, default=None
+            For the legend; None is the name of the class.
+        **options : keyword arguments
+            Of `from_predictions`.
+
+        Returns
+        -------
+        display
+            The display, drawn.
+        """
+        name = type(estimator).__name__ if name is None else name
+        values, more = cls._predicted(estimator, X, pos_label)
+        return cls.from_predictions(
+            y, values, pos_label=pos_label, name=name, **{**more, **options}
+        )
+
+    @classmethod
+    def _predicted(cls, estimator: Any, X: Any, pos_label: Any) -> tuple[Array, dict[str, Any]]:
+        scores = scores_of(estimator, X, pos_label)
+        return scores, {"threshold": cut_of(estimator, X, scores, pos_label)}
+
+    def _begin(
+        self, ax: Any, line: Mapping[str, Any], width: float = 5.4, height: float = 4.2
+    ) -> tuple[dict[str, Any], bool]:
+        """The look of the curve, and whether it is the first of its kind on these axes."""
+        self.figure_, self.ax_ = axes(ax, width, height)
+        kind = f"everypair: {type(self).__name__}"
+        before = [one.get_gid() for one in self.ax_.lines].count(kind)
+        return {**line_options(before, line), "gid": kind}, before == 0
+
+    def _band(
+        self, x: Array, low: Array, high: Array, level: float, look: Mapping[str, Any]
+    ) -> None:
+        self.ax_.fill_between(
+            x, low, high, color=look["color"], alpha=0.18, linewidth=0,
+            label=f"{100 * level:g} % interval at each point",
+        )  # fmt: skip
+
+    def _end(self, ax: Any, inside: str = "best") -> Self:
+        legend(self.ax_, ax, inside=inside)
+        return self
+
+
+class ProbabilityDisplay(CurveDisplay):
+    """A curve of the probabilities of one model."""
+
+    @classmethod
+    def _predicted(cls, estimator: Any, X: Any, pos_label: Any) -> tuple[Array, dict[str, Any]]:
+        if not hasattr(estimator, "predict_proba"):
+            raise ValueError(
+                f"{type(estimator).__name__} has no predict_proba: wrap it in "
+                "sklearn.calibration.CalibratedClassifierCV."
+            )
+        scores_of(estimator, X[:1], pos_label)  # the same checks of classes and label
+        second = pos_label is None or pos_label == estimator.classes_[1]
+        return np.asarray(estimator.predict_proba(X)[:, int(second)], dtype=np.float64), {}

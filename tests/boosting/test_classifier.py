@@ -1,0 +1,102 @@
+"""`AUCBoostingClassifier`: scikit-learn's contract, rounds by held-out AUC, probabilities."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+pytest.importorskip("lightgbm")
+pytest.importorskip("xgboost")
+
+from everypair.boosting import AUCBoostingClassifier
+
+BY_ROWS = "histograms and leaves count rows, not weights, so a weight of two is not two rows"
+
+QUICK = {"max_rounds": 8, "patience": 5, "cv": 2, "min_samples_leaf": 1}
+
+
+def not_held(model):
+    return {
+        "check_sample_weight_equivalence_on_dense_data": BY_ROWS,
+        "check_sample_weight_equivalence_on_sparse_data": BY_ROWS,
+    }
+
+
+@parametrize_with_checks(
+    [AUCBoostingClassifier(library, **QUICK) for library in ("lightgbm", "xgboost")],
+    expected_failed_checks=not_held,
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(params=["lightgbm", "xgboost"])
+def library(request):
+    return request.param
+
+
+def table(n=800, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 5))
+    signal = X[:, 0] * X[:, 1] + X[:, 2] + 0.5 * rng.standard_normal(n)
+    return X, np.where(signal > np.quantile(signal, 0.85), "yes", "no")
+
+
+def test_rounds_are_those_of_the_largest_mean_held_out_auc(library):
+    X, y = table()
+    model = AUCBoostingClassifier(library, max_rounds=60, patience=10, cv=3).fit(X, y)
+    assert model.n_rounds_ == 1 + np.argmax(model.cv_scores_)
+    assert model.best_score_ == model.cv_scores_.max()
+    assert (
+        model.booster_.num_trees() if library == "lightgbm" else model.booster_.num_boosted_rounds()
+    )
+    X_new, y_new = table(seed=1)
+    area = roc_auc_score(y_new == "yes", model.decision_function(X_new))
+    assert area > 0.9
+    assert abs(area - model.best_score_) < 0.05
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    assert model.feature_importances_[:3].sum() > 0.8
+
+
+def test_probabilities_are_calibrated_on_held_out_rows(library):
+    X, y = table(2000)
+    model = AUCBoostingClassifier(library, max_rounds=60, cv=3, calibration="sigmoid").fit(X, y)
+    X_new, y_new = table(2000, seed=1)
+    probability = model.predict_proba(X_new)[:, 1]
+    assert abs(probability.mean() - (y_new == "yes").mean()) < 0.03
+    sure = probability > 0.8
+    assert (y_new[sure] == "yes").mean() > 0.7
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(X_new), model.predict_proba(X_new))
+
+
+def test_categories_and_missing_values_go_to_the_library(library):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    city = rng.choice(["a", "b", "c", "d"], 600)
+    x = rng.standard_normal(600)
+    y = (np.isin(city, ["b", "d"]) * 2.0 + x + rng.logistic(size=600) > 2).astype(int)
+    x[rng.random(600) < 0.2] = np.nan
+    X = pd.DataFrame({"city": pd.Categorical(city), "x": x})
+    model = AUCBoostingClassifier(library, max_rounds=30, cv=3).fit(X, y)
+    assert list(model.feature_names_in_) == ["city", "x"]
+    assert roc_auc_score(y, model.decision_function(X)) > 0.75
+    assert model.feature_importances_[0] > 0.1
+
+
+def test_weights_count_and_rows_of_weight_zero_do_not(library):
+    X, y = table(600)
+    weight = np.ones(600)
+    weight[400:] = 0
+    weighted = AUCBoostingClassifier(library, **QUICK).fit(X, y, sample_weight=weight)
+    cut = AUCBoostingClassifier(library, **QUICK).fit(X[:400], y[:400])
+    np.testing.assert_allclose(weighted.decision_function(X), cut.decision_function(X), atol=1e-5)
+
+
+def test_a_library_that_is_missing_is_named_with_the_remedy(monkeypatch):
+    monkeypatch.setattr("everypair.boosting.classifier.find_spec", lambda name: None)
+    X, y = table(100)
+    with pytest.raises(ImportError, match=r"pip install 'everypair\[boost\]'"):
+        AUCBoostingClassifier().fit(X, y)
