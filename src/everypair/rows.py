@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from everypair.cached import cached_property
+from everypair.within import GROUP_WEIGHTS, Groups, PairedGroups
 
 Array = NDArray[np.float64]
 Bool = NDArray[np.bool_]
@@ -29,6 +30,9 @@ class Rows:
     shares a and b of the rows in their classes. ``weight`` is None when every row weighs the same;
     else each class has a unit of its own, ``units`` of the positives and of the negatives: the
     power of two below its largest weight, or in a fit its total.
+
+    ``within`` has the groups inside which rows are paired (`everypair.within`); None: all rows are
+    one group.
     """
 
     positive: Bool
@@ -38,16 +42,23 @@ class Rows:
     labels: tuple[Any, Any]
     """The negative label and the positive one."""
     units: tuple[float, float] = (1.0, 1.0)
+    within: Groups | None = None
 
     @classmethod
     def of(
-        cls, y: ArrayLike, sample_weight: ArrayLike | None = None, pos_label: Any = None
+        cls,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Any = None,
+        within: ArrayLike | Groups | None = None,
+        within_weight: str = "pairs",
     ) -> Rows:
         """The rows of a metric: those of weight zero are left out."""
         labels = _vector(y, "y")
+        groups = _groups(within, within_weight, labels.size)
         if sample_weight is None:
             names = _ordered_labels(labels, pos_label)
-            return cls(np.asarray(labels == names[1]), None, None, names)
+            return cls(np.asarray(labels == names[1]), None, None, names, within=groups)
         weight = _weights(sample_weight, labels.size)
         kept: Bool | None = weight > 0
         if np.all(kept):
@@ -55,15 +66,23 @@ class Rows:
         elif not np.any(kept):
             raise ValueError("Every sample_weight is zero: give some rows a positive weight.")
         else:
+            groups = None if groups is None else groups.take(np.flatnonzero(weight > 0))
             labels, weight = labels[kept], weight[kept]
         names = _ordered_labels(labels, pos_label)
         positive = np.asarray(labels == names[1])
         # Powers of two, so that whole weights add up exactly.
         high, low = (_power_of_two(np.max(weight[which])) for which in (positive, ~positive))
-        return cls(positive, weight / np.where(positive, high, low), kept, names, (high, low))
+        relative = weight / np.where(positive, high, low)
+        return cls(positive, relative, kept, names, (high, low), groups)
 
     @classmethod
-    def uncut(cls, positive: ArrayLike, sample_weight: ArrayLike | None = None) -> Rows:
+    def uncut(
+        cls,
+        positive: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        within: ArrayLike | Groups | None = None,
+        within_weight: str = "pairs",
+    ) -> Rows:
         """The rows of a fit: those of weight zero stay, so that X is never cut.
 
         ``positive`` says which rows are positive, as booleans or as 0 and 1.
@@ -76,8 +95,9 @@ class Rows:
                     f"There is no {name} row among the {positive.size}: "
                     "give at least one row of each class."
                 )
+        groups = _groups(within, within_weight, positive.size)
         if sample_weight is None:
-            return cls(positive, None, None, (False, True))
+            return cls(positive, None, None, (False, True), within=groups)
         weight = _weights(sample_weight, positive.size)
         for members, name in ((positive, "positive"), (~positive, "negative")):
             if not np.any(weight[members]):
@@ -86,9 +106,63 @@ class Rows:
                     "at least one row of each class needs a positive weight."
                 )
         share, units = _shares(weight, positive)
-        rows = cls(positive, share, None, (False, True), units)
-        vars(rows)["share"] = share  # the same array: a fit keeps its weights once
+        rows = cls(positive, share, None, (False, True), units, groups)
+        if groups is None:
+            vars(rows)["share"] = share  # the same array: a fit keeps its weights once
         return rows
+
+    @cached_property
+    def paired(self) -> PairedGroups:
+        """The groups that have a pair; there are some, or this is an error."""
+        assert self.within is not None
+        return self.within.pair_up(self.positive, self.weight, self.skew)
+
+    def large_groups(self, least: int) -> list[tuple[int, Index, Rows]]:
+        """The groups of at least so many rows: number, rows, and they as `Rows` of their own."""
+        kept: dict[int, Any] = vars(self).setdefault("_large_groups", {})
+        if least not in kept:
+            paired, kept[least] = self.paired, []
+            sizes = np.diff(paired.edges[0]) + np.diff(paired.edges[1])
+            for g in np.flatnonzero(sizes >= least):
+                rows = np.concatenate(
+                    [
+                        of_class[edges[g] : edges[g + 1]]
+                        for of_class, edges in zip(paired.classes, paired.edges, strict=True)
+                    ]
+                )
+                of_group = Rows.uncut(self.positive[rows], self.inside[rows])
+                kept[least].append((int(g), rows, of_group))
+        return kept[least]
+
+    def take(self, rows: Index) -> Rows:
+        """Some of the rows; each group weighs what it weighs here."""
+        if self.within is None:
+            return Rows.uncut(self.positive[rows], None if self.even else self.share[rows])
+        omega = np.zeros(self.within.names.size)
+        omega[self.paired.numbers] = self.paired.weight
+        groups = self.within.take(rows, omega)
+        return Rows.uncut(self.positive[rows], self.inside[rows], groups)
+
+    def weighing(self, sample_weight: Array) -> Rows:
+        """The same rows of other weights."""
+        return Rows.uncut(self.positive, sample_weight, self.within)
+
+    def part(self, rows: Index, sample_weight: Array) -> Rows:
+        """Some of the rows, all of them weighing so much; groups weigh by their rule."""
+        groups = None if self.within is None else self.within.take(rows)
+        return Rows.uncut(self.positive[rows], sample_weight[rows], groups)
+
+    @property
+    def relative_weight(self) -> Array:
+        """The weight of each row, both classes in one unit."""
+        if self.weight is None:
+            return np.ones(self.n_rows)
+        return np.where(self.positive, self.weight, self.skew * self.weight)
+
+    @property
+    def n_groups_without_pairs(self) -> int:
+        """Groups that have rows but no pair."""
+        return 0 if self.within is None else self.paired.n_without_pairs
 
     @property
     def skew(self) -> float:
@@ -121,7 +195,7 @@ class Rows:
 
     @property
     def n_pairs(self) -> int:
-        return self.n_positive * self.n_negative
+        return self.n_positive * self.n_negative if self.within is None else self.paired.n_pairs
 
     @cached_property
     def positives(self) -> Index:
@@ -142,12 +216,21 @@ class Rows:
     def share(self) -> Array:
         """The weight of each row in its class: each class sums to one.
 
-        So do the pairs, and a sum over them is a mean.
+        So do the pairs, and a sum over them is a mean. In groups it is what the pairs of the row
+        weigh together, zero for a row without a pair.
         """
+        if self.within is not None:
+            return self.paired.share
         if self.weight is None:
             return np.where(self.positive, 1 / self.n_positive, 1 / self.n_negative)
         share, _ = _shares(self.weight, self.positive)
         return share
+
+    @property
+    def inside(self) -> Array:
+        """The weight of each row in the class of its group, which sums to one; without groups it
+        is `share`. A row's pairs weigh its `share` times this of the other row."""
+        return self.share if self.within is None else self.paired.inside
 
     @cached_property
     def share_length(self) -> float:
@@ -157,9 +240,15 @@ class Rows:
     @cached_property
     def even(self) -> bool:
         """Whether all rows of a class weigh the same."""
+        if self.within is not None:
+            return False
         return self.weight is None or all(
             bool(np.all(self.share[rows] == self.share[rows[0]])) for rows in self.classes
         )
+
+    def centred(self, values: Array) -> Array:
+        """Less a value amid them, of each group: no pair sees it, but rounding does."""
+        return values - values.mean() if self.within is None else self.paired.centred(values)
 
     def scores(self, y_score: ArrayLike, name: str = "y_score") -> Array:
         n_given = self.positive.size if self.kept is None else self.kept.size
@@ -168,14 +257,8 @@ class Rows:
 
     def groups(self, groups: ArrayLike) -> Index:
         """The groups numbered from 0."""
-        labels = _vector(groups, "groups")
         n_given = self.positive.size if self.kept is None else self.kept.size
-        if labels.size != n_given:
-            raise ValueError(f"groups has {labels.size} values for {n_given} rows: one a row.")
-        # A missing value is None or differs from itself (NaN); pandas' NA will not even say.
-        missing = labels.dtype.kind == "O" and any(_is_missing(label) for label in labels)
-        if missing or (labels.dtype.kind in "fmM" and np.any(labels != labels)):  # noqa: PLR0124
-            raise ValueError("groups has NaN or None: give every row a group.")
+        labels = _group_labels(groups, n_given, "groups")
         if self.kept is not None:
             labels = labels[self.kept]
         names, codes = np.unique(labels, return_inverse=True)
@@ -185,6 +268,30 @@ class Rows:
                 "rows that all depend on each other carry no error bar."
             )
         return codes.astype(np.intp, copy=False)
+
+
+def _group_labels(groups: ArrayLike, n_rows: int, name: str) -> NDArray[Any]:
+    labels = _vector(groups, name)
+    if labels.size != n_rows:
+        raise ValueError(f"{name} has {labels.size} values for {n_rows} rows: one a row.")
+    # A missing value is None or differs from itself (NaN); pandas' NA will not even say.
+    missing = labels.dtype.kind == "O" and any(_is_missing(label) for label in labels)
+    if missing or (labels.dtype.kind in "fmM" and np.any(labels != labels)):  # noqa: PLR0124
+        raise ValueError(f"{name} has NaN or None: give every row a group.")
+    return labels
+
+
+def _groups(within: ArrayLike | Groups | None, weighting: str, n_rows: int) -> Groups | None:
+    if within is None or isinstance(within, Groups):
+        return within
+    if weighting not in GROUP_WEIGHTS:
+        raise ValueError(f"within_weight={weighting!r} is not known: use one of {GROUP_WEIGHTS}.")
+    labels = _group_labels(within, n_rows, "within")
+    try:
+        names, codes = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        raise ValueError("within mixes labels that cannot be sorted: use one type.") from error
+    return Groups(codes.astype(np.intp, copy=False), names, weighting)
 
 
 def which_positive(positive: ArrayLike) -> Bool:

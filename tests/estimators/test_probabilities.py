@@ -202,9 +202,10 @@ def test_a_cut_by_folds_is_that_of_models_fitted_on_the_other_rows(model):
     X, y = rows(100)
     cv = StratifiedKFold(4, shuffle=True, random_state=1)  # ten positives each
     held_out = by_hand(clone(model).set_params(threshold=0.0), X, y, cv.split(X, y))
-    fitted = clone(model).set_params(cv=cv, threshold={"tpr": 0.8}, calibration="sigmoid").fit(X, y)
+    asked = {"cv": cv, "threshold": {"recall": 0.8}, "calibration": "sigmoid"}
+    fitted = clone(model).set_params(**asked).fit(X, y)
     scores = fitted.decision_function(X) - fitted.intercept_[0]
-    expected = threshold_for(y, held_out, tpr=0.8)
+    expected = threshold_for(y, held_out, recall=0.8)
     assert -fitted.intercept_[0] == pytest.approx(expected + scores.mean(), rel=1e-4, abs=1e-5)
     slope, intercept = _sigmoid_calibration(held_out - expected, (y == "yes").astype(float))
     found = fitted.predict_proba(X)[:, 1]
@@ -227,7 +228,9 @@ CROSS_VALIDATED = [
 ]
 
 
-@pytest.mark.parametrize(("model", "plain"), CROSS_VALIDATED, ids=lambda m: str(m)[:30])
+@pytest.mark.parametrize(
+    ("model", "plain"), CROSS_VALIDATED, ids=[str(m)[:30] for m, _ in CROSS_VALIDATED]
+)
 def test_a_search_cuts_by_the_folds_of_the_candidate_it_chose(model, plain):
     X, y = rows(100)
     cv = StratifiedKFold(4, shuffle=True, random_state=1)
@@ -239,7 +242,7 @@ def test_a_search_cuts_by_the_folds_of_the_candidate_it_chose(model, plain):
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-@pytest.mark.parametrize("cv", [StratifiedKFold(4), "leave-pair-out"])
+@pytest.mark.parametrize("cv", [StratifiedKFold(4), "leave-pair-out"], ids=["folds", "pairs"])
 def test_auc_rls_cuts_by_folds_in_closed_form(kernel, cv):
     X, y = rows(80)
     model = AUCRLSCV([1e-2, 1e-1], cv=cv, kernel=kernel, gamma=0.3, threshold="f1").fit(X, y)
@@ -409,7 +412,7 @@ def test_logistic_maps_have_the_least_log_loss_of_their_kind(method, seed):
     """Against scipy on the calibrator's own form; seeds 4 and 5 have slopes at their bound."""
     rng = np.random.default_rng(seed)
     y, weight = rng.random(150) < 0.3, rng.random(150) + 0.1
-    scores = rng.standard_normal(150) + (y if seed < 4 else -y)
+    scores = rng.standard_normal(150) + (1 if seed < 4 else -1) * y
     weight /= weight.sum()
     sizes = [weight[m].sum() ** 2 / (weight[m] ** 2).sum() for m in (y, ~y)]
     targets = np.where(y, (sizes[0] + 1) / (sizes[0] + 2), 1 / (sizes[1] + 2))

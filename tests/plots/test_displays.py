@@ -435,3 +435,20 @@ def test_a_climb_of_one_step_is_seen(fitted):
 def test_wrong_input_gets_a_clear_error(draw, says):
     with pytest.raises(ValueError, match=says):
         draw()
+
+
+def test_the_areas_of_groups_are_drawn_by_their_weight():
+    from everypair.metrics import auc_by_group, auc_score
+    from everypair.plots import GroupAUCDisplay
+
+    rng = np.random.default_rng(0)
+    within, y = np.repeat(np.arange(30), 5), rng.random(150) < 0.4
+    scores = rng.standard_normal(150) + y
+    display = GroupAUCDisplay.from_predictions(y, scores, within, within_weight="rows")
+    expected = auc_score(y, scores, within=within, within_weight="rows")
+    assert display.mean == pytest.approx(expected)
+    heights = [patch.get_height() for patch in display.ax_.patches]
+    assert sum(heights) == pytest.approx(1)
+    without = 30 - auc_by_group(y, scores, within).auc.size
+    labels = display.ax_.get_legend_handles_labels()[1]
+    assert any(f"{without} more without a pair" in label for label in labels)

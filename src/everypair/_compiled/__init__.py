@@ -30,6 +30,13 @@ from everypair._compiled.elastic_net import (
     elastic_net_value,
     elastic_net_young,
 )
+from everypair._compiled.groups import (
+    cell_largest,
+    cell_sums,
+    group_areas_lost,
+    group_rows,
+    sort_groups,
+)
 from everypair._compiled.labellings import (
     best_f_beta_table,
 )
@@ -60,6 +67,14 @@ from everypair._compiled.rows import (
 from everypair._compiled.simplex import (
     simplex_ascent,
 )
+from everypair._compiled.smooth_groups import (
+    add_row_moments,
+    evaluate_rows,
+    lay_boxes,
+    smooth_group_curvatures,
+    smooth_group_rows,
+    smooth_group_slopes,
+)
 from everypair._compiled.soft_counts import (
     add_soft_slopes,
     soft_counts,
@@ -79,6 +94,7 @@ from everypair._compiled.walks import (
 
 __all__ = [
     "COEFFICIENTS",
+    "add_row_moments",
     "add_soft_slopes",
     "auc_pairs",
     "best_f_beta_table",
@@ -94,6 +110,8 @@ __all__ = [
     "box_near_rows",
     "box_row_moments",
     "box_slots",
+    "cell_largest",
+    "cell_sums",
     "compensated_sum",
     "count_short",
     "csr_add_gram",
@@ -113,7 +131,11 @@ __all__ = [
     "elastic_net_scales",
     "elastic_net_value",
     "elastic_net_young",
+    "evaluate_rows",
+    "group_areas_lost",
+    "group_rows",
     "growing_sum",
+    "lay_boxes",
     "left_out_pairs_won",
     "mass_below",
     "mend_order",
@@ -121,7 +143,11 @@ __all__ = [
     "order_keys",
     "part_orders",
     "simplex_ascent",
+    "smooth_group_curvatures",
+    "smooth_group_rows",
+    "smooth_group_slopes",
     "soft_counts",
+    "sort_groups",
     "window_rows",
     "window_sum",
 ]

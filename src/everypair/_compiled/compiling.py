@@ -53,8 +53,8 @@ class _Cache(FunctionCache):
             os.unlink(self._cache_file._index_path)
 
 
-def compiled(function):
-    kernel = njit(nogil=True)(function)
+def compiled(function, **options):
+    kernel = njit(nogil=True, **options)(function)
     if kernel is function:  # NUMBA_DISABLE_JIT
         return function
     try:
@@ -63,6 +63,12 @@ def compiled(function):
         where = os.path.dirname(__file__)
         _warn_once(f"neither {where} nor the user's cache directory is writable")
     return kernel
+
+
+def divides_freely(function):
+    """`compiled`, but a division by zero gives infinity or NaN as in NumPy: without a test at each
+    division the compiler can do several at once."""
+    return compiled(function, error_model="numpy")
 
 
 # A fork waits until no thread compiles. Otherwise the child inherits the compiler's locks as they

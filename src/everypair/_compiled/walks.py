@@ -1,4 +1,10 @@
-"""Walks along sorted scores (`pairs.sorted`)."""
+"""Walks along sorted scores (`pairs.sorted`).
+
+Targets and sources lie group by group: those of group g are ``target_edges[g]:target_edges[g + 1]``
+and ``source_edges[g]:source_edges[g + 1]``. Without groups there is one of all rows. Windows of
+sources never reach into another group, so `window_sum` and `window_rows` need no edges: a window
+that has moved past itself begins anew.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +14,18 @@ from everypair._compiled.compiling import compiled
 
 
 @compiled
-def count_short(targets, sources, least, counts):
-    """How many sources fall short of each target: ``u = 1 - (x - y) >= least``.
+def count_short(targets, sources, target_edges, source_edges, least, counts):
+    """The end of the sources that fall short of each target: ``u = 1 - (x - y) >= least``.
 
     Targets and sources descend. The comparison is the one that the definition makes, on
     the rounded margin itself, so ties at the corner of a loss fall the same way.
     """
-    j = 0
-    for i in range(targets.size):
-        while j < sources.size and 1.0 - (targets[i] - sources[j]) >= least:
-            j += 1
-        counts[i] = j
+    for g in range(target_edges.size - 1):
+        j, end = source_edges[g], source_edges[g + 1]
+        for i in range(target_edges[g], target_edges[g + 1]):
+            while j < end and 1.0 - (targets[i] - sources[j]) >= least:
+                j += 1
+            counts[i] = j
 
 
 @compiled
@@ -49,36 +56,38 @@ def compensated_sum(values):
 
 
 @compiled
-def growing_sum(targets, sources, weights, high, moment, sums):
-    """For each target x: ``sum w_j u_j^moment``, moment 0, 1 or 2, over ``sources[:high]``.
+def growing_sum(targets, sources, weights, target_edges, source_edges, high, moment, sums):
+    """For each target x: ``sum w_j u_j^moment``, moment 0, 1 or 2, over its group's sources up to
+    ``high``.
 
     Here ``u = 1 - (x - y) > 0``. Moving to the next lower target adds ``step`` to every u, and
     new sources bring positive u, so the sums only grow by positive terms: no prefix sums of
     large scores are ever subtracted.
     """
-    mass, first, second = 0.0, 0.0, 0.0
-    mass_left, first_left = 0.0, 0.0
-    j = 0
-    for i in range(targets.size):
-        x = targets[i]
-        if i > 0:
-            step = targets[i - 1] - x
-            moved = step * (mass + mass_left)
-            second += step * (2.0 * first + moved)
-            first, left = two_sum(first, moved)
-            first_left += left
-        while j < high[i]:
-            u = 1.0 - (x - sources[j])
-            mass, left = two_sum(mass, weights[j])
-            mass_left += left
-            first, left = two_sum(first, weights[j] * u)
-            first_left += left
-            second += weights[j] * (u * u)
-            j += 1
-        if moment == 2:
-            sums[i] = second
-        else:
-            sums[i] = mass + mass_left if moment == 0 else first + first_left
+    for g in range(target_edges.size - 1):
+        mass, first, second = 0.0, 0.0, 0.0
+        mass_left, first_left = 0.0, 0.0
+        begin, j = target_edges[g], source_edges[g]
+        for i in range(begin, target_edges[g + 1]):
+            x = targets[i]
+            if i > begin:
+                step = targets[i - 1] - x
+                moved = step * (mass + mass_left)
+                second += step * (2.0 * first + moved)
+                first, left = two_sum(first, moved)
+                first_left += left
+            while j < high[i]:
+                u = 1.0 - (x - sources[j])
+                mass, left = two_sum(mass, weights[j])
+                mass_left += left
+                first, left = two_sum(first, weights[j] * u)
+                first_left += left
+                second += weights[j] * (u * u)
+                j += 1
+            if moment == 2:
+                sums[i] = second
+            else:
+                sums[i] = mass + mass_left if moment == 0 else first + first_left
 
 
 @compiled

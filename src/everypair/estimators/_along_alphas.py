@@ -53,11 +53,9 @@ class RidgeProblem:
 
         From there on the ranking is that of the class means' difference.
         """
-        from everypair.solvers.columns import column_moments
+        from everypair.solvers.columns import mean_squared_distance
 
-        moments = column_moments(self.X, self.pairs)
-        squares = moments.variance_of_positives + moments.variance_of_negatives
-        total = float(np.sum(squares + moments.separation**2))
+        total = mean_squared_distance(self.X, self.pairs)
         return total if np.isfinite(total) else 0.0
 
     def start_at(self, w: Array) -> None:

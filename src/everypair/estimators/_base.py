@@ -28,6 +28,7 @@ from everypair.linalg.dense import DenseMatrix
 from everypair.linalg.matrix import canonical, summed
 from everypair.metrics.thresholds import check_rule, cut_by
 from everypair.rows import Rows, distinct_labels
+from everypair.within import GROUP_WEIGHTS
 
 if TYPE_CHECKING:
     from everypair.estimators._cross_fit import OutOfFold
@@ -65,6 +66,9 @@ class IfCalibrated:
         return MethodType(self.method, model)
 
 
+WITHIN_WEIGHTS: list[Any] = [StrOptions(set(GROUP_WEIGHTS))]
+
+
 class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Two classes, a score that ranks, a threshold, and probabilities where they are asked for.
 
@@ -74,7 +78,9 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     classes_: NDArray[Any]
+    n_groups_without_pairs_: int
     threshold: Any
+    within_weight: str
     calibration: str | None
     prior: float | None
     cv: Any
@@ -111,6 +117,14 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
         return X, positive, sample_weight
+
+    def _pair_up(
+        self, positive: NDArray[np.bool_], sample_weight: Array | None, within: Any
+    ) -> Rows:
+        """The pairs of these rows, inside their groups; sets ``n_groups_without_pairs_``."""
+        pairs = Rows.uncut(positive, sample_weight, within, self.within_weight)
+        self.n_groups_without_pairs_ = pairs.n_groups_without_pairs
+        return pairs
 
     def _encode_labels(self, y: NDArray[Any]) -> NDArray[np.bool_]:
         if y.dtype.kind not in "biuf":
@@ -151,14 +165,15 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight: Array | None,
         groups: ArrayLike | None,
         own: Any = None,
+        within: ArrayLike | None = None,
     ) -> float:
         """The cut of these scores of the training rows; ``cv`` or a calibration cross-fits."""
         held_out = None
         if self.calibration is not None or (self.cv is not None and self._needs_held_out(own)):
             from everypair.estimators._cross_fit import cross_fit, default_folds
 
-            folds = default_folds(self.cv, positive, sample_weight, groups)
-            held_out = cross_fit(self._plain(), X, positive, sample_weight, folds)
+            folds = default_folds(self.cv, positive, sample_weight, groups, within)
+            held_out = cross_fit(self._plain(), X, positive, sample_weight, folds, within)
         return self._choose_threshold(positive, scores, sample_weight, held_out, own)
 
     def _plain(self) -> BinaryRanker:

@@ -76,7 +76,8 @@ class LogOdds(Calibrator):
         with np.errstate(over="ignore"):
             t = (decisions - self.centre) / self.scale
             odds = self.high * np.logaddexp(0, t) - self.low * np.logaddexp(0, -t)
-        return np.clip(odds + self.intercept, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+            odds += self.intercept
+        return np.clip(odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
 
     def shifted(self, by: float) -> LogOdds:
         return replace(self, intercept=self.intercept + by)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from everypair.estimators._search import Fold, folds_of
 from everypair.linalg.matrix import canonical
+from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -60,15 +61,20 @@ def mean_score(scores: Array, weight: Array | None) -> float:
 
 
 def default_folds(
-    cv: Any, positive: Bools, weight: Array | None, groups: ArrayLike | None
+    cv: Any,
+    positive: Bools,
+    weight: Array | None,
+    groups: ArrayLike | None,
+    within: ArrayLike | None = None,
 ) -> list[Fold]:
     """As `folds_of`; None is five folds, or as many as the rarer class has rows.
 
     A number of folds shares out the rows that have weight.
     """
+    pairs = None if within is None else Rows.uncut(positive, weight, within).within
     rows_alone = np.broadcast_to(0.0, (positive.size, 1))
     if not (cv is None or isinstance(cv, Integral)):
-        return folds_of(cv, rows_alone, positive, weight, groups, each_has_auc=False)
+        return folds_of(cv, rows_alone, positive, weight, groups, each_has_auc=False, within=pairs)
     kept = np.arange(positive.size) if weight is None else np.flatnonzero(weight > 0)
     among = positive[kept]
     rarer = min(np.count_nonzero(among), np.count_nonzero(~among))
@@ -79,23 +85,38 @@ def default_folds(
         )
     cv = min(N_FOLDS, rarer) if cv is None else cv
     groups = None if groups is None else np.asarray(groups)[kept]
-    folds = folds_of(cv, rows_alone[: kept.size], among, None, groups, each_has_auc=False)
+    pairs = None if pairs is None else pairs.take(kept)
+    folds = folds_of(
+        cv, rows_alone[: kept.size], among, None, groups, each_has_auc=False, within=pairs
+    )
     return [(kept[train], kept[test]) for train, test in folds]
 
 
 def cross_fit(
-    model: Any, X: Any, positive: Bools, weight: Array | None, folds: Sequence[Fold]
+    model: Any,
+    X: Any,
+    positive: Bools,
+    weight: Array | None,
+    folds: Sequence[Fold],
+    within: ArrayLike | None = None,
 ) -> OutOfFold:
     """Out-of-fold scores of ``model``, which takes part as its parameters alone."""
     found = []
     for train, test in folds:
         fold = clone(model)
-        scores = _of_fold(fold, X, positive, weight, train)
+        scores = _of_fold(fold, X, positive, weight, train, within)
         found.append(scores[test] - mean_score(scores, weight))
     return OutOfFold.of(folds, found)
 
 
-def _of_fold(model: Any, X: Any, positive: Bools, weight: Array | None, train: Index) -> Array:
+def _of_fold(
+    model: Any,
+    X: Any,
+    positive: Bools,
+    weight: Array | None,
+    train: Index,
+    within: ArrayLike | None,
+) -> Array:
     """Scores of all rows by the model of these rows.
 
     Where there are weights, rows outside the fold have none, and X is not copied. The rows that are
@@ -109,7 +130,8 @@ def _of_fold(model: Any, X: Any, positive: Bools, weight: Array | None, train: I
             largest = given[members].max()
             all_weigh = (given[members] / largest).sum()
             of_fold[rows] = given[rows] * (all_weigh / (given[rows] / largest).sum())
-        model.fit(X, positive, sample_weight=of_fold)
+        inside = {} if within is None else {"within": within}
+        model.fit(X, positive, sample_weight=of_fold, **inside)
         return np.asarray(model._scores(canonical(X)))
     pairwise = model.__sklearn_tags__().input_tags.pairwise
     model.fit(X[train][:, train] if pairwise else X[train], positive[train])

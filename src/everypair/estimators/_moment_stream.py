@@ -105,6 +105,7 @@ class MomentStream:
         from everypair.rls.moments import PairMoments
 
         self._validate_params()
+        self._refuse_groups(self)
         first = not hasattr(self, "_moments")
         if first and hasattr(self, "dual_coef_"):
             raise ValueError(
@@ -144,6 +145,14 @@ class MomentStream:
             self.intercept_ = np.array([-float(self.threshold)])
         return self._trusted(float(self.alpha))
 
+    @staticmethod
+    def _refuse_groups(model: Any) -> None:
+        if getattr(model, "_in_groups", False):
+            raise ValueError(
+                "This model was fitted with within, and moments inside groups do not add up over "
+                "chunks: fit again without within first."
+            )
+
     def _known_labels(self, y: ArrayLike) -> NDArray[np.bool_]:
         y = np.asarray(column_or_1d(y))
         positive = y == self.classes_[1]
@@ -177,6 +186,7 @@ class MomentStream:
             )
         for model in (self, other):
             check_is_fitted(model)
+            self._refuse_groups(model)
             if not hasattr(model, "_moments"):
                 raise ValueError(
                     "A model fitted in the dual form keeps no class moments to merge: "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import copy_context
 from numbers import Integral
@@ -11,12 +12,16 @@ from typing import Any, TypeVar
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import StratifiedGroupKFold, check_cv
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, StratifiedKFold, check_cv
+
+from everypair.within import Groups
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Fold = tuple[Index, Index]
 Item = TypeVar("Item")
+
+DEFAULT_FOLDS = 5
 
 
 def folds_of(
@@ -27,16 +32,23 @@ def folds_of(
     groups: ArrayLike | None,
     *,
     each_has_auc: bool,
+    within: Groups | None = None,
 ) -> list[Fold]:
     """The (train, test) rows of each fold, sorted and plain; an integer cv is stratified.
 
-    Every training set needs both classes, and every test set does where ``each_has_auc``.
+    Every training set needs both classes, and every test set does where ``each_has_auc``; both in
+    one group, where rows are paired ``within`` groups.
     """
     if groups is not None and (cv is None or isinstance(cv, Integral)):
         cv = StratifiedGroupKFold(5 if cv is None else int(cv))
     there = np.ones(positive.size, dtype=bool) if sample_weight is None else sample_weight > 0
     folds = []
-    for k, fold in enumerate(check_cv(cv, positive, classifier=True).split(X, positive, groups)):
+    if within is not None and groups is None and (cv is None or isinstance(cv, Integral)):
+        n_folds = DEFAULT_FOLDS if cv is None else int(cv)
+        splits = _splits_of_groups(n_folds, positive, there, within)
+    else:
+        splits = check_cv(cv, positive, classifier=True).split(X, positive, groups)
+    for k, fold in enumerate(splits):
         train, test = (row_numbers(rows, positive.size, k) for rows in fold)
         if np.unique(train).size < train.size or np.intersect1d(train, test).size:
             raise ValueError(
@@ -49,8 +61,47 @@ def folds_of(
                 raise ValueError(
                     f"Fold {k} of cv {what} on one class only: use stratified or fewer folds."
                 )
+            if (
+                within is not None
+                and (what == "trains" or each_has_auc)
+                and not _with_pairs(within.codes[rows], positive[rows], there[rows]).any()
+            ):
+                raise ValueError(
+                    f"Fold {k} of cv {what} on no pair: no group of within has rows of both "
+                    "classes there. Use fewer folds, or folds that keep groups whole."
+                )
         folds.append((np.sort(train), test))
     return folds
+
+
+def _splits_of_groups(
+    n_folds: int, positive: NDArray[np.bool_], there: NDArray[np.bool_], within: Groups
+) -> Iterator[tuple[Index, Index]]:
+    """Whole groups, where there are enough that have a pair; else rows of each group and class."""
+    paired = _with_pairs(within.codes, positive, there)
+    everything = np.arange(positive.size)
+    fold = within.codes % n_folds  # of groups without a pair, which count nowhere
+    if np.count_nonzero(paired) >= n_folds:
+        rows = np.flatnonzero(paired[within.codes])
+        splits, codes = GroupKFold(n_folds).split(rows, None, within.codes[rows]), rows
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # cells of fewer rows than folds
+            cells = 2 * within.codes + positive
+            splits, codes = [*StratifiedKFold(n_folds).split(everything, cells)], everything
+    for k, (_, test) in enumerate(splits):
+        fold[codes[test]] = k
+    for k in range(n_folds):
+        yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+
+
+def _with_pairs(
+    codes: Index, positive: NDArray[np.bool_], there: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Which groups have rows of both classes that are there."""
+    n_groups = int(codes.max()) + 1
+    held = [np.bincount(codes[there & side], minlength=n_groups) for side in (positive, ~positive)]
+    return (held[0] > 0) & (held[1] > 0)
 
 
 def row_numbers(rows: Any, n_rows: int, fold: int) -> Index:

@@ -110,14 +110,17 @@ class Shape:
         return ((self.centres - mean) / (spread if spread > 0 else 1.0))[:, None]
 
     def _basis(self) -> Array:
-        """B-splines of the bins' ranks: knots at quantiles. Few bins have a value each."""
-        held = self.counts[:-1]
-        if held.size <= SPLINES:
-            return np.eye(held.size)
-        ranks = (np.cumsum(held) - held / 2) / held.sum()
+        """B-splines of the bins' numbers: knots at quantiles. Few bins have a value each.
+
+        Numbers of bins, not ranks of rows: the values beside a heavy one (zeros) keep their shape.
+        """
+        n_bins = self.n_bins - 1
+        if n_bins <= SPLINES:
+            return np.eye(n_bins)
         step = 1 / (SPLINES - 3)
         knots = step * np.arange(-3, SPLINES + 1)
-        return np.asarray(BSpline.design_matrix(np.clip(ranks, 0, 1), knots, 3).toarray())
+        places = (np.arange(n_bins) + 0.5) / n_bins
+        return np.asarray(BSpline.design_matrix(places, knots, 3).toarray())
 
 
 def _whitened(basis: Array, order: int) -> Array:

@@ -54,6 +54,11 @@ cv : int, splitter, iterable or None, default={cv}
     from these scores. None: five stratified folds if ``calibration`` is set, else none, and the
     threshold is made from the training scores.
 ''',
+    "within_weight": '''
+within_weight : {{"pairs", "rows", "equal"}}, default={within_weight}
+    How much a group of ``within`` weighs: as its pairs, as its rows, or each group the same. The
+    groups that have a pair weigh one together. Without ``within`` it is not looked at.
+''',
     "verbose_steps": '''
 verbose : int, default={verbose}
     1 prints one line per step.
@@ -93,9 +98,13 @@ kernel_left_out_ : float
 intercept_ : array of shape (1,)
     Minus the threshold.
 """,
+    "without_pairs": """
+n_groups_without_pairs_ : int
+    Groups of ``within`` that lack one of the classes: they have no pair and do not count.
+""",
     "train_score": """
 train_score_ : float
-    Exact AUC of the training scores, ties counted half.
+    Exact AUC of the training scores, ties counted half; inside the groups of ``within``.
 """,
     "cv_scores": """
 cv_scores_ : array of shape (n_candidates,)
@@ -129,6 +138,11 @@ y : array of shape (n_rows,)
     "sample_weight": """
 sample_weight : array of shape (n_rows,), default=None
     Weights >= 0; None means 1 for every row. A pair weighs the product of its rows' weights.
+""",
+    "within": """
+within : array of shape (n_rows,), default=None
+    Labels of groups (a user, a query, a day): rows are paired inside their group only. None
+    pairs every positive with every negative row.
 """,
     "measure_weight": """
 sample_weight : array of shape (n_rows,), default=None

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from everypair.estimators._along_alphas import check_weights_of
-from everypair.estimators._base import CUTS, LinearRanker
+from everypair.estimators._base import CUTS, WITHIN_WEIGHTS, LinearRanker
 from everypair.rows import Rows
 
 if TYPE_CHECKING:
@@ -34,6 +34,13 @@ class AUCClassifier(LinearRanker):
     that ``alpha`` means the same for any number of rows. The sum is exact, over all n+ n-
     pairs, at O(n) or O(n log n) cost. AUC does not see a constant, so no intercept is
     fitted; ``threshold`` sets it afterwards.
+
+    With ``within`` rows are paired inside their group only (a user, a query, a day):
+
+        sum_g omega_g sum_{i in P_g, j in N_g} a_i b_j phi(x_i . w - x_j . w) ,
+
+    where a and b sum to one over each class of each group and ``within_weight`` says what the
+    group weights omega are, which sum to one as well.
 
     Parameters
     ----------
@@ -61,6 +68,7 @@ class AUCClassifier(LinearRanker):
         whole p x p Hessian (of a CSC matrix from a copy by rows); ``newton-cg`` uses its
         products only. ``auto`` takes ``newton`` for dense X and CSR matrices of up to 300 columns,
         and for others once products and steps cost more than Hessians would.
+    {within_weight}
     {threshold}
     {calibration}
     {cv}
@@ -89,6 +97,7 @@ class AUCClassifier(LinearRanker):
     gradient_norm_ : float
         Sigmoid only: ``|grad P|`` relative to its two parts, loss and penalty.
     {train_score}
+    {without_pairs}
     n_iter_ : int
         Newton steps on the whole data.
     history_ : list of (seconds, objective, distance)
@@ -145,6 +154,7 @@ class AUCClassifier(LinearRanker):
         "l1_ratio": [Interval(Real, 0, 1, closed="right")],
         "penalty_weights": ["array-like", None],
         "solver": [StrOptions({"auto", "newton", "newton-cg"})],
+        "within_weight": WITHIN_WEIGHTS,
         **CUTS,
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -160,6 +170,7 @@ class AUCClassifier(LinearRanker):
         l1_ratio: float = 0.5,
         penalty_weights: ArrayLike | None = None,
         solver: str = "auto",
+        within_weight: str = "pairs",
         threshold: str | float | Mapping[str, Any] = "balanced",
         calibration: str | None = None,
         prior: float | None = None,
@@ -175,6 +186,7 @@ class AUCClassifier(LinearRanker):
         self.l1_ratio = l1_ratio
         self.penalty_weights = penalty_weights
         self.solver = solver
+        self.within_weight = within_weight
         self.threshold = threshold
         self.calibration = calibration
         self.prior = prior
@@ -190,6 +202,7 @@ class AUCClassifier(LinearRanker):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        within: ArrayLike | None = None,
     ) -> Self:
         """Fit on rows X with labels y.
 
@@ -198,6 +211,7 @@ class AUCClassifier(LinearRanker):
         {rows}
         {sample_weight}
         {groups}
+        {within}
 
         {returns_self}
         """
@@ -209,7 +223,7 @@ class AUCClassifier(LinearRanker):
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
         if start is not None and start.size != X.shape[1]:
             start = None
-        pairs = Rows.uncut(positive, sample_weight)
+        pairs = self._pair_up(positive, sample_weight, within)
         for stale in {"dual_gap_", "gradient_norm_", "kkt_residual_"} & vars(self).keys():
             delattr(self, stale)
         with own_threads():
@@ -220,7 +234,8 @@ class AUCClassifier(LinearRanker):
             self.gradient_norm_, what = fit.distance, "relative gradient norm"
         else:
             self.dual_gap_, what = fit.distance, "relative duality gap"
-        self._set_linear(fit.coef, self._cut(X, positive, fit.scores, sample_weight, groups))
+        cut = self._cut(X, positive, fit.scores, sample_weight, groups, within=within)
+        self._set_linear(fit.coef, cut)
         self._keep_certificate(what, fit)
         return self
 

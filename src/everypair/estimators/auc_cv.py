@@ -20,7 +20,7 @@ from everypair.estimators._along_alphas import (
     grid_of,
     problem_of,
 )
-from everypair.estimators._base import CUTS, LinearRanker, warn_not_converged
+from everypair.estimators._base import CUTS, WITHIN_WEIGHTS, LinearRanker, warn_not_converged
 from everypair.estimators._cross_fit import OutOfFold, mean_score
 from everypair.estimators._search import Fold, folds_of, side_by_side
 from everypair.rows import Rows
@@ -37,7 +37,8 @@ class AUCClassifierCV(LinearRanker):
 
     In every fold a whole path is fitted on the training rows, from the largest alpha to the
     smallest, and each of its solutions is scored by the exact AUC of the held-out rows. The alpha
-    (and l1_ratio) with the highest mean AUC is refitted on all rows, as part of a last path.
+    (and l1_ratio) with the highest mean AUC is refitted on all rows, as part of a last path. With
+    ``within`` the pairs of the fits and of the held-out AUC are those inside groups.
 
     Parameters
     ----------
@@ -58,10 +59,13 @@ class AUCClassifierCV(LinearRanker):
     penalty_weights : array of shape (n_features,), default=None
         As in `AUCClassifier`.
     cv : int, splitter, iterable or None, default=None
-        None: 5 stratified folds. An iterable gives (train, test) rows.
+        None: 5 stratified folds. An iterable gives (train, test) rows. With ``within`` and no
+        ``groups``, None and a number keep each group of ``within`` whole, or, where there are
+        fewer groups than folds, deal the rows of each class of each group over the folds.
     selection : {"best", "one_standard_error"}, default="best"
         ``one_standard_error`` takes the largest alpha whose mean AUC is within one standard
         error of the best: a simpler model for an AUC that cannot be told apart.
+    {within_weight}
     {threshold}
     {calibration}
     tol : float, default=1e-6
@@ -99,6 +103,7 @@ class AUCClassifierCV(LinearRanker):
     history_ : list of tuples
         Likewise.
     {train_score}
+    {without_pairs}
     {fitted}
 
     See Also
@@ -135,6 +140,7 @@ class AUCClassifierCV(LinearRanker):
         "penalty_weights": ["array-like", None],
         "cv": ["cv_object"],
         "selection": [StrOptions({"best", "one_standard_error"})],
+        "within_weight": WITHIN_WEIGHTS,
         **CUTS,
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -153,6 +159,7 @@ class AUCClassifierCV(LinearRanker):
         penalty_weights: ArrayLike | None = None,
         cv: Any = None,
         selection: str = "best",
+        within_weight: str = "pairs",
         threshold: str | float | Mapping[str, Any] = "balanced",
         calibration: str | None = None,
         prior: float | None = None,
@@ -170,6 +177,7 @@ class AUCClassifierCV(LinearRanker):
         self.penalty_weights = penalty_weights
         self.cv = cv
         self.selection = selection
+        self.within_weight = within_weight
         self.threshold = threshold
         self.calibration = calibration
         self.prior = prior
@@ -184,6 +192,7 @@ class AUCClassifierCV(LinearRanker):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        within: ArrayLike | None = None,
     ) -> Self:
         """Choose alpha by cross-validation, then fit on all rows.
 
@@ -193,6 +202,7 @@ class AUCClassifierCV(LinearRanker):
         {sample_weight}
             They count in the fits and in the AUC of the held-out rows.
         {groups}
+        {within}
 
         {returns_self}
         """
@@ -204,8 +214,10 @@ class AUCClassifierCV(LinearRanker):
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
         ratios = check_ratios(self.penalty, self.l1_ratio)
         weights = check_weights_of(self.penalty, self.penalty_weights, X.shape[1])
-        matrix, pairs = as_matrix(X), Rows.uncut(positive, sample_weight)
-        folds = folds_of(self.cv, X, positive, sample_weight, groups, each_has_auc=True)
+        matrix, pairs = as_matrix(X), self._pair_up(positive, sample_weight, within)
+        folds = folds_of(
+            self.cv, X, positive, sample_weight, groups, each_has_auc=True, within=pairs.within
+        )
         with own_threads():
             problem = partial(problem_of, matrix, loss=self.loss, weights=weights)
             tops = [problem(pairs=pairs, l1_ratio=float(r)).alpha_max for r in ratios]
@@ -214,7 +226,7 @@ class AUCClassifierCV(LinearRanker):
             self.alphas_, self.l1_ratios_ = grids.ravel(), np.repeat(ratios, grids.shape[1])
             tasks = [
                 partial(
-                    self._areas_of_fold, problem, float(ratio), grid, positive, sample_weight,
+                    self._areas_of_fold, problem, float(ratio), grid, pairs, sample_weight,
                     train, test,
                 )
                 for ratio, grid in zip(ratios, grids, strict=True)
@@ -236,7 +248,7 @@ class AUCClassifierCV(LinearRanker):
             self.train_score_ = auc(pairs, fit.scores)
             held_out = None
             if self._needs_held_out():
-                held_out = self._held_out(problem, fit, positive, sample_weight, folds)
+                held_out = self._held_out(problem, fit, pairs, sample_weight, folds)
         # Sparse, so that a model of many features stays small.
         self.coefs_, self.dual_gaps_ = sparse.hstack(columns, format="csc"), np.array(gaps)
         self.objective_, self.dual_gap_ = float(fit.objective), fit.distance
@@ -269,7 +281,7 @@ class AUCClassifierCV(LinearRanker):
         problem: Any,
         l1_ratio: float,
         alphas: Array,
-        positive: NDArray[np.bool_],
+        pairs: Rows,
         sample_weight: Array | None,
         train: Index,
         test: Index,
@@ -277,9 +289,9 @@ class AUCClassifierCV(LinearRanker):
         """AUC of the test rows at each alpha, the worst gap with its rounding, the most steps."""
         from everypair.pairs import auc
 
-        row_weight = np.ones(positive.size) if sample_weight is None else sample_weight
-        held_out = Rows.uncut(positive[test], row_weight[test])
-        of_fold = problem(pairs=_only(train, positive, row_weight), l1_ratio=l1_ratio)
+        row_weight = np.ones(pairs.n_rows) if sample_weight is None else sample_weight
+        held_out = pairs.part(test, row_weight)
+        of_fold = problem(pairs=_only(train, pairs, row_weight), l1_ratio=l1_ratio)
         areas, gap, steps = [], (0.0, 0.0), 0
         for fit in fits_along(of_fold, alphas, **self._settings()):
             areas.append(auc(held_out, fit.scores[test]))
@@ -290,7 +302,7 @@ class AUCClassifierCV(LinearRanker):
         self,
         problem: Any,
         fit: Result,
-        positive: NDArray[np.bool_],
+        pairs: Rows,
         sample_weight: Array | None,
         folds: list[Fold],
     ) -> OutOfFold:
@@ -298,10 +310,10 @@ class AUCClassifierCV(LinearRanker):
 
         Kept from the search they would take a number per row and alpha.
         """
-        row_weight = np.ones(positive.size) if sample_weight is None else sample_weight
+        row_weight = np.ones(pairs.n_rows) if sample_weight is None else sample_weight
 
         def scores(train: Index, test: Index) -> Array:
-            of_fold = problem(pairs=_only(train, positive, row_weight), l1_ratio=self.l1_ratio_)
+            of_fold = problem(pairs=_only(train, pairs, row_weight), l1_ratio=self.l1_ratio_)
             of_fold.start_at(fit.coef / fit.stretch)
             found = of_fold.fit(self.alpha_, **self._settings()).scores
             return np.asarray(found[test] - mean_score(found, sample_weight))
@@ -319,8 +331,8 @@ class AUCClassifierCV(LinearRanker):
         return int(best), int(np.argmax(means[best] >= least))
 
 
-def _only(train: Index, positive: NDArray[np.bool_], weight: Array) -> Rows:
+def _only(train: Index, pairs: Rows, weight: Array) -> Rows:
     """These rows; the others weigh nothing."""
-    training = np.zeros(positive.size)
+    training = np.zeros(pairs.n_rows)
     training[train] = weight[train]
-    return Rows.uncut(positive, training)
+    return pairs.weighing(training)

@@ -17,7 +17,7 @@ from everypair.estimators._along_alphas import (
     grid_of,
     problem_of,
 )
-from everypair.estimators._base import warn_not_converged
+from everypair.estimators._base import WITHIN_WEIGHTS, warn_not_converged
 from everypair.estimators._search import with_progress
 from everypair.estimators.auc import AUCClassifier
 from everypair.rows import Rows
@@ -50,6 +50,8 @@ class AUCPath(NamedTuple):
         "alphas": ["array-like", None],
         "penalty_weights": ["array-like", None],
         "sample_weight": ["array-like", None],
+        "within": ["array-like", None],
+        "within_weight": WITHIN_WEIGHTS,
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "verbose": ["verbose"],
@@ -68,6 +70,8 @@ def auc_path(
     alphas: ArrayLike | None = None,
     penalty_weights: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    within: ArrayLike | None = None,
+    within_weight: str = "pairs",
     tol: float = 1e-6,
     max_iter: int = 100,
     verbose: int = 0,
@@ -106,6 +110,10 @@ def auc_path(
         As in `AUCClassifier`.
     sample_weight : array of shape (n_rows,), default=None
         Weights >= 0; None means 1 for every row. A pair weighs the product of its rows' weights.
+    within : array of shape (n_rows,), default=None
+        Labels of groups: rows are paired inside their group only, as in `AUCClassifier`.
+    within_weight : {"pairs", "rows", "equal"}, default="pairs"
+        How much a group weighs, as in `AUCClassifier`.
     tol : float, default=1e-6
         Relative duality gap to reach at each alpha.
     max_iter : int, default=100
@@ -143,7 +151,11 @@ def auc_path(
     (ratio,) = check_ratios(penalty, l1_ratio)
     with own_threads():
         problem = problem_of(
-            as_matrix(X), Rows.uncut(positive, sample_weight), loss, float(ratio), weights
+            as_matrix(X),
+            Rows.uncut(positive, sample_weight, within, within_weight),
+            loss,
+            float(ratio),
+            weights,
         )
         grid = grid_of(alphas, n_alphas, eps, penalty, problem.alpha_max)
         coefs, gaps = np.empty((X.shape[1], grid.size)), np.empty(grid.size)

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from everypair.estimators._base import CUTS, LinearRanker, warn
+from everypair.estimators._base import CUTS, WITHIN_WEIGHTS, LinearRanker, warn
 from everypair.rows import Rows
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class _SphereClimber(LinearRanker):
         y: ArrayLike,
         sample_weight: ArrayLike | None,
         groups: ArrayLike | None,
+        within: ArrayLike | None,
         climb: Callable[[Matrix, Rows, float], tuple[Array, OutOfFold | None]],
     ) -> Self:
         """``climb(X, pairs, share of positives)`` finds the coefficients and sets ``path_``.
@@ -64,7 +65,7 @@ class _SphereClimber(LinearRanker):
 
         self._validate_params()
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
-        matrix, pairs = as_matrix(X), Rows.uncut(positive, sample_weight)
+        matrix, pairs = as_matrix(X), self._pair_up(positive, sample_weight, within)
         with own_threads(), np.errstate(over="ignore", invalid="ignore"):
             # Relative to the largest, so that huge weights do not overflow in their sum.
             relative = None if sample_weight is None else sample_weight / sample_weight.max()
@@ -74,7 +75,7 @@ class _SphereClimber(LinearRanker):
             self.train_score_ = auc(pairs, scores)
         self.n_iter_ = sum(row.n_iter for row in self.path_)
         if held_out is None:
-            cut = self._cut(X, positive, scores, sample_weight, groups)
+            cut = self._cut(X, positive, scores, sample_weight, groups, within=within)
         else:
             cut = self._choose_threshold(positive, scores, sample_weight, held_out)
         self._set_linear(coef, cut)
@@ -147,7 +148,8 @@ class RankOpt(_SphereClimber):
     a variance of one. A radius is known by the share of pairs that it saturates,
     ``|x_i . w - x_j . w| > 5``, each pair counted with its weight ``a_i b_j``. A small radius
     makes R nearly linear and the direction smooth; as the radius grows R tends to AUC itself.
-    It acts as the penalty does elsewhere.
+    It acts as the penalty does elsewhere. With ``within`` the pairs are those inside groups,
+    weighted as in `AUCClassifier`.
 
     Parameters
     ----------
@@ -165,6 +167,7 @@ class RankOpt(_SphereClimber):
         statistic, and None means the paper's series from 0.1 to 0.99.
     n_subfolds : int, default=2
         Pseudo sub-folds whose directions are averaged; ``linear`` only.
+    {within_weight}
     {threshold}
     {calibration}
     {cv}
@@ -189,6 +192,7 @@ class RankOpt(_SphereClimber):
         (NaN for ``all``), ``auc`` the exact AUC of the training rows.
         ``pandas.DataFrame(model.path_)`` shows it as a table.
     {train_score}
+    {without_pairs}
     n_iter_ : int
         Steps of all climbs.
     {fitted}
@@ -227,6 +231,7 @@ class RankOpt(_SphereClimber):
         "pairs": [StrOptions({"all", "linear"})],
         "saturation": ["array-like", Real, None],
         "n_subfolds": [Interval(Integral, 1, None, closed="left")],
+        "within_weight": WITHIN_WEIGHTS,
         **CUTS,
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -239,6 +244,7 @@ class RankOpt(_SphereClimber):
         pairs: str = "all",
         saturation: Sequence[float] | float | None = None,
         n_subfolds: int = 2,
+        within_weight: str = "pairs",
         threshold: str | float | Mapping[str, Any] = "balanced",
         calibration: str | None = None,
         prior: float | None = None,
@@ -251,6 +257,7 @@ class RankOpt(_SphereClimber):
         self.pairs = pairs
         self.saturation = saturation
         self.n_subfolds = n_subfolds
+        self.within_weight = within_weight
         self.threshold = threshold
         self.calibration = calibration
         self.prior = prior
@@ -266,6 +273,7 @@ class RankOpt(_SphereClimber):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        within: ArrayLike | None = None,
     ) -> Self:
         """Fit on rows X with labels y.
 
@@ -274,10 +282,15 @@ class RankOpt(_SphereClimber):
         {rows}
         {sample_weight}
         {groups}
+        {within}
 
         {returns_self}
         """
-        return self._fit(X, y, sample_weight, groups, self._climb)
+        if within is not None and self.pairs == "linear":
+            raise ValueError(
+                "pairs='linear' draws pairs among all rows: use pairs='all' with within."
+            )
+        return self._fit(X, y, sample_weight, groups, within, self._climb)
 
     def _climb(self, X: Matrix, pairs: Rows, positive_share: float) -> tuple[Array, None]:
         if self.pairs == "linear":

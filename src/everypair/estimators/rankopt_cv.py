@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval
 
-from everypair.estimators._base import CUTS
+from everypair.estimators._base import CUTS, WITHIN_WEIGHTS
 from everypair.estimators._cross_fit import OutOfFold, mean_score
 from everypair.estimators._search import folds_of, side_by_side
 from everypair.estimators.rankopt import _SphereClimber, check_saturations
@@ -44,7 +44,8 @@ class RankOptCV(_SphereClimber):
         Shares of saturated pairs to choose from, in (0, 1).
     cv : int, splitter, iterable or None, default=None
         None: 5 stratified folds. An iterable gives (train, test) rows. Each fold needs both
-        classes on either side.
+        classes on either side. With ``within`` as in `AUCClassifierCV`.
+    {within_weight}
     {threshold}
     {calibration}
     max_iter : int, default=200
@@ -69,6 +70,7 @@ class RankOptCV(_SphereClimber):
         Steps of the climb on all rows; those of the folds are not counted.
     {linear}
     {train_score}
+    {without_pairs}
     {fitted}
 
     See Also
@@ -89,6 +91,7 @@ class RankOptCV(_SphereClimber):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "saturation": ["array-like", Real],
         "cv": ["cv_object"],
+        "within_weight": WITHIN_WEIGHTS,
         **CUTS,
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -100,6 +103,7 @@ class RankOptCV(_SphereClimber):
         self,
         saturation: Sequence[float] | float = CV_SATURATIONS,
         cv: Any = None,
+        within_weight: str = "pairs",
         threshold: str | float | Mapping[str, Any] = "balanced",
         calibration: str | None = None,
         prior: float | None = None,
@@ -110,6 +114,7 @@ class RankOptCV(_SphereClimber):
     ):
         self.saturation = saturation
         self.cv = cv
+        self.within_weight = within_weight
         self.threshold = threshold
         self.calibration = calibration
         self.prior = prior
@@ -124,6 +129,7 @@ class RankOptCV(_SphereClimber):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        within: ArrayLike | None = None,
     ) -> Self:
         """Choose the saturation by cross-validation, then climb to it on all rows.
 
@@ -133,10 +139,11 @@ class RankOptCV(_SphereClimber):
         {sample_weight}
             They count in the climbs and in the AUC of the held-out rows.
         {groups}
+        {within}
 
         {returns_self}
         """
-        return self._fit(X, y, sample_weight, groups, partial(self._climb, groups=groups))
+        return self._fit(X, y, sample_weight, groups, within, partial(self._climb, groups=groups))
 
     def _climb(
         self, X: Matrix, pairs: Rows, positive_share: float, groups: ArrayLike | None
@@ -147,9 +154,11 @@ class RankOptCV(_SphereClimber):
         saturations = check_saturations(self.saturation)
         # Splitters see the number of rows alone: scikit-learn would copy a CSC matrix for them.
         rows_alone = np.broadcast_to(0.0, (pairs.n_rows, 1))
+        row_weight = pairs.share if pairs.within is None else pairs.relative_weight
         folds = folds_of(
-            self.cv, rows_alone, pairs.positive, pairs.share, groups, each_has_auc=True
-        )
+            self.cv, rows_alone, pairs.positive, row_weight, groups, each_has_auc=True,
+            within=pairs.within,
+        )  # fmt: skip
         # The covariance of all rows serves every fold: it only says how L-BFGS walks.
         covariance = class_covariance(X, pairs)
         paths, held_back = [], []
@@ -158,8 +167,8 @@ class RankOptCV(_SphereClimber):
             for rows in fold:
                 # A row that is left out has no weight: X itself is never cut into folds.
                 of_part = np.zeros(pairs.n_rows)
-                of_part[rows] = pairs.share[rows]
-                parts.append(Rows.uncut(pairs.positive, of_part))
+                of_part[rows] = row_weight[rows]
+                parts.append(pairs.weighing(of_part))
             training, validation = parts
             steps, _ = self._climb_every_pair(X, training, positive_share, saturations, covariance)
             paths.append(steps)

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import assert_all_finite
 
-from everypair.estimators._base import CUTS, linear_scores, warn
+from everypair.estimators._base import CUTS, WITHIN_WEIGHTS, linear_scores, warn
 from everypair.estimators._kernel import KernelRanker
 from everypair.estimators._moment_stream import MomentStream
 from everypair.linalg.kernels import Expansion, KernelFunction, check_symmetric
@@ -21,6 +21,7 @@ from everypair.linalg.matrix import canonical
 from everypair.rows import Rows
 
 if TYPE_CHECKING:
+    from everypair.rls.dual import DualSolution
     from everypair.rls.moments import PairMoments
 
 Array = NDArray[np.float64]
@@ -68,7 +69,9 @@ class AUCRLS(MomentStream, KernelRanker):
 
         w = S^-1 d / (1 + d' S^-1 d) ,
 
-    or from the kernel matrix (eq. 8). The n x n matrix L of the paper is never formed.
+    or from the kernel matrix (eq. 8). The n x n matrix L of the paper is never formed. With
+    ``within`` the pairs are those inside groups, weighted as in `AUCClassifier`; the closed form
+    then has the class moments of the groups.
 
     Parameters
     ----------
@@ -80,6 +83,7 @@ class AUCRLS(MomentStream, KernelRanker):
         ``primal`` solves for one coefficient per feature (linear kernel only), ``dual`` for one
         per row. ``auto`` takes the primal form for the linear kernel when there are fewer
         features than rows.
+    {within_weight}
     {threshold}
         Here the default is ``"midpoint"``, halfway between the class means of the scores,
         because it needs the class moments only: `partial_fit` and `merge` keep no scores.
@@ -93,6 +97,7 @@ class AUCRLS(MomentStream, KernelRanker):
         P at the solution.
     dual_gap_ : float
         No f has an objective lower than ``objective_`` by more than this share.
+    {without_pairs}
     {fitted}
 
     See Also
@@ -137,6 +142,7 @@ class AUCRLS(MomentStream, KernelRanker):
         "alpha": [Interval(Real, 0, None, closed="left")],
         **KernelRanker._kernel_constraints,
         "form": [StrOptions({"auto", "primal", "dual"})],
+        "within_weight": WITHIN_WEIGHTS,
         **CUTS,
     }
 
@@ -148,6 +154,7 @@ class AUCRLS(MomentStream, KernelRanker):
         degree: float = 3,
         coef0: float = 0.0,
         form: str = "auto",
+        within_weight: str = "pairs",
         threshold: str | float | Mapping[str, Any] = "midpoint",
         calibration: str | None = None,
         prior: float | None = None,
@@ -159,6 +166,7 @@ class AUCRLS(MomentStream, KernelRanker):
         self.degree = degree
         self.coef0 = coef0
         self.form = form
+        self.within_weight = within_weight
         self.threshold = threshold
         self.calibration = calibration
         self.prior = prior
@@ -170,6 +178,7 @@ class AUCRLS(MomentStream, KernelRanker):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        within: ArrayLike | None = None,
     ) -> Self:
         """Fit on rows X with labels y.
 
@@ -178,16 +187,57 @@ class AUCRLS(MomentStream, KernelRanker):
         {kernel_rows}
         {sample_weight}
         {groups}
+        {within}
 
         {returns_self}
         """
         self._validate_params()
         X, positive, weight = self._validate_rows(X, y, sample_weight)
-        self._fit_validated(X, positive, weight, float(self.alpha))
+        pairs = self._pair_up(positive, weight, within)
+        if within is None:
+            self._fit_validated(X, positive, weight, float(self.alpha))
+        else:
+            self._fit_in_groups(X, pairs, weight, float(self.alpha))
         if self._held_out:
             scores = self._scores(canonical(X)) - self.intercept_[0]
-            self.intercept_ = np.array([-self._cut(X, positive, scores, weight, groups)])
+            cut = self._cut(X, positive, scores, weight, groups, within=within)
+            self.intercept_ = np.array([-cut])
         return self
+
+    def _fit_in_groups(self, X: Any, pairs: Rows, weight: Array | None, alpha: float) -> Self:
+        from everypair.linalg.matrix import as_matrix
+        from everypair.linalg.threads import thread_limit
+        from everypair.rls.dual_groups import solve_in_groups
+        from everypair.rls.moments import PairMoments
+
+        self._forget_moments()
+        self._in_groups = True
+        if self._takes_primal(X):
+            with thread_limit():
+                moments = PairMoments.in_groups(as_matrix(X), pairs)
+            self._solve_primal(self._checked(moments, X), alpha)
+            scores = linear_scores(X, self.coef_[0])
+            midpoint = -self.intercept_[0]
+        else:
+            if alpha == 0:
+                raise ValueError("alpha=0 has no dual form with within: give alpha > 0.")
+            # Rows without a pair weigh nothing, and are not in the kernel matrix.
+            gram = self._gram(X, pairs.share)
+            solution = solve_in_groups(gram.K, pairs.take(gram.rows), alpha / 2)
+            midpoint = self._keep_dual(solution, gram)
+            scores = np.full(pairs.n_rows, midpoint)
+            scores[gram.rows] += solution.scores
+            weight = pairs.share
+        if self.threshold != "midpoint" and not self._held_out:
+            midpoint = self._choose_threshold(pairs.positive, scores, weight)
+        self.intercept_ = np.array([-midpoint])
+        return self._trusted(alpha)
+
+    def _forget_moments(self) -> None:
+        self._forget_fit()
+        self._in_groups = False
+        if hasattr(self, "_moments"):  # of the primal form
+            del self._moments
 
     def _validate_rows(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
@@ -234,9 +284,7 @@ class AUCRLS(MomentStream, KernelRanker):
         alpha: float,
         gram: Gram | None = None,
     ) -> Self:
-        self._forget_fit()
-        if hasattr(self, "_moments"):  # of the primal form
-            del self._moments
+        self._forget_moments()
         if self._takes_primal(X):
             self._fit_primal(X, positive, weight, alpha)
         else:
@@ -327,14 +375,22 @@ class AUCRLS(MomentStream, KernelRanker):
         self, positive: NDArray[np.bool_], weight: Array | None, alpha: float, gram: Gram
     ) -> None:
         from everypair.rls.dual import PairWeights, solve
-        from everypair.rls.gram import pull_back
 
         rows = gram.rows
         positive, weight = positive[rows], None if weight is None else weight[rows]
         solution = solve(
             gram.K, PairWeights(Rows.uncut(positive, weight)), alpha / 2, overwrite=gram.own
         )
-        self.dual_coef_, self.support_ = solution.coef.reshape(1, -1), rows
+        threshold = midpoint = self._keep_dual(solution, gram)
+        if self.threshold != "midpoint" and not self._held_out:
+            threshold = self._choose_threshold(positive, solution.scores + midpoint, weight)
+        self.intercept_ = np.array([-threshold])
+
+    def _keep_dual(self, solution: DualSolution, gram: Gram) -> float:
+        """Sets the attributes of the dual form; where the midpoint of the classes is scored."""
+        from everypair.rls.gram import pull_back
+
+        self.dual_coef_, self.support_ = solution.coef.reshape(1, -1), gram.rows
         self.kernel_left_out_ = 0.0
         self.objective_, self.dual_gap_ = solution.objective, solution.gap
         midpoint = solution.midpoint
@@ -345,7 +401,4 @@ class AUCRLS(MomentStream, KernelRanker):
         else:
             assert gram.expansion is not None
             self._expansion = gram.expansion
-        threshold = midpoint
-        if self.threshold != "midpoint" and not self._held_out:
-            threshold = self._choose_threshold(positive, solution.scores + midpoint, weight)
-        self.intercept_ = np.array([-threshold])
+        return midpoint

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
-from everypair.estimators._base import CUTS, warn_not_converged
+from everypair.estimators._base import CUTS, WITHIN_WEIGHTS, warn_not_converged
 from everypair.estimators._kernel import KernelRanker
 from everypair.linalg.kernels import Kernel
 from everypair.metrics.statuses import count_pair_statuses, pair_status
@@ -30,6 +30,8 @@ class ROCSVM(KernelRanker):
     over the functions f of a kernel's space, i running over the positive and j over the negative
     rows. The paper's quadratic program has n+ x n- variables; here there are none: the sum
     and its derivatives come from sorting the scores. `lab/notes/rocsvm.md` has every choice.
+    With ``within`` the sum goes over the pairs inside groups; with ``within_weight="rows"`` and
+    ``"equal"`` these weigh differently, but as much together.
 
     Parameters
     ----------
@@ -46,6 +48,7 @@ class ROCSVM(KernelRanker):
     n_neighbors : int, default=10
         The m of ``"neighbors"``. A row counts for as many neighbours as it weighs.
     {low_rank}
+    {within_weight}
     {threshold}
     {calibration}
     {cv}
@@ -66,11 +69,13 @@ class ROCSVM(KernelRanker):
     n_pairs_ : int
         Pairs in the sum.
     pair_counts_ : PairCounts
-        How many of all training pairs are satisfied, on the margin and violated.
+        How many of all training pairs are satisfied, on the margin and violated; with
+        ``within``, of those inside groups.
     margin_range_ : (low, high)
         Pairs whose margin lies between the two count as on the margin; rho is one of them or
         between them too.
     {train_score}
+    {without_pairs}
     n_iter_ : int
         Newton steps on the last set of pivots.
     history_ : list of (seconds, objective, gap)
@@ -114,6 +119,7 @@ class ROCSVM(KernelRanker):
         "margin": [Interval(Real, 0, None, closed="neither")],
         "pairs": [StrOptions({"all", "neighbors"})],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "within_weight": WITHIN_WEIGHTS,
         **CUTS,
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -132,6 +138,7 @@ class ROCSVM(KernelRanker):
         n_neighbors: int = 10,
         kernel_tol: float = 1e-10,
         max_rank: int | str | None = "auto",
+        within_weight: str = "pairs",
         threshold: str | float | Mapping[str, Any] = "balanced",
         calibration: str | None = None,
         prior: float | None = None,
@@ -150,6 +157,7 @@ class ROCSVM(KernelRanker):
         self.n_neighbors = n_neighbors
         self.kernel_tol = kernel_tol
         self.max_rank = max_rank
+        self.within_weight = within_weight
         self.threshold = threshold
         self.calibration = calibration
         self.prior = prior
@@ -164,6 +172,7 @@ class ROCSVM(KernelRanker):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        within: ArrayLike | None = None,
     ) -> Self:
         """Fit on rows X with labels y.
 
@@ -172,6 +181,7 @@ class ROCSVM(KernelRanker):
         {kernel_rows}
         {sample_weight}
         {groups}
+        {within}
 
         {returns_self}
         """
@@ -181,7 +191,9 @@ class ROCSVM(KernelRanker):
         self._validate_params()
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
         self._forget_fit()
-        every_pair = Rows.uncut(positive, sample_weight)
+        if within is not None and self.pairs == "neighbors":
+            raise ValueError("pairs='neighbors' looks among all rows: use pairs='all' with within.")
+        every_pair = self._pair_up(positive, sample_weight, within)
         with own_threads() if self.kernel == "linear" else thread_limit():
             self._neighbors = int(self.n_neighbors) if self.pairs == "neighbors" else None
             pairs, total = self._pairs(X, positive, sample_weight, every_pair)
@@ -196,8 +208,9 @@ class ROCSVM(KernelRanker):
         high = float(self.margin) * fit.stretch
         low = high * (1 - fit.width)
         self.margin_range_ = low, high
-        self.pair_counts_ = count_pair_statuses(positive, scores, high, high - low)
-        self.intercept_ = -np.array([self._cut(X, positive, scores, sample_weight, groups)])
+        self.pair_counts_ = count_pair_statuses(positive, scores, high, high - low, within=within)
+        cut = self._cut(X, positive, scores, sample_weight, groups, within=within)
+        self.intercept_ = -np.array([cut])
         if not fit.distance <= self.tol:
             matching = positive.size / (np.count_nonzero(positive) * np.count_nonzero(~positive))
             easier = f"lower C (C = n / (n+ n-) = {matching:.2g} weighs the loss as SVC's C = 1)"
@@ -218,7 +231,10 @@ class ROCSVM(KernelRanker):
                 listed = neighbor_pairs(X, positive, self._neighbors, sample_weight, precomputed)
             return listed, listed.total
         weight = np.ones(positive.size) if sample_weight is None else sample_weight
-        return every_pair, float(weight[positive].sum()) * float(weight[~positive].sum())
+        total = float(weight[positive].sum()) * float(weight[~positive].sum())
+        if every_pair.within is not None:
+            total *= every_pair.paired.share_of_pairs
+        return every_pair, total
 
     def _solve(self, X: Any, sample_weight: Any, pairs: Any, alpha: float) -> Any:
         """The solution for a margin of one; sets the coefficients for ``margin``."""
@@ -271,7 +287,13 @@ class ROCSVM(KernelRanker):
         scores = self.decision_function(X_positive), self.decision_function(X_negative)
         return pair_status(*scores, high, high - low)
 
-    def kernel_gap(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def kernel_gap(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        within: ArrayLike | None = None,
+    ) -> float:
         """Relative duality gap over the whole of the kernel's space, from the training data.
 
         With c the multipliers' sums over each row's pairs, the pivots' span costs
@@ -283,6 +305,7 @@ class ROCSVM(KernelRanker):
         ----------
         {kernel_rows}
         {sample_weight}
+        {within}
 
         Returns
         -------
@@ -296,7 +319,8 @@ class ROCSVM(KernelRanker):
         positive = self._known_labels(y, X.shape[0])
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, X)
         kernel = Kernel("linear") if hasattr(self, "coef_") else self._expansion.kernel
-        pairs, _ = self._pairs(X, positive, weight, Rows.uncut(positive, weight))
+        every_pair = Rows.uncut(positive, weight, within, self.within_weight)
+        pairs, _ = self._pairs(X, positive, weight, every_pair)
         (alpha, worth), (low, high) = self._penalty, self.margin_range_
         return kernel_gap(
             kernel.on(X), pairs, alpha, scores / high, self.objective_ / worth, 1 - low / high

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair._compiled import mend_order, order_keys
+from everypair._compiled import mend_order, order_keys, sort_groups
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -45,3 +45,17 @@ def descending(values: Array, rows: Index) -> tuple[Index, Array]:
             return order, ranked
     order = rows[np.argsort(values[rows])[::-1]]
     return order, values[order]
+
+
+def descending_in_groups(values: Array, rows: Index, edges: Index) -> tuple[Index, Array]:
+    """The rows of each group by their values, the largest first, and the values in that order.
+
+    Group g has the rows ``edges[g]:edges[g + 1]``, ascending. Large groups are sorted one by one.
+    """
+    order, ranked = rows.copy(), values[rows]
+    sizes = np.diff(edges)
+    for g in np.flatnonzero(sizes >= ROWS_FOR_KEYS):
+        group = slice(edges[g], edges[g + 1])
+        order[group], ranked[group] = descending(values, rows[group])
+    sort_groups(ranked, order, edges, ROWS_FOR_KEYS)
+    return order, ranked

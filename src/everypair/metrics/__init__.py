@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from everypair.metrics.gain import gain_at_k as gain_at_k
     from everypair.metrics.gain import gain_curve as gain_curve
     from everypair.metrics.gain import lift_at_k as lift_at_k
+    from everypair.metrics.in_groups import AUCByGroup as AUCByGroup
+    from everypair.metrics.in_groups import auc_by_group as auc_by_group
+    from everypair.metrics.in_groups import mean_reciprocal_rank as mean_reciprocal_rank
+    from everypair.metrics.in_groups import ndcg_at_k as ndcg_at_k
     from everypair.metrics.inference import AUCInterval as AUCInterval
     from everypair.metrics.inference import auc_confidence_interval as auc_confidence_interval
     from everypair.metrics.interval import Interval as Interval
@@ -79,6 +83,7 @@ _HOME = {
     "comparison": ["AUCComparison", "compare_auc"],
     "several": ["ModelComparison", "compare_models", "holm"],
     "cross_val": ["CrossValAUC", "cross_val_auc"],
+    "in_groups": ["AUCByGroup", "auc_by_group", "mean_reciprocal_rank", "ndcg_at_k"],
     "inference": ["AUCInterval", "auc_confidence_interval"],
     "rates": ["accuracy_from_rates", "f_from_rates", "precision_from_rates", "wracc_from_rates"],
     "roc": ["auc_score", "gini", "swapped_pairs"],

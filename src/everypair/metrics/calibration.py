@@ -226,7 +226,7 @@ def expected_calibration_error(
     ``sum share |d| >= sum share sign(delta) d``, which is normal about the error: the upper end is
     the plug-in plus a normal quantile of that sum. The lower end is the plug-in less a quantile of
     the noise ``sum share |d - delta|``, without the bars in bins that are off by more than three
-    standard errors. It is cautious: the interval covers 97 to 100 % at the level of 95 %.
+    standard errors. It is cautious: the interval covers 98 to 100 % at the level of 95 %.
 
     Examples
     --------

@@ -28,7 +28,7 @@ from everypair.metrics.placements import (
     influence,
     satterthwaite,
 )
-from everypair.metrics.roc import area
+from everypair.metrics.roc import area, check_whole
 from everypair.rows import Array, Index, NoSpread, Rows, check_level
 
 
@@ -95,6 +95,8 @@ def compare_auc(
     level: float = 0.95,
     sample_weight: Any = None,
     groups: Any = None,
+    within: Any = None,
+    within_weight: str = "pairs",
     max_fpr: float | None = None,
     min_fpr: float = 0.0,
     standardize: bool = True,
@@ -133,6 +135,12 @@ def compare_auc(
         Weights >= 0; None means 1 for every row.
     groups : array of shape (n_rows,), default=None
         Rows of one group depend on each other (several of one patient).
+    within : array of shape (n_rows,), default=None
+        Labels of groups: only pairs inside a group count, and AUC is the weighted mean of the
+        groups' areas. Groups without both classes are left out.
+    within_weight : {"pairs", "rows", "equal"}, default="pairs"
+        How much a group weighs: as its pairs, as its rows, or each the same. The groups are
+        the independent units; ``paired=True`` only.
     max_fpr : float, default=None
         Compare partial areas, as in `auc_score`; bootstrap only.
     min_fpr : float, default=0.0
@@ -184,6 +192,12 @@ def compare_auc(
             f"paired is True or False, not a {type(paired).__name__}: compare more than two models "
             "with compare_models(y_true, {name: scores, ...})."
         )
+    if within is not None:
+        check_whole(low, high)
+        return _in_groups(
+            (y_true, y_score1, y_score2), paired, sample_weight, groups, within, within_weight,
+            pos_label, method, level, (n_bootstrap, random_state),
+        )  # fmt: skip
     samples = _samples(y_true, (y_score1, y_score2), paired, sample_weight, groups, pos_label)
     if method == "delong":
         aucs, variances, degrees = [], [], []
@@ -208,6 +222,51 @@ def compare_auc(
     else:
         ends = percentiles(first - second, level)
     return _comparison(aucs, ends, se, level, method)
+
+
+def _in_groups(
+    given: tuple[Any, Any, Any],
+    paired: bool,
+    sample_weight: Any,
+    groups: Any,
+    within: Any,
+    within_weight: str,
+    pos_label: Any,
+    method: str,
+    level: float,
+    settings: tuple[int, Any],
+) -> AUCComparison:
+    """Groups are the independent units: the difference is a weighted mean over them."""
+    from everypair.metrics.in_groups import ClusteredArea, areas_lost, mean_lost
+
+    y, first, second = given
+    if not paired:
+        raise ValueError(
+            "within compares two models on the same rows: use paired=True, or the intervals of "
+            "auc_confidence_interval for separate rows."
+        )
+    rows = Rows.of(y, sample_weight, pos_label, within, within_weight)
+    lost = []
+    for scores, name in ((first, "y_score1"), (second, "y_score2")):
+        ranking = rows.scores(scores, name)
+        check_not_tied(ranking, name)
+        lost.append(areas_lost(rows, ranking))
+    aucs = [1 - mean_lost(rows, of_model) for of_model in lost]
+    gap = ClusteredArea.of(rows, lost[1] - lost[0], groups)
+    if method == "bootstrap":
+        drawn = gap.resampled(*settings)
+        se = standard_error(drawn.var(ddof=1))
+        ends = percentiles(drawn, level) if se > 0 else (gap.mean, gap.mean)
+        return _comparison(aucs, ends, se, level, method)
+    se = standard_error(gap.variance())
+    if se == 0 and abs(gap.mean) > ROUNDING:
+        raise NoSpread(
+            f"The difference {gap.mean:g} is the same in every group: there are too few groups to "
+            "test it."
+        )
+    reach = quantile(level, gap.df) * se
+    ends = max(-1.0, gap.mean - reach), min(1.0, gap.mean + reach)
+    return _comparison(aucs, ends, se, level, "delong", gap.df)
 
 
 Sample = tuple[Rows, list[Array], Index | None]

@@ -267,4 +267,5 @@ def _dependence(
 def _rows_of(rows: Rows, chosen: Index) -> Rows:
     """Some of the rows, with their weights."""
     weight = None if rows.weight is None else rows.weight[chosen]
-    return Rows(rows.positive[chosen], weight, None, rows.labels, rows.units)
+    groups = None if rows.within is None else rows.within.take(chosen)
+    return Rows(rows.positive[chosen], weight, None, rows.labels, rows.units, groups)

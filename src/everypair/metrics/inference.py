@@ -12,7 +12,7 @@ from scipy.special import betaincinv, expit, logit, ndtri, stdtrit
 from everypair.metrics.bootstrap import Resampled
 from everypair.metrics.curve import check_range
 from everypair.metrics.placements import covariance, degrees_of_freedom, influence
-from everypair.metrics.roc import area
+from everypair.metrics.roc import area, check_whole
 from everypair.rows import Array, Index, NoSpread, Rows, check_level
 
 Method = Literal["delong", "bootstrap", "hanley-mcneil"]
@@ -65,6 +65,8 @@ def auc_confidence_interval(
     *,
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
+    within: ArrayLike | None = None,
+    within_weight: str = "pairs",
     max_fpr: float | None = None,
     min_fpr: float = 0.0,
     standardize: bool = True,
@@ -101,7 +103,14 @@ def auc_confidence_interval(
         Weights >= 0; None means 1 for every row.
     groups : array of shape (n_rows,), default=None
         Rows of one group depend on each other (several of a patient): DeLong's variance by
-        groups (Obuchowski 1997), or a bootstrap of whole groups.
+        groups (Obuchowski 1997), or a bootstrap of whole groups. With ``within`` they must hold
+        whole groups of it.
+    within : array of shape (n_rows,), default=None
+        Labels of groups: only pairs inside a group count, and AUC is the weighted mean of the
+        groups' areas. Groups without both classes are left out.
+    within_weight : {"pairs", "rows", "equal"}, default="pairs"
+        How much a group weighs: as its pairs, as its rows, or each the same. The groups are
+        the independent units: ``delong`` is the delta method over them, ``bootstrap`` draws them.
     max_fpr : float, default=None
         Partial area, as in `auc_score`; bootstrap only.
     min_fpr : float, default=0.0
@@ -164,10 +173,14 @@ def auc_confidence_interval(
             "method='hanley-mcneil' takes rows as independent: use 'delong' or 'bootstrap' "
             "with groups."
         )
-    rows = Rows.of(y_true, sample_weight, pos_label)
+    rows = Rows.of(y_true, sample_weight, pos_label, within, within_weight)
     scores = rows.scores(y_score)
-    codes = None if groups is None else rows.groups(groups)
     check_not_tied(scores)
+    if rows.within is not None:
+        check_whole(low, high)
+        settings = n_bootstrap, random_state
+        return _interval_in_groups(rows, scores, groups, method, level, logit, settings)
+    codes = None if groups is None else rows.groups(groups)
     sizes, separated, df = effective_sizes(rows, codes), separation(rows, scores), np.inf
     if separated is not None and not partial:
         auc, se = separated, 0.0
@@ -192,6 +205,38 @@ def auc_confidence_interval(
     unseen = UNSEEN if method == "delong" else 0.0
     pairs = independent_pairs(sizes, codes)
     ends = area_interval(auc, se, sizes, pairs, level, logit, unseen, df)
+    return AUCInterval(auc, *ends, se, level, method, df)
+
+
+def _interval_in_groups(
+    rows: Rows,
+    scores: Array,
+    groups: ArrayLike | None,
+    method: Method,
+    level: float,
+    on_logit: bool,
+    settings: tuple[int, Any],
+) -> AUCInterval:
+    """Groups, or units that hold several, are drawn independently of each other."""
+    from everypair.metrics.in_groups import ClusteredArea, areas_lost
+
+    if method == "hanley-mcneil":
+        raise ValueError(
+            "method='hanley-mcneil' takes rows as independent: use 'delong' or 'bootstrap' "
+            "with within."
+        )
+    lost = ClusteredArea.of(rows, areas_lost(rows, scores), groups)
+    auc = 1 - lost.mean
+    if method == "bootstrap":
+        areas = 1 - lost.resampled(*settings)
+        se = standard_error(areas.var(ddof=1))
+        if se > 0:
+            return AUCInterval(auc, *percentiles(areas, level), se, level, method)
+    else:
+        se = standard_error(lost.variance())
+    units = lost.effective_units
+    df = lost.df if method == "delong" else np.inf
+    ends = area_interval(auc, se, (units, units), units, level, on_logit, UNSEEN, df)
     return AUCInterval(auc, *ends, se, level, method, df)
 
 

@@ -33,7 +33,18 @@ from everypair.rows import Array, Index, NoSpread, Rows
 
 
 def influence(rows: Rows, scores: Array) -> tuple[float, Array]:
-    """The AUC and every row's influence u on it."""
+    """The AUC and every row's influence u on it.
+
+    Inside groups u_g = omega_g (AUC_g - AUC) of each group, half of it with the positives and half
+    with the negatives: such influences mean something in sums over whole groups.
+    """
+    if rows.within is not None:
+        from everypair.metrics.in_groups import areas_lost, mean_lost
+
+        lost, paired = areas_lost(rows, scores), rows.paired
+        mean = mean_lost(rows, lost)
+        above = np.append(np.repeat(mean - lost, 2), 0.0)[paired.cells]
+        return 1 - mean, rows.share * above / 2
     from everypair._compiled import mass_below
 
     members = (rows.positive, ~rows.positive)

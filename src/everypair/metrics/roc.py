@@ -18,6 +18,8 @@ def auc_score(
     max_fpr: float | None = None,
     min_fpr: float = 0.0,
     *,
+    within: ArrayLike | None = None,
+    within_weight: str = "pairs",
     standardize: bool = True,
     pos_label: Any = None,
 ) -> float:
@@ -42,6 +44,11 @@ def auc_score(
         straight between its points, as in scikit-learn.
     min_fpr : float, default=0.0
         Only the part of the curve from this false positive rate on.
+    within : array of shape (n_rows,), default=None
+        Labels of groups: only pairs inside a group count, and AUC is the weighted mean of the
+        groups' areas. Groups without both classes are left out.
+    within_weight : {"pairs", "rows", "equal"}, default="pairs"
+        How much a group weighs: as its pairs, as its rows, or each the same.
     standardize : bool, default=True
         Rescale a partial area so that chance is 1/2 and perfect is 1 (McClish 1989); False gives
         the area itself, ``max_fpr - min_fpr`` at most. No effect on the whole area. A curve far
@@ -58,6 +65,7 @@ def auc_score(
     --------
     auc_confidence_interval : The area with its interval.
     cross_val_auc : Of a classifier, by cross-validation.
+    auc_by_group : The area of each group.
     gini : ``2 AUC - 1``.
 
     Examples
@@ -69,10 +77,22 @@ def auc_score(
     0.75
     >>> auc_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], max_fpr=0.5, standardize=False)
     0.25
+    >>> auc_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], within=["a", "b", "b", "a"])
+    0.5
     """
     low, high = check_range(min_fpr, max_fpr)
-    rows = Rows.of(y_true, sample_weight, pos_label)
+    rows = Rows.of(y_true, sample_weight, pos_label, within, within_weight)
+    if rows.within is not None:
+        from everypair.metrics.in_groups import area_in_groups
+
+        check_whole(low, high)
+        return area_in_groups(rows, rows.scores(y_score))
     return area(rows, rows.scores(y_score), low, high, standardize)
+
+
+def check_whole(low: float, high: float) -> None:
+    if (low, high) != (0.0, 1.0):
+        raise ValueError("max_fpr and min_fpr cut a curve of all rows: leave them out with within.")
 
 
 def area(rows: Rows, scores: Array, low: float, high: float, standardize: bool) -> float:

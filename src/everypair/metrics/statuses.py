@@ -106,7 +106,13 @@ def pair_status(
 
 
 def count_pair_statuses(
-    y_true: ArrayLike, y_score: ArrayLike, margin: float, width: float, *, pos_label: Any = None
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    margin: float,
+    width: float,
+    *,
+    within: ArrayLike | None = None,
+    pos_label: Any = None,
 ) -> PairCounts:
     """How many of all n+ n- pairs have each status: one sort, two searches, O(n log n).
 
@@ -121,6 +127,8 @@ def count_pair_statuses(
         The rho of `everypair.ROCSVM`.
     width : float
         How far below the margin a pair counts as on it, > 0.
+    within : array of shape (n_rows,), default=None
+        Labels of groups: only pairs inside a group are counted.
     pos_label : label, default=None
         The positive label; None means the second of the sorted ones.
 
@@ -139,29 +147,45 @@ def count_pair_statuses(
     >>> count_pair_statuses([1, 1, 0], [2.0, 0.999, 0.0], margin=1.0, width=0.01)
     PairCounts(satisfied=1, on_margin=1, violated=0)
     """
-    rows = Rows.of(y_true, None, pos_label)
+    rows = Rows.of(y_true, None, pos_label, within)
     values = rows.scores(y_score)
-    positives, negatives = values[rows.positive], np.sort(values[~rows.positive])
     low = margin - _positive_width(width)
-    satisfied = _count(positives, negatives, lambda z: z >= margin)
-    held = _count(positives, negatives, lambda z: (z > low) | (z >= margin))
-    total = positives.size * negatives.size
-    return PairCounts(satisfied, held - satisfied, total - held)
+    if rows.within is None:
+        positives, negatives = values[rows.positive], np.sort(values[~rows.positive])
+        ends = np.zeros(1, dtype=np.intp), np.full(1, negatives.size)
+    else:
+        from everypair.linalg.order import descending_in_groups
+
+        of_positives, of_negatives = rows.paired.edges
+        positives = values[rows.paired.classes[0]]
+        _, falling = descending_in_groups(-values, rows.paired.classes[1], of_negatives)
+        negatives = -falling
+        sizes = np.diff(of_positives)
+        ends = np.repeat(of_negatives[:-1], sizes), np.repeat(of_negatives[1:], sizes)
+    satisfied = _count(positives, negatives, ends, lambda z: z >= margin)
+    held = _count(positives, negatives, ends, lambda z: (z > low) | (z >= margin))
+    return PairCounts(satisfied, held - satisfied, rows.n_pairs - held)
 
 
-def _count(positives: Array, negatives: Array, holds: Callable[[Array], NDArray[np.bool_]]) -> int:
+def _count(
+    positives: Array,
+    negatives: Array,
+    ends: tuple[NDArray[np.intp], NDArray[np.intp]],
+    holds: Callable[[Array], NDArray[np.bool_]],
+) -> int:
     """Pairs whose margin ``holds``, negatives ascending: the lowest of them, for each positive.
+
+    Each positive is paired with the negatives between its ``ends``.
 
     The margin itself is compared, as `pair_status` does it: subtracting the margin from the
     scores first would round otherwise.
     """
-    low = np.zeros(positives.size, dtype=np.intp)
-    high = np.full(positives.size, negatives.size)
+    low, high = (np.broadcast_to(end, positives.size) for end in ends)
     while np.any(open_ := low < high):
         middle = np.where(open_, (low + high) // 2, 0)
         yes = holds(positives - negatives[middle])
         low, high = np.where(open_ & yes, middle + 1, low), np.where(open_ & ~yes, middle, high)
-    return int(low.sum())
+    return int((low - ends[0]).sum())
 
 
 def _margins(positive_scores: ArrayLike, negative_scores: ArrayLike) -> Array:

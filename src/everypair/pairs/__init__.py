@@ -1,4 +1,4 @@
-"""Sums of a loss over every positive–negative pair, in (near-)linear time.
+"""Sums of a loss over every positive–negative pair, or those inside groups, in (near-)linear time.
 
 point = pair_point("logistic", Rows.uncut(y == 1), scores)
 point.value(), point.gradient(), point.product(v), point.hessian(X), point.dual_value()
@@ -7,6 +7,7 @@ point.value(), point.gradient(), point.product(v), point.hessian(X), point.dual_
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 from everypair.pairs.losses import LOSSES
 from everypair.pairs.point import PairPoint, refuse_unusable
 from everypair.pairs.separable import ExponentialPoint, SquarePoint
-from everypair.pairs.smooth import LOGISTIC_KERNELS, SIGMOID_KERNELS, SmoothPoint
+from everypair.pairs.smooth import LOGISTIC_KERNELS, SIGMOID_KERNELS, SmoothKernels, SmoothPoint
+from everypair.pairs.smooth_groups import GroupedSmoothPoint
 from everypair.pairs.sorted import (
     HingePoint,
     SortedScores,
@@ -25,13 +27,19 @@ from everypair.rows import Rows
 
 __all__ = ["LOSSES", "PairPoint", "auc", "pair_point"]
 
+
+def _smooth(kernels: SmoothKernels, pairs: Rows, scores: NDArray[np.float64]) -> PairPoint:
+    point = SmoothPoint if pairs.within is None else GroupedSmoothPoint
+    return point(kernels, pairs, scores)
+
+
 _POINTS: dict[str, Callable[[Rows, NDArray[np.float64]], PairPoint]] = {
     "square": SquarePoint,
     "exponential": ExponentialPoint,
     "hinge": lambda pairs, scores: HingePoint(SortedScores(pairs, scores)),
     "squared_hinge": lambda pairs, scores: SquaredHingePoint(SortedScores(pairs, scores)),
-    "logistic": lambda pairs, scores: SmoothPoint(LOGISTIC_KERNELS, pairs, scores),
-    "sigmoid": lambda pairs, scores: SmoothPoint(SIGMOID_KERNELS, pairs, scores),
+    "logistic": partial(_smooth, LOGISTIC_KERNELS),
+    "sigmoid": partial(_smooth, SIGMOID_KERNELS),
 }
 
 

@@ -3,6 +3,8 @@
 L(s)    = sum_ij a_i b_j phi(z_ij),    z_ij = s_i - s_j
 dL/ds_i = a_i sum_j b_j phi'(z_ij),    dL/ds_j = -b_j sum_i a_i phi'(z_ij)
 (H v)_i = a_i sum_j b_j phi''(z_ij) (v_i - v_j),   and the mirror for j
+
+With groups a pair weighs omega_g a_i b_j if both rows are in group g, else nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ class BrutePoint:
         self.loss, self.pairs = loss, pairs
         p, n = pairs.positives, pairs.negatives
         self.margins = scores[p][:, None] - scores[n][None, :]
-        self.weights = pairs.share[p][:, None] * pairs.share[n][None, :]
+        self.weights = pair_weights(pairs)
 
     def _to_rows(self, per_pair: Array) -> Array:
         """Sum over each row's pairs: plus for the positive of a pair, minus for the negative."""
@@ -51,9 +53,17 @@ class BrutePoint:
         return float(np.sum(self.weights * self.loss.dual_term(-self.loss.slope(self.margins))))
 
 
+def pair_weights(pairs: Rows) -> Array:
+    """``[i, j]`` of the positives and the negatives; they sum to one."""
+    p, n = pairs.classes
+    weights = pairs.share[p][:, None] * pairs.inside[n][None, :]
+    if pairs.within is not None:
+        weights *= pairs.within.codes[p][:, None] == pairs.within.codes[n][None, :]
+    return np.asarray(weights)
+
+
 def auc(pairs: Rows, scores: Array) -> float:
     """Weighted share of the pairs with ``s_i > s_j``, ties counted half."""
     margins = scores[pairs.positives][:, None] - scores[pairs.negatives][None, :]
     won = (margins > 0) + 0.5 * (margins == 0)
-    weights = pairs.share[pairs.positives][:, None] * pairs.share[pairs.negatives][None, :]
-    return float(np.sum(weights * won))
+    return float(np.sum(pair_weights(pairs) * won))

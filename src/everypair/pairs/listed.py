@@ -62,6 +62,9 @@ class PairList:
         """What the pairs of each row weigh together."""
         return self.per_row(self.pair_weight, self.pair_weight)
 
+    def centred(self, values: Array) -> Array:
+        return values - values.mean()
+
     def margins(self, values: Array) -> Array:
         return values[self.first] - values[self.second]
 
@@ -123,7 +126,7 @@ class ListedHuberHingePoint:
         return 16 * n_columns**2
 
     def dual_value(self) -> float:
-        return fenchel_dual(self.value(), self.scores, self.gradient())
+        return fenchel_dual(self.value(), self.pairs, self.scores, self.gradient())
 
     @cached_property
     def _margin_errors(self) -> Array:

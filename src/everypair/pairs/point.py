@@ -110,13 +110,13 @@ def refuse_unusable(scores: Array) -> None:
         )
 
 
-def fenchel_dual(value: float, scores: Array, gradient: Array) -> float:
+def fenchel_dual(value: float, pairs: Any, scores: Array, gradient: Array) -> float:
     """``sum (phi(z) - z phi'(z)) = L(s) - s . dL/ds``, for losses with a slope everywhere.
 
-    The gradient sums to zero, so the scores may be centred first, which keeps a large
-    common offset out of the rounding.
+    The gradient sums to zero, in each group too, so the scores may be centred first, which keeps
+    a large common offset out of the rounding.
     """
-    return value - float((scores - scores.mean()) @ gradient)
+    return value - float(pairs.centred(scores) @ gradient)
 
 
 def gram_bytes(n_columns: int) -> int:

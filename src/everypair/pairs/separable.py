@@ -1,7 +1,8 @@
 """Losses whose pair sum splits into class sums: square and exponential, O(n).
 
 In both, the Hessian is a diagonal less two outer products of class vectors,
-``H = diag(d) - p q' - q p'`` with p on the positives and q on the negatives.
+``H = diag(d) - p q' - q p'`` with p on the positives and q on the negatives. With groups these are
+sums over the classes of each group.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from everypair._compiled import cell_largest, cell_sums
 from everypair.cached import cached_property
+from everypair.linalg.group_blocks import GroupBlocks, sums_over_groups
 from everypair.linalg.matrix import Matrix
+from everypair.linalg.row_sums import add_weighted_gram
 from everypair.pairs.point import (
     EXACT,
     extent,
@@ -24,19 +28,106 @@ from everypair.rows import Rows
 Array = NDArray[np.float64]
 
 
+class _Classes:
+    """Sums over the two classes: ``[negatives, positives]``."""
+
+    weight = np.ones(1)
+
+    def __init__(self, pairs: Rows):
+        self._positive = pairs.positive
+
+    def sums(self, values: Array) -> Array:
+        return np.array([values[~self._positive].sum(), values[self._positive].sum()])
+
+    def log_sums(self, logs: Array) -> Array:
+        """Of exponentials, as logarithms."""
+        return np.array([logsumexp(logs[~self._positive]), logsumexp(logs[self._positive])])
+
+    def own(self, sums: Array) -> Array:
+        """Of each row's own class."""
+        return np.where(self._positive, sums[1], sums[0])
+
+    def other(self, sums: Array) -> Array:
+        return np.where(self._positive, sums[0], sums[1])
+
+    def of_group(self, values: Array) -> Array | float:
+        """Of each row's group; here there is one."""
+        return float(values[0])
+
+    def cross(self, X: Matrix, weight: Array, curvature: Array, scale: Array) -> Array:
+        """The Hessian, from the class weights and the curvatures of the rows."""
+        of_these = np.where(self._positive, weight, 0.0)
+        gram, (of_positives, of_all) = X.gram_and_sums(weight, [of_these, weight])
+        cross = np.outer(of_positives, of_all - of_positives)
+        return np.asarray(scale[0] * (gram - cross - cross.T))
+
+
+class _Cells:
+    """Sums over the two classes of every group: ``[negatives, positives, negatives, ...]``."""
+
+    def __init__(self, pairs: Rows):
+        self._paired = pairs.paired
+        self.weight = self._paired.weight
+        self._cells, self._n_cells = self._paired.cells, 2 * self._paired.n_groups
+
+    def sums(self, values: Array) -> Array:
+        sums, left = np.zeros((2, self._n_cells + 1))
+        cell_sums(values, self._cells, sums, left)
+        return sums[:-1]
+
+    def log_sums(self, logs: Array) -> Array:
+        largest = np.full(self._n_cells + 1, -np.inf)
+        cell_largest(logs, self._cells, largest)
+        largest[-1] = 0.0
+        return np.asarray(np.log(self.sums(np.exp(logs - largest[self._cells]))) + largest[:-1])
+
+    def own(self, sums: Array) -> Array:
+        return np.append(sums, 0.0)[self._cells]
+
+    def other(self, sums: Array) -> Array:
+        swapped = sums.reshape(-1, 2)[:, ::-1].ravel()
+        return np.append(swapped, 0.0)[self._cells]
+
+    def of_group(self, values: Array) -> Array:
+        return np.append(np.repeat(values, 2), 0.0)[self._cells]
+
+    def cross(self, X: Matrix, weight: Array, curvature: Array, scale: Array) -> Array:
+        paired, n_columns = self._paired, X.shape[1]
+
+        def add(groups: GroupBlocks, hessian: Array) -> None:
+            sums = np.zeros((2, groups.last - groups.first, n_columns))
+            for number in (0, 1):
+                for some, block in groups.blocks(number):
+                    rows = paired.classes[number][some]
+                    weighted = block * weight[rows, None]
+                    groups.add_sums(number, some, weighted, sums[number])
+                    add_weighted_gram(hessian, block, curvature[rows])
+            cross = (scale[groups.first : groups.last, None] * sums[0]).T @ sums[1]
+            hessian -= cross + cross.T
+
+        (hessian,) = sums_over_groups(X, paired, [(n_columns, n_columns)], add)
+        return hessian
+
+
 class _SeparablePoint:
     """The Hessian shared by both losses.
 
-    ``_scale c_i`` is the diagonal and ``_scale c_i c_j`` the weight of a pair in the
-    Hessian, where c sums to one over each class.
+    ``scale_g c_i`` is the diagonal and ``scale_g c_i c_j`` the weight of a pair in the Hessian,
+    where c sums to one over each class of each group g.
     """
 
-    _scale: float
+    _scale: Array
+    """Of each group."""
     _class_weight: Array
 
     def __init__(self, pairs: Rows, scores: Array):
         # Relative to a point among the scores: pairs do not see a common offset, rounding does.
-        self.pairs, self.scores = pairs, scores - scores[0]
+        self.pairs = pairs
+        self._cells: _Classes | _Cells
+        if pairs.within is None:
+            self.scores, self._cells = scores - scores[0], _Classes(pairs)
+        else:
+            self.scores, self._cells = pairs.centred(scores), _Cells(pairs)
 
     def value(self) -> float:
         raise NotImplementedError
@@ -44,29 +135,27 @@ class _SeparablePoint:
     def gradient(self) -> Array:
         raise NotImplementedError
 
+    @property
+    def _row_scale(self) -> Array | float:
+        return self._cells.of_group(self._scale)
+
     def curvature(self) -> Array:
-        return self._scale * self._class_weight
+        return self._row_scale * self._class_weight
 
     def product(self, vector: Array) -> Array:
-        positive, c = self.pairs.positive, self._class_weight
-        vector = vector - vector.mean()
-        weighted = c * vector
-        of_positives = weighted[positive].sum()
-        of_negatives = weighted[~positive].sum()
-        return self._scale * (weighted - c * np.where(positive, of_negatives, of_positives))
+        c = self._class_weight
+        weighted = c * self.pairs.centred(vector)
+        others = self._cells.other(self._cells.sums(weighted))
+        return np.asarray(self._row_scale * (weighted - c * others))
 
     def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
-        c = self._class_weight
-        of_these = np.where(self.pairs.positive, c, 0.0)
-        gram, (of_positives, of_all) = X.gram_and_sums(c, [of_these, c])
-        cross = np.outer(of_positives, of_all - of_positives)
-        return self._scale * (gram - cross - cross.T)
+        return self._cells.cross(X, self._class_weight, self.curvature(), self._scale)
 
     def hessian_bytes(self, n_columns: int) -> int:
         return 16 * n_columns**2
 
     def dual_value(self) -> float:
-        return fenchel_dual(self.value(), self.scores, self.gradient())
+        return fenchel_dual(self.value(), self.pairs, self.scores, self.gradient())
 
     def gradient_error(self, size: float) -> float:
         raise NotImplementedError
@@ -75,36 +164,33 @@ class _SeparablePoint:
         raise NotImplementedError
 
     def steepest(self) -> float:
-        return self._scale * float(self._class_weight.max())
+        return float(self.curvature().max())
 
 
 class SquarePoint(_SeparablePoint):
-    """``(1 - z)^2``: the class variances plus the squared shortfall of the means."""
+    """``(1 - z)^2``: the class variances plus the squared shortfall of the means, in each group."""
 
     def __init__(self, pairs: Rows, scores: Array):
         super().__init__(pairs, scores)
-        self._scale, self._class_weight = 2.0, pairs.share
-        weighted = pairs.share * self.scores
-        self._positive_mean = weighted[pairs.positive].sum()
-        self._negative_mean = weighted[~pairs.positive].sum()
-        self._shortfall = 1 - (self._positive_mean - self._negative_mean)
+        self._scale, self._class_weight = 2 * self._cells.weight, pairs.inside
+        self._means = self._cells.sums(pairs.inside * self.scores)
+        self._shortfalls = 1 - (self._means[1::2] - self._means[::2])
 
     def value(self) -> float:
-        own_mean = np.where(self.pairs.positive, self._positive_mean, self._negative_mean)
-        variances = float(self.pairs.share @ (self.scores - own_mean) ** 2)
-        return variances + self._shortfall**2
+        variances = float(self.pairs.share @ (self.scores - self._cells.own(self._means)) ** 2)
+        return variances + float(self._cells.weight @ self._shortfalls**2)
 
     def gradient(self) -> Array:
         # Pairs of row i: 1 - (s_i - mean of the others), and the mirror for negatives.
-        positive, s = self.pairs.positive, self.scores
-        residual = np.where(positive, 1 - (s - self._negative_mean), 1 - (self._positive_mean - s))
-        return 2 * self.pairs.share * np.where(positive, -residual, residual)
+        apart = self.scores - self._cells.other(self._means)
+        sign = np.where(self.pairs.positive, -1.0, 1.0)
+        return 2 * self.pairs.share * (sign + apart)
 
     @cached_property
     def _share_error(self) -> float:
         """The class means are sums over rows, however small a residual is left of them."""
         low, high = extent(self.scores)
-        return growth(self.pairs.n_rows) * (1 + high - low) * self._scale
+        return growth(self.pairs.n_rows) * (1 + high - low) * 2
 
     def gradient_error(self, size: float) -> float:
         return self._share_error * self.pairs.share_length
@@ -123,18 +209,18 @@ class ExponentialPoint(_SeparablePoint):
         super().__init__(pairs, scores)
         signed = np.where(pairs.positive, -self.scores, self.scores)
         with np.errstate(divide="ignore"):
-            logs = signed + np.log(pairs.share)
-        log_positive = logsumexp(logs[pairs.positive])
-        log_negative = logsumexp(logs[~pairs.positive])
+            logs = signed + np.log(pairs.inside)
+        sums = self._cells.log_sums(logs)
         with np.errstate(over="ignore"):
-            self._scale = float(np.exp(log_positive + log_negative))
-        self._class_weight = np.exp(logs - np.where(pairs.positive, log_positive, log_negative))
+            self._scale = self._cells.weight * np.exp(sums[1::2] + sums[::2])
+        self._class_weight = np.exp(logs - self._cells.own(sums))
 
     def value(self) -> float:
-        return self._scale
+        return float(self._scale.sum())
 
     def gradient(self) -> Array:
-        return self._scale * np.where(self.pairs.positive, -self._class_weight, self._class_weight)
+        size = self.curvature()
+        return np.where(self.pairs.positive, -size, size)
 
     def gradient_error(self, size: float) -> float:
         """An error of a margin is a relative one of its loss."""

@@ -215,7 +215,7 @@ class SmoothPoint:
         return self._curvature
 
     def product(self, vector: Array) -> Array:
-        vector = vector - vector.mean()
+        vector = self.pairs.centred(vector)
         others = self.curvature_sums(self.boxes.moments(self.pairs.share * vector))
         return self._curvature * vector - others
 
@@ -244,7 +244,7 @@ class SmoothPoint:
         return moments + gram_bytes(n_columns)
 
     def dual_value(self) -> float:
-        return fenchel_dual(self.value(), self.scores, self.gradient())
+        return fenchel_dual(self.value(), self.pairs, self.scores, self.gradient())
 
     def gradient_error(self, size: float) -> float:
         """Margins inside the boxes are exact, and every pair pulls the same way.

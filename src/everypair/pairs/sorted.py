@@ -22,12 +22,13 @@ from everypair._compiled import (
     auc_pairs,
     count_short,
     doubled_wins,
+    group_areas_lost,
     growing_sum,
     window_sum,
 )
 from everypair.cached import cached_property
 from everypair.linalg.matrix import Matrix
-from everypair.linalg.order import descending
+from everypair.linalg.order import descending, descending_in_groups
 from everypair.linalg.row_sums import Windows
 from everypair.linalg.threads import over_rows
 from everypair.pairs.point import (
@@ -50,20 +51,42 @@ POSITIVE_SHORTFALL = np.nextafter(0.0, 1.0)
 
 
 class RankedClass(NamedTuple):
-    """The rows of one class, scores descending."""
+    """The rows of one class, scores descending; in groups: group by group."""
 
     rows: Index
     scores: Array
     weights: Array
-    even: bool
+    """What the pairs of each row weigh."""
+    inside: Array
+    """What each row weighs beside the others of its group, or of its class."""
+    edges: Index
+    """Where each group begins, and the end; without groups ``[0, n]``."""
+    even: bool = False
     """Whether all weigh the same."""
+
+    @classmethod
+    def of(cls, pairs: Rows, scores: Array, number: int) -> RankedClass:
+        """The positives (0) or the negatives (1)."""
+        if pairs.within is not None:
+            paired = pairs.paired
+            edges = paired.edges[number]
+            rows, ranked = descending_in_groups(scores, paired.classes[number], edges)
+            return cls(rows, ranked, pairs.share[rows], pairs.inside[rows], edges)
+        rows, ranked = descending(scores, pairs.classes[number])
+        weight, even = pairs.share, pairs.even
+        weights = np.full(rows.size, weight[rows[0]]) if even else weight[rows]
+        return cls(rows, ranked, weights, weights, np.array([0, rows.size]), even)
 
     def reflected(self) -> RankedClass:
         """With the scores negated, so in the opposite order."""
         weights = self.weights if self.even else np.ascontiguousarray(self.weights[::-1])
+        inside = weights
+        if self.inside is not self.weights:
+            inside = np.ascontiguousarray(self.inside[::-1])
         scores = np.negative(self.scores[::-1], order="C")
         rows = np.ascontiguousarray(self.rows[::-1])
-        return RankedClass(rows, scores, weights, self.even)
+        edges = np.ascontiguousarray(rows.size - self.edges[::-1])
+        return RankedClass(rows, scores, weights, inside, edges, self.even)
 
     def stretched(self, by: float) -> RankedClass:
         return self._replace(scores=by * self.scores)
@@ -75,25 +98,33 @@ class Side(NamedTuple):
     targets: RankedClass
     sources: RankedClass
 
+    def begin(self) -> Index:
+        """For each target, where the sources of its group begin."""
+        return np.repeat(self.sources.edges[:-1], np.diff(self.targets.edges))
+
     def count_short(self, least: float) -> Index:
-        """For each target, how many sources have ``u >= least``: they come first."""
-        counts = np.empty(self.targets.rows.size, dtype=np.intp)
-        count_short(self.targets.scores, self.sources.scores, least, counts)
+        """For each target, where the sources with ``u >= least`` end: they come first."""
+        targets, sources = self
+        counts = np.empty(targets.rows.size, dtype=np.intp)
+        count_short(targets.scores, sources.scores, targets.edges, sources.edges, least, counts)
         return counts
 
     def growing_sum(self, high: Index, moment: int) -> Array:
-        sources = self.sources
+        targets, sources = self
         if moment == 0 and sources.even:  # a sum of equal terms would round the same way each time
-            return high * sources.weights[0]
-        sums = np.empty(self.targets.rows.size)
-        growing_sum(self.targets.scores, sources.scores, sources.weights, high, moment, sums)
+            return high * sources.inside[0]
+        sums = np.empty(targets.rows.size)
+        growing_sum(
+            targets.scores, sources.scores, sources.inside, targets.edges, sources.edges,
+            high, moment, sums,
+        )  # fmt: skip
         return sums
 
     def window_sum(
         self, low: Index, high: Index, moment: int, weights: Array | None = None
     ) -> Array:
         sums = np.empty(self.targets.rows.size)
-        weights = self.sources.weights if weights is None else weights
+        weights = self.sources.inside if weights is None else weights
         window_sum(self.targets.scores, self.sources.scores, weights, low, high, moment, sums)
         return sums
 
@@ -110,10 +141,7 @@ class SortedScores:
         self.positives, self.negatives = self.over_classes(self._rank)
 
     def _rank(self, number: int) -> RankedClass:
-        rows, scores = descending(self.scores, self.pairs.classes[number])
-        weight, even = self.pairs.share, self.pairs.even
-        weights = np.full(rows.size, weight[rows[0]]) if even else weight[rows]
-        return RankedClass(rows, scores, weights, even)
+        return RankedClass.of(self.pairs, self.scores, number)
 
     def over_classes(self, work: Callable[[int], Result]) -> list[Result]:
         """``[work(0), work(1)]``, of the positives first, on two threads where that pays.
@@ -179,7 +207,7 @@ class _SortedPoint:
         if number not in self._windows:
             side, _ = self.order.side(number)
             high = side.count_short(POSITIVE_SHORTFALL)
-            past = side.count_short(self._corner) if self._corner < np.inf else np.zeros_like(high)
+            past = side.count_short(self._corner) if self._corner < np.inf else side.begin()
             self._windows[number] = past, high
         return self._windows[number]
 
@@ -191,7 +219,7 @@ class _SortedPoint:
         raise NotImplementedError
 
     def gradient(self) -> Array:
-        out = np.empty(self.pairs.n_rows)
+        out = np.zeros(self.pairs.n_rows)  # a row without a pair has none
 
         def part(number: int) -> None:
             side, sign = self.order.side(number)
@@ -205,7 +233,7 @@ class _SortedPoint:
 
     @cached_property
     def _curvature(self) -> Array:
-        out = np.empty(self.pairs.n_rows)
+        out = np.zeros(self.pairs.n_rows)
 
         def part(number: int) -> None:
             side, _ = self.order.side(number)
@@ -219,12 +247,12 @@ class _SortedPoint:
         return self._curvature
 
     def product(self, vector: Array) -> Array:
-        vector = vector - vector.mean()
+        vector = self.pairs.centred(vector)
         out = self._curvature * vector
 
         def part(number: int) -> None:
             side, _ = self.order.side(number)
-            weights = side.sources.weights * vector[side.sources.rows]
+            weights = side.sources.inside * vector[side.sources.rows]
             others = side.window_sum(*self.window(number), 0, weights)
             out[side.targets.rows] -= self._height * side.targets.weights * others
 
@@ -239,7 +267,7 @@ class _SortedPoint:
         number = int(self.pairs.negatives.size < self.pairs.positives.size)
         (targets, sources), _ = self.order.side(number)
         windows = Windows(
-            targets.rows, targets.weights, sources.rows, sources.weights, *self.window(number)
+            targets.rows, targets.weights, sources.rows, sources.inside, *self.window(number)
         )
         cross = X.window_cross(windows)
         out = X.gram(self._curvature)
@@ -252,7 +280,7 @@ class _SortedPoint:
         return gram_bytes(n_columns)
 
     def dual_value(self) -> float:
-        return fenchel_dual(self.value(), self.order.scores, self.gradient())
+        return fenchel_dual(self.value(), self.pairs, self.order.scores, self.gradient())
 
     @property
     def _margin_error(self) -> float:
@@ -345,7 +373,12 @@ class HuberHingePoint(_SortedPoint):
         return multipliers
 
     def largest_shortfall(self) -> float:
-        return 1.0 - float(self.order.positives.scores[-1] - self.order.negatives.scores[0])
+        positives, negatives = self.order.positives, self.order.negatives
+        lowest, highest = (
+            positives.scores[positives.edges[1:] - 1],
+            negatives.scores[negatives.edges[:-1]],
+        )
+        return 1.0 - float(np.min(lowest - highest))
 
     def hinge_value(self, stretch: float = 1.0) -> float:
         """The hinge itself at ``stretch`` times these scores."""
@@ -361,4 +394,8 @@ def auc(pairs: Rows, scores: Array) -> float:
         return int(doubled_wins(positives, negatives)) / (2 * pairs.n_pairs)
     order = SortedScores(pairs, scores)
     x, y = order.positives, order.negatives
+    if pairs.within is not None:
+        lost = np.empty(pairs.paired.n_groups)
+        group_areas_lost(x.scores, y.scores, x.inside, y.inside, x.edges, y.edges, lost)
+        return 1 - min(1.0, float(pairs.paired.weight @ lost))
     return float(auc_pairs(x.scores, y.scores, x.weights, y.weights))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from everypair.plots.decisions import NetBenefitDisplay as NetBenefitDisplay
     from everypair.plots.gain import GainDisplay as GainDisplay
     from everypair.plots.gain import LiftDisplay as LiftDisplay
+    from everypair.plots.groups import GroupAUCDisplay as GroupAUCDisplay
     from everypair.plots.precision_recall import PrecisionRecallDisplay as PrecisionRecallDisplay
     from everypair.plots.roc import ROCDisplay as ROCDisplay
     from everypair.plots.scores import ScoreDisplay as ScoreDisplay
@@ -38,6 +39,7 @@ _FILE = {
     "ClimbDisplay": "climb",
     "CoefficientPathDisplay": "coefficients",
     "ConvergenceDisplay": "convergence",
+    "GroupAUCDisplay": "groups",
     "ROCComparisonDisplay": "comparison",
     "ROCDisplay": "roc",
     "ScoreDisplay": "scores",

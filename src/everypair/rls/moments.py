@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from everypair.linalg.class_moments import ClassMoments
 from everypair.linalg.matrix import Matrix
+from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 
@@ -41,6 +42,27 @@ class PairMoments:
         there = True if sample_weight is None else sample_weight > 0
         members = [np.flatnonzero(rows & there) for rows in (positive, ~positive)]
         return cls(*(X.class_moments(rows, sample_weight) for rows in members))
+
+    @classmethod
+    def in_groups(cls, X: Matrix, pairs: Rows) -> PairMoments:
+        """Moments that have the squared loss over the pairs inside groups.
+
+        With omega_g of the groups it is ``w' M w - 2 d . w + 1``, d the mean of the groups'
+        differences d_g of class means and ``M = sum_g omega_g (C+_g + C-_g + d_g d_g')``; so
+        ``C+ + C-`` is M - d d', what the groups leave of it about d. They do not add up to the
+        moments of more rows.
+        """
+        from everypair.pairs import pair_point
+
+        curvature = pair_point("square", pairs, np.zeros(pairs.n_rows)).hessian(X) / 2
+        means = [
+            X.pull_back(np.where(members, pairs.share, 0.0))
+            for members in (pairs.positive, ~pairs.positive)
+        ]
+        apart = means[0] - means[1]
+        curvature -= np.outer(apart, apart)
+        nothing = np.zeros_like(curvature)
+        return cls(ClassMoments(1.0, means[0], curvature), ClassMoments(1.0, means[1], nothing))
 
     def __add__(self, other: PairMoments) -> PairMoments:
         return PairMoments(self.positive + other.positive, self.negative + other.negative)

@@ -25,6 +25,7 @@ from everypair.solvers.problem import (
 )
 from everypair.solvers.progress import Judgement, Progress
 from everypair.solvers.result import Result
+from everypair.within import PairedGroups
 
 Array = NDArray[np.float64]
 
@@ -42,6 +43,7 @@ RADII = 2.0 ** np.arange(-2, 9)
 SAMPLE_ROWS, LEAST_SAMPLE, LEAST_HINGE_SAMPLE = 20_000, 3_000, 10_000
 SAMPLE_SHARE = 0.2
 SAMPLE_TOL = 1e-4
+LEAST_SAMPLED_GROUPS = 20
 """A first solve on this share of the rows, but no more than so many, saves most of the steps on
 the whole; a smaller sample saves none, least of all for the hinge, whose last steps it does not
 see. Past this gap the sample's own noise is larger than what is left."""
@@ -130,7 +132,7 @@ def _solution_of_sample(
     if size == 0:
         return start
     rows = sample_rows(pairs, size)
-    part = Rows.uncut(pairs.positive[rows], None if pairs.even else pairs.share[rows])
+    part = pairs.take(rows)
     rough = _descend(X.take(rows), part, loss, alpha, start, SAMPLE_TOL, Progress(max_iter), run)
     # The hinge's matrices wear out with the rounding.
     if isinstance(run, Newton | ProductsFirst) and loss != "hinge":
@@ -184,14 +186,32 @@ def sample_size(n_rows: int, loss: str) -> int:
     return size if size >= least else 0
 
 
+def _sample_groups(paired: PairedGroups, n_rows: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Groups until there are so many rows; of each class of a group no more than its part."""
+    most = max(1, n_rows // (2 * min(paired.n_groups, LEAST_SAMPLED_GROUPS)))
+    sizes = np.sum([np.minimum(np.diff(edges), most) for edges in paired.edges], axis=0)
+    order = rng.permutation(paired.n_groups)
+    chosen = order[: 1 + int(np.searchsorted(np.cumsum(sizes[order]), n_rows))]
+    rows = []
+    for members, edges in zip(paired.classes, paired.edges, strict=True):
+        for g in chosen:
+            of_group = members[edges[g] : edges[g + 1]]
+            small = of_group.size <= most
+            rows.append(of_group if small else rng.choice(of_group, most, replace=False))
+    return np.sort(np.concatenate(rows))
+
+
 def sample_rows(pairs: Rows, n_rows: int) -> NDArray[np.intp]:
     """About ``n_rows`` rows with weight, half of them from each class where there are enough.
 
     Each class is sampled on its own and its weights sum to one again, so the sample's pair
     loss estimates the whole's however rare the positives are. The choice is fixed: the same
-    data give the same start.
+    data give the same start. Of rows in groups, whole groups are chosen, the largest of them
+    thinned out.
     """
     rng = np.random.default_rng(0)
+    if pairs.within is not None:
+        return _sample_groups(pairs.paired, n_rows, rng)
     positives, negatives = (
         rows if pairs.even else rows[pairs.share[rows] > 0] for rows in pairs.classes
     )

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from everypair.linalg.group_blocks import GroupBlocks, sums_over_groups
 from everypair.linalg.matrix import Matrix, too_large
 from everypair.rows import Rows
 from everypair.solvers.choose import sample_rows
@@ -15,6 +16,9 @@ Array = NDArray[np.float64]
 
 MOST_SEPARATION = 1e3
 """Cap of ``separation^2 / variance``: past 30 standard deviations a feature is simply perfect."""
+
+CONSTANT_COLUMN_SPREAD = 8 * float(np.finfo(np.float64).eps)
+"""A column whose values differ by this share of them differs by rounding."""
 
 SAMPLE_ROWS, SAMPLE_ROWS_PER_COLUMN = 2000, 10
 """Rows that the class covariance comes from: more would not save another step."""
@@ -68,8 +72,56 @@ def class_covariance(X: Matrix, pairs: Rows) -> Array | None:
     n_rows = max(SAMPLE_ROWS, SAMPLE_ROWS_PER_COLUMN * X.shape[1])
     if pairs.n_rows > n_rows:
         rows = sample_rows(pairs, n_rows)
-        X, pairs = X.take(rows), Rows.uncut(pairs.positive[rows], pairs.share[rows])
+        X, pairs = X.take(rows), pairs.take(rows)
     weight = pairs.share
     of_positives = np.where(pairs.positive, weight, 0.0)
     gram, means = X.gram_and_sums(weight, [weight - of_positives, of_positives])
     return np.asarray((gram - means.T @ means) / 2)
+
+
+def group_spreads(X: Matrix, pairs: Rows) -> Array:
+    """Root mean square of each column about the mean of its group, both classes weighing the same.
+
+    A column that differs by rounding alone inside the groups has none.
+    """
+    paired, weight, n_columns = pairs.paired, pairs.share / 2, X.shape[1]
+
+    def add(groups: GroupBlocks, squares: Array, of_means: Array, largest: Array) -> None:
+        means = np.zeros((groups.last - groups.first, n_columns))
+        for number in (0, 1):
+            for some, block in groups.blocks(number):
+                w = weight[paired.classes[number][some]][:, None]
+                groups.add_sums(number, some, w * block, means)
+                squares += np.sum(w * block**2, axis=0)
+                np.maximum(largest, np.max(np.abs(block), axis=0), out=largest)
+        of_means += np.sum(means**2 / paired.weight[groups.first : groups.last, None], axis=0)
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares, of_means, largest = sums_over_groups(X, paired, [(n_columns,)] * 3, add)
+    if not np.all(np.isfinite(squares)):
+        raise too_large("their squares overflow")
+    rounding = CONSTANT_COLUMN_SPREAD * np.abs(X.sizes.means) + np.finfo(float).tiny
+    return np.where(largest > rounding, np.sqrt(np.maximum(0, squares - of_means)), 0.0)
+
+
+def mean_squared_distance(X: Matrix, pairs: Rows) -> float:
+    """``sum_ij a_i b_j |x_i - x_j|^2`` over the pairs; infinite where it overflows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if pairs.within is None:
+            moments = column_moments(X, pairs)
+            squares = moments.variance_of_positives + moments.variance_of_negatives
+            return float(np.sum(squares + moments.separation**2))
+        paired, n_columns = pairs.paired, X.shape[1]
+
+        def add(groups: GroupBlocks, total: Array) -> None:
+            sums = np.zeros((2, groups.last - groups.first, n_columns))
+            for number in (0, 1):
+                for some, block in groups.blocks(number):
+                    rows = paired.classes[number][some]
+                    groups.add_sums(number, some, pairs.inside[rows, None] * block, sums[number])
+                    total += np.sum(pairs.share[rows, None] * block**2)
+            of_groups = paired.weight[groups.first : groups.last]
+            total -= 2 * np.sum(of_groups * np.einsum("gk,gk->g", *sums))
+
+        ((total,),) = sums_over_groups(X, paired, [(1,)], add)
+        return float(max(0.0, total))

@@ -17,6 +17,7 @@ from everypair.linalg.matrix import Matrix, too_large
 from everypair.pairs import pair_point
 from everypair.penalties import ElasticNet
 from everypair.rows import Rows
+from everypair.solvers.columns import CONSTANT_COLUMN_SPREAD, group_spreads
 from everypair.solvers.hinge import hinge_by_continuation, result_at, rounded_problem
 from everypair.solvers.problem import CloseEnough, Iterate, Problem, Stop, run_settled
 from everypair.solvers.progress import Progress
@@ -46,9 +47,6 @@ COARSE_STEP, COARSE_TOL = 0.1, 1e-2
 
 SURE_VARIANCE = 1e-10
 """Below this share of the mean square a variance is looked at again."""
-
-CONSTANT_COLUMN_SPREAD = 8 * float(np.finfo(np.float64).eps)
-"""A column whose values differ by this share of them differs by rounding."""
 
 
 @dataclass
@@ -218,7 +216,13 @@ class _Converged(CloseEnough):
 
 
 def _spreads(X: Matrix, pairs: Rows) -> Array:
-    """Standard deviation of each column, both classes weighing the same; 0 for a constant."""
+    """Standard deviation of each column, both classes weighing the same; 0 for a constant.
+
+    In groups it is the deviation inside them: pairs do not see a column that differs between
+    groups alone.
+    """
+    if pairs.within is not None:
+        return group_spreads(X, pairs)
     weight = pairs.share / 2
     with np.errstate(over="ignore", invalid="ignore"):
         means, squares = X.pull_back_moments(weight)

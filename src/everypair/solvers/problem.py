@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from everypair.cached import cached_property
 from everypair.linalg.matrix import Matrix, too_large
 from everypair.linalg.threads import over_rows
-from everypair.pairs import PairPoint
+from everypair.pairs import PairPoint, pair_point
 from everypair.pairs.point import UNIT_ROUNDOFF, fenchel_dual, growth, length, usable
 from everypair.penalties import Penalty, Quadratic, Separable
 from everypair.solvers.progress import Judgement, Progress
@@ -67,12 +67,14 @@ class LossPoint:
 
     @cached_property
     def dual_value(self) -> float:
-        return fenchel_dual(self.value, self.scores, self.gradient)
+        return fenchel_dual(self.value, self.loss.pairs, self.scores, self.gradient)
 
     @cached_property
     def exponential(self) -> float:
-        """The exponential loss at these scores: a product of two class sums."""
+        """The exponential loss at these scores: a product of two class sums, in each group."""
         pairs = self.loss.pairs
+        if pairs.within is not None:
+            return pair_point("exponential", pairs, self.scores).value()
         weight, (of_positives, of_negatives) = pairs.share, pairs.classes
         low, high = self.scores[of_positives], self.scores[of_negatives]
         least, most = low.min(), high.max()

@@ -167,19 +167,30 @@ class _EveryMargin:
     """The margins of all pairs that weigh anything, in units of the widest."""
 
     def __init__(self, pairs: Rows, scores: Array):
-        classes = [rows[pairs.share[rows] > 0] for rows in (pairs.positives, pairs.negatives)]
-        scores = scores - scores.mean()
-        ranked = [descending(scores, rows) for rows in classes]
-        side = Side(
-            *(RankedClass(rows, own, pairs.share[rows], even=False) for rows, own in ranked)
-        )
-        x, y = side.targets.scores, side.sources.scores
-        self.widest = float(max(x[0] - y[-1], y[0] - x[-1]))
+        scores = pairs.centred(scores)
+        if pairs.within is None:
+            ranked = []
+            for rows in pairs.classes:
+                order, own = descending(scores, rows[pairs.share[rows] > 0])
+                weights, edges = pairs.share[order], np.array([0, order.size])
+                ranked.append(RankedClass(order, own, weights, weights, edges))
+            side = Side(*ranked)
+        else:
+            side = Side(*(RankedClass.of(pairs, scores, number) for number in (0, 1)))
+        x, y = side.targets, side.sources
+        highest, lowest = x.scores[x.edges[:-1]], x.scores[x.edges[1:] - 1]
+        above, below = y.scores[y.edges[:-1]], y.scores[y.edges[1:] - 1]
+        self.widest = float(max(np.max(highest - below), np.max(above - lowest)))
         if 0 < self.widest < np.inf:
-            x /= self.widest
-            y /= self.widest
+            x.scores[:] /= self.widest
+            y.scores[:] /= self.widest
         self._side = side
-        self._below = np.concatenate([[0.0], np.cumsum(side.sources.weights)])
+        self._begin, self._end = (
+            np.repeat(edges, np.diff(x.edges)) for edges in (y.edges[:-1], y.edges[1:])
+        )
+        self._below = np.concatenate([[0.0], np.cumsum(side.sources.inside)])
+        # Of each target's group: sums of the groups before it are taken off again.
+        self._own = self._below[self._begin], self._below[self._end]
 
     def _counts(self, level: float) -> tuple[Index, Index]:
         """For each positive: the negatives with ``z < -level``, and those with ``z <= level``.
@@ -194,14 +205,15 @@ class _EveryMargin:
     def share_beyond(self, level: float) -> float:
         """Weight of the pairs whose margin, of either sign, is larger than ``level``."""
         lost, not_won = self._counts(level)
-        weight = self._side.targets.weights
-        return float(weight @ self._below[lost] + 1 - weight @ self._below[not_won])
+        first, all_of_them = self._own
+        beyond = (self._below[lost] - first) + (all_of_them - self._below[not_won])
+        return float(self._side.targets.weights @ beyond)
 
     def next_beyond(self, level: float) -> float:
         """The smallest size of a margin that is larger than ``level``; one where none is."""
         lost, not_won = self._counts(level)
         x, y = self._side.targets.scores, self._side.sources.scores
-        losing, winning = lost > 0, not_won < y.size
+        losing, winning = lost > self._begin, not_won < self._end
         sizes = [y[lost[losing] - 1] - x[losing], x[winning] - y[not_won[winning]]]
         return float(np.min(np.concatenate(sizes), initial=1.0))
 

@@ -8,10 +8,10 @@ import json
 
 import numpy as np
 import pytest
-from conftest import exit_of
 from mixed_table import write_mixed
 from scored import scores_in
 
+from conftest import exit_of
 from everypair.app.model_file.store import load_model
 from everypair.metrics import cut_for, gain_at_k
 

@@ -64,6 +64,8 @@ def compare(
     n_folds, n_repeats = folds_of(cv or ("3x1" if fast else "5x2"))
     names = None if models is None else [name.strip() for name in models.split(",")]
     measure = canonical(measure)
+    if columns.within is not None and measure != "auc":
+        raise ValueError("--within is judged by AUC: leave out --measure.")
     names = check_models(names, measure, fast)
     check_report(report, data)
     rows = load_labelled(reading.of(data), columns, show)
@@ -184,6 +186,7 @@ def _compare(
             models=names,
             n_folds=cv[0],
             n_repeats=cv[1],
+            within=rows.within,
             sample_weight=rows.weight,
             seed=seed,
             measure=measure,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,6 +35,7 @@ def evaluate(
         str | None, typer.Option("--target", "-t", help="Default: the name it had in training.")
     ] = None,
     weight: opt.Weight = None,
+    within: opt.Within = None,
     measure: Annotated[
         str | None,
         typer.Option(
@@ -75,12 +76,13 @@ def evaluate(
         by = measure_of(saved.measure)
     source = reading.of(data)
     with naming(data):
-        y, scores, weights, n_missing = _labels_and_scores(saved, source, target, weight)
+        found_rows = _labels_and_scores(saved, source, target, weight, within)
+        y, scores, weights, groups, n_missing = found_rows
         if y.all() or not y.any():
             only = saved.positive if y.all() else saved.negative
             raise DataError(f"every row has the label {only!r}: two classes are needed.", data)
         notes: list[str] = []
-        area = _area(y, scores, weights, notes)
+        area = _area(y, scores, weights, groups, notes)
         headline = headline_of(y, scores, weights)
         measured = None if by is None else _Measured.of(by, y, scores, weights)
         if _seen(saved, y, area[0]):
@@ -95,7 +97,8 @@ def evaluate(
     if n_missing:
         notes.append(f"left out: {counted(n_missing, 'row')} without a label.")
     show.notes(notes)
-    found = _Found(saved, y, scores, area, headline, measured, cut)
+    spread = None if groups is None else _Spread.of(y, scores, groups, weights, str(within))
+    found = _Found(saved, y, scores, area, headline, measured, cut, spread)
     name, event = opt.name_of(data), f"{target or saved.target} = {saved.positive}"
     if show.json:
         print_json({"model": str(model), "source": name, **found.as_json(), "notes": notes})
@@ -112,7 +115,9 @@ def evaluate(
         show.say(f"Report: {report.resolve()}")
 
 
-def _area(y: Any, scores: Any, weights: Any, notes: list[str]) -> tuple[float, float, float]:
+def _area(
+    y: Any, scores: Any, weights: Any, groups: Any, notes: list[str]
+) -> tuple[float, float, float]:
     """AUC with its interval, NaN where there is none; a note says why."""
     import numpy as np
 
@@ -120,7 +125,9 @@ def _area(y: Any, scores: Any, weights: Any, notes: list[str]) -> tuple[float, f
     from everypair.rows import NoSpread
 
     try:
-        found = auc_confidence_interval(y, scores, level=LEVEL, sample_weight=weights)
+        found = auc_confidence_interval(
+            y, scores, level=LEVEL, sample_weight=weights, within=groups
+        )
         return found.auc, found.low, found.high
     except NoSpread as why:
         notes.append(
@@ -129,7 +136,7 @@ def _area(y: Any, scores: Any, weights: Any, notes: list[str]) -> tuple[float, f
             else f"every row has the score {scores[0]:g}: the model ranks nothing, and its AUC "
             "of 1/2 has no interval."
         )
-        return auc_score(y, scores, sample_weight=weights), np.nan, np.nan
+        return auc_score(y, scores, sample_weight=weights, within=groups), np.nan, np.nan
 
 
 @dataclass(frozen=True)
@@ -143,6 +150,7 @@ class _Found:
     headline: Headline | None
     measured: _Measured | None
     cut: ChosenCut | None
+    spread: _Spread | None = None
 
     def counts(self) -> dict[str, int]:
         above, y = self.scores > (0.0 if self.cut is None else self.cut.threshold), self.y
@@ -175,6 +183,7 @@ class _Found:
             "at_threshold": self.counts() | self.rates(),
             "threshold": None if self.cut is None else self.cut.as_json(),
             "measure": None if self.measured is None else self.measured.as_json(),
+            "within": None if self.spread is None else asdict(self.spread),
         }  # fmt: skip
 
     def print(self, name: str, event: str) -> None:
@@ -184,7 +193,10 @@ class _Found:
         said = [
             f"{name}: {counted(self.y.size, 'row')}, {int(self.y.sum())} with {event}",
             None if self.headline is None else self.headline.sentence(event),
-            f"AUC {self.area[0]:.3f}, {f'95% interval {known}' if known else 'no interval'}",
+            f"AUC {self.area[0]:.3f}"
+            + ("" if self.spread is None else f" inside {self.spread.column}")
+            + f", {f'95% interval {known}' if known else 'no interval'}",
+            None if self.spread is None else self.spread.sentence(),
             None if self.measured is None else self.measured.sentence(),
             None if self.cut is None else self.cut.sentence(),
         ]
@@ -200,6 +212,46 @@ class _Found:
             print_text(f"{rate.replace('_', ' '):28} {value:.3f}")
         if self.cut is not None and self.cut.found is not None:
             print_text(f"To cut new rows there: everypair score --threshold={self.cut.threshold!r}")
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """How the AUC differs between groups."""
+
+    column: str
+    n_groups: int
+    n_groups_without_pairs: int
+    quartiles: tuple[float, float, float]
+    share_below_half: float
+    ndcg_at_5: float
+    mean_reciprocal_rank: float
+
+    @classmethod
+    def of(cls, y: Any, scores: Any, groups: Any, weight: Any, column: str) -> _Spread:
+        import numpy as np
+
+        from everypair.metrics import auc_by_group, mean_reciprocal_rank, ndcg_at_k
+
+        areas = auc_by_group(y, scores, groups, weight).auc
+        low, middle, high = (float(q) for q in np.quantile(areas, [0.25, 0.5, 0.75]))
+        return cls(
+            column,
+            areas.size,
+            int(np.unique(groups).size) - areas.size,
+            (low, middle, high),
+            float(np.mean(areas < 0.5)),
+            ndcg_at_k(y, scores, groups, 5),
+            mean_reciprocal_rank(y, scores, groups),
+        )
+
+    def sentence(self) -> str:
+        low, middle, high = self.quartiles
+        return (
+            f"{self.n_groups} groups with a pair, {self.n_groups_without_pairs} without; AUC of "
+            f"half of them from {low:.3f} to {high:.3f}, median {middle:.3f}, below 1/2 in "
+            f"{100 * self.share_below_half:.0f} %\n"
+            f"NDCG@5 {self.ndcg_at_5:.3f}, mean reciprocal rank {self.mean_reciprocal_rank:.3f}"
+        )
 
 
 @dataclass(frozen=True)
@@ -268,20 +320,23 @@ def _seen(saved: SavedModel, y: Any, auc: float) -> bool:
 
 
 def _labels_and_scores(
-    saved: SavedModel, source: Source, target: str | None, weight: str | None
-) -> tuple[Any, Any, Any, int]:
+    saved: SavedModel, source: Source, target: str | None, weight: str | None, within: str | None
+) -> tuple[Any, Any, Any, Any, int]:
     import numpy as np
 
-    from everypair.app.cli.inputs import column_texts, label_texts, weights_of
+    from everypair.app.cli.inputs import column_texts, group_texts, label_texts, weights_of
     from everypair.app.files.pieces import kept
     from everypair.app.files.problems import DataError
     from everypair.app.files.readers import SparseTable, read_chunks
 
     name = target or saved.target
     keep = {name: "category"} | ({} if weight is None else {weight: "number"})
-    if saved.kinds is None and weight is not None:
-        raise DataError("svmlight has no named columns: leave out --weight.", source.path)
-    labels, scores, weights, row = [], [], [], 0
+    keep |= {} if within is None else {within: "text"}
+    if saved.kinds is None and (weight is not None or within is not None):
+        raise DataError(
+            "svmlight has no named columns: leave out --weight and --within.", source.path
+        )
+    labels, scores, weights, groups, row = [], [], [], [], 0
     keep = {} if saved.kinds is None else keep
     for piece in read_chunks(source, saved.kinds, keep, saved.forms):
         if isinstance(piece, SparseTable):
@@ -290,6 +345,8 @@ def _labels_and_scores(
             texts, X = column_texts(kept(piece, name)), piece
             if weight is not None:
                 weights.append(weights_of(kept(piece, weight), weight, source.path, row))
+            if within is not None:
+                groups.append(group_texts(kept(piece, within), within, source.path, row))
         scores.append(saved.score(X))
         labels.append(_is_positive(texts, saved, name, row))
         row += texts.size
@@ -299,8 +356,11 @@ def _labels_and_scores(
     known = ~np.isnan(y)
     if not known.any():
         raise DataError("the target has no value at all.", source.path, column=name)
-    weighed = np.concatenate(weights)[known] if weights else None
-    return y[known] == 1, np.concatenate(scores)[known], weighed, int((~known).sum())
+    weighed, inside = (
+        np.concatenate(parts)[known] if parts else None for parts in (weights, groups)
+    )
+    n_missing = int((~known).sum())
+    return y[known] == 1, np.concatenate(scores)[known], weighed, inside, n_missing
 
 
 def _is_positive(texts: Any, saved: SavedModel, name: str, rows_before: int) -> Any:

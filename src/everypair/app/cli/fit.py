@@ -114,7 +114,7 @@ def fit(
     told = None if from_ is None else read_handover(from_, _typed(context), method)
     if told is not None:
         columns, reading, seed, by = told.columns, told.reading, told.seed, told.by
-    wanted.check(by)
+    wanted.check(by, columns.within)
     clock = [time.perf_counter()]
     rows = load_labelled(reading.of(data), columns, show)
     if told is not None:
@@ -202,8 +202,9 @@ class _Plan:
         from everypair.app.comparison.search import fit_candidate
 
         return fit_candidate(
-            self.candidate, X, rows.y, rows.weight, rows.check.groups, seed, self.settings
-        )
+            self.candidate, X, rows.y, rows.weight, rows.check.groups, seed, self.settings,
+            rows.within,
+        )  # fmt: skip
 
     def remarks(self, fitted: Fitted) -> list[str]:
         out = [*self.notes, *(f"{self.candidate.name} {remark}." for remark in fitted.remarks)]
@@ -239,8 +240,9 @@ def _plan(
     yardstick = AREA if by is None else ByMeasure(by)
     with progress(None, show.silent) as advance:
         choice = choose(
-            candidates, X, rows.y, rows.weight, rows.check.groups, seed, budget, advance, yardstick
-        )
+            candidates, X, rows.y, rows.weight, rows.check.groups, seed, budget, advance,
+            rows.within, yardstick,
+        )  # fmt: skip
     return _Plan(choice.candidate, choice.settings, choice, choice.sentences(budget))
 
 
@@ -268,7 +270,9 @@ def _saved(
         negative=rows.negative,
         n_rows=int(rows.y.size),
         n_positive=int(rows.y.sum()),
-        train_auc=float(auc_score(rows.y, fitted.scores(X), sample_weight=rows.weight)),
+        train_auc=float(
+            auc_score(rows.y, fitted.scores(X), sample_weight=rows.weight, within=rows.within)
+        ),
         versions=versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         source=source,

@@ -52,7 +52,9 @@ class Wanted:
         if not self.held_out:
             return None
         try:
-            return Refits.of(candidate, fitted, X, rows.y, rows.weight, rows.check.groups, seed)
+            return Refits.of(
+                candidate, fitted, X, rows.y, rows.weight, rows.check.groups, seed, rows.within
+            )
         except ValueError as trouble:
             if not (by is None and self.rule is None and self.prior is None):
                 raise

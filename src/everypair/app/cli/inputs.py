@@ -48,6 +48,7 @@ class Labelled:
     ranked: str = ""  # which class is ranked first, and why: a sentence
     notes: list[str] = field(default_factory=list)
     check: Check = field(default_factory=lambda: Check((), {}))
+    within: NDArray[np.intp] | None = None  # the groups inside which rows are paired
 
     def sentences(self) -> list[str]:
         """All that is to be known of the table, for the model file."""
@@ -75,15 +76,15 @@ def _read_labelled(source: Source, columns: Columns) -> Labelled:
     path, target, weight, group = source.path, columns.target, columns.weight, columns.group
     table = read(source)
     if isinstance(table, SparseTable):
-        named = weight or group or columns.drop or columns.keep
+        named = weight or group or columns.within or columns.drop or columns.keep
         if named or target not in (None, LABEL):
             raise DataError(
-                "svmlight has no named columns: leave out --weight, --group, --drop, --keep and "
-                "--target.",
+                "svmlight has no named columns: leave out --weight, --group, --within, --drop, "
+                "--keep and --target.",
                 path,
             )
         texts = label_texts(table.label)
-        return _labelled(table.X, texts, LABEL, columns.positive, None, None, path)
+        return _labelled(table.X, texts, LABEL, columns.positive, None, None, None, path)
     if target is None:
         raise DataError("say which column is the target: --target COLUMN.", path)
     for option, names in (
@@ -91,12 +92,14 @@ def _read_labelled(source: Source, columns: Columns) -> Labelled:
         ("--keep", columns.keep or ()),
         ("--weight", [weight]),
         ("--group", [group]),
+        ("--within", [columns.within]),
     ):
         if target in names:
             raise DataError(
                 f"this is the target: it cannot be {option} as well.", path, column=target
             )
-    extra = [name for name in (target, weight, group, *(columns.drop or ())) if name is not None]
+    apart = (target, weight, group, columns.within, *(columns.drop or ()))
+    extra = [name for name in apart if name is not None]
     if len(table.column_names) == 1 and target not in table.column_names:
         raise DataError(
             f"there is one column only, {table.column_names[0]!r}: if the fields are separated by "
@@ -117,6 +120,7 @@ def _read_labelled(source: Source, columns: Columns) -> Labelled:
         columns.positive,
         None if weight is None else weights_of(table.column(weight), weight, path),
         None if group is None else _groups(table.column(group), group, path),
+        None if columns.within is None else group_codes(table, columns.within, path),
         path,
     )
 
@@ -128,6 +132,7 @@ def _labelled(
     wanted: str | None,
     weight: Array | None,
     groups: NDArray[Any] | None,
+    within: NDArray[np.intp] | None,
     path: Path,
 ) -> Labelled:
     from everypair.app.encode import take_rows
@@ -164,11 +169,22 @@ def _labelled(
         X, y = take_rows(X, rows), y[rows]
         weight = None if weight is None else weight[rows]
         groups = None if groups is None else groups[rows]
+        within = None if within is None else within[rows]
     if weight is not None and not (np.any(weight[y] > 0) and np.any(weight[~y] > 0)):
         raise DataError("the weights leave one class only: all others are zero.", path)
+    if within is not None:
+        from everypair.app.comparison.run import in_groups
+
+        try:
+            within, groups = in_groups(y.astype(bool), within, groups)  # type: ignore[assignment]
+        except ValueError as trouble:
+            raise DataError(
+                f"--within: {str(trouble)[0].lower()}{str(trouble)[1:]}", path
+            ) from trouble
     return Labelled(
-        X, y.astype(bool), weight, groups, target, positive, negative, numbers, ranked, notes
-    )
+        X, y.astype(bool), weight, groups, target, positive, negative, numbers, ranked, notes,
+        within=within,
+    )  # fmt: skip
 
 
 def _choose_positive(
@@ -303,12 +319,23 @@ def weights_of(column: Any, name: str, path: Path, rows_before: int = 0) -> Arra
     return values
 
 
-def _groups(column: Any, name: str, path: Path) -> NDArray[Any]:
+def group_texts(column: Any, name: str, path: Path, rows_before: int = 0) -> NDArray[Any]:
+    """Labels of groups; a row without one is an error."""
     texts = column_texts(column)
     missing = texts == None  # noqa: E711 - elementwise
     if missing.any():
-        raise DataError("the group is missing.", path, int(np.argmax(missing)) + 1, name)
-    groups, codes = np.unique(texts.astype(str), return_inverse=True)
+        row = rows_before + int(np.argmax(missing)) + 1
+        raise DataError("the group is missing.", path, row, name)
+    return texts.astype(str)
+
+
+def group_codes(table: Any, name: str, path: Path) -> NDArray[np.intp]:
+    texts = group_texts(table.column(name), name, path)
+    return np.unique(texts, return_inverse=True)[1].astype(np.intp)
+
+
+def _groups(column: Any, name: str, path: Path) -> NDArray[Any]:
+    groups, codes = np.unique(group_texts(column, name, path), return_inverse=True)
     if groups.size == 1:
         raise DataError(
             f"every row is of the group {str(groups[0])!r}: rows of one group stay in one fold, so "

@@ -45,6 +45,13 @@ def dash(output: Path | None) -> Path | None:
     return Path("/dev/stdout") if str(output) == "-" else output
 
 
+Within = Annotated[
+    str | None,
+    typer.Option(
+        help="Column of groups (user, query, day): the pairs of a positive and a negative row are "
+        "those inside a group, for training and for AUC."
+    ),
+]
 Weight = Annotated[str | None, typer.Option(help="Column of row weights, not negative.")]
 EscapeFormulas = Annotated[
     bool,
@@ -118,6 +125,7 @@ class Columns:
     group: Annotated[
         str | None, typer.Option(help="Column of groups: rows of one group stay in one fold.")
     ] = None
+    within: Within = None
     drop: Annotated[
         list[str] | None, typer.Option(help="Column to leave out. May be given several times.")
     ] = None

@@ -39,6 +39,10 @@ def score(
             "rows (5%)."
         ),
     ] = None,
+    within: Annotated[
+        str | None,
+        typer.Option(help="Column of groups (user, query, day): the --top rows of each group."),
+    ] = None,
     id: Annotated[
         str | None, typer.Option(help="Column to name the rows by. Default: the row's number.")
     ] = None,
@@ -60,6 +64,8 @@ def score(
 
     count = None if top is None else top_of(top)
     rule = rule_of(threshold, guarantee)
+    if within is not None and not isinstance(count, int):
+        raise ValueError("--within names groups for --top: say how many rows of each, --top 5.")
     if output is not None:
         check_writable(output, model, data)
     output = rows_to(output, show.json, "scores")
@@ -70,10 +76,10 @@ def score(
     tally: dict[str, Any] = {"rows": 0, "positive": 0, "written": 0, "unseen": {}, "empty": {}}
     with naming(data), rows_out(output) as file:
         pieces = _scored(
-            saved, source, id, keep or [], 0.0 if cut is None else cut.threshold, tally
+            saved, source, id, _copied(within, keep), 0.0 if cut is None else cut.threshold, tally
         )
         if count is not None:
-            pieces = iter([_highest(pieces, count, score_header(saved))])
+            pieces = iter([_highest(pieces, count, score_header(saved), within)])
         pieces = _counted(pieces, tally)
         write_rows(map(without_formulas, pieces) if escape_formulas else pieces, file, output)
     empty = [column for column, gaps in tally["empty"].items() if gaps == tally["rows"]]
@@ -186,10 +192,17 @@ def _counted(pieces: Iterator[pa.Table], tally: dict[str, Any]) -> Iterator[pa.T
         yield piece
 
 
-def _highest(pieces: Iterator[pa.Table], top: int | float, header: str) -> pa.Table:
+def _copied(within: str | None, keep: Sequence[str] | None) -> list[str]:
+    return [*([] if within is None else [within]), *(keep or [])]
+
+
+def _highest(
+    pieces: Iterator[pa.Table], top: int | float, header: str, within: str | None = None
+) -> pa.Table:
     """The rows of the highest scores, best first; of equal ones the earlier first.
 
-    A share of the rows is known at the end: until then all are kept.
+    A share of the rows is known at the end: until then all are kept. ``within`` groups: of each
+    group, the groups in the order of their labels.
     """
     import numpy as np
     import pyarrow as pa
@@ -201,12 +214,21 @@ def _highest(pieces: Iterator[pa.Table], top: int | float, header: str) -> pa.Ta
     for piece in pieces:
         waiting.append(piece)
         if isinstance(top, int):
-            best = _first(pa.concat_tables(waiting), top, header, np)
+            best = _first(pa.concat_tables(waiting), top, header, within, np)
             waiting = [best]
     whole = pa.concat_tables(waiting)
     n_rows = top if isinstance(top, int) else rows_at_k(top, whole.num_rows, 0)
-    return _first(whole, n_rows, header, np)
+    return _first(whole, n_rows, header, within, np)
 
 
-def _first(table: pa.Table, n_rows: int, header: str, np: Any) -> pa.Table:
-    return table.take(np.argsort(-table.column(header).to_numpy(), kind="stable")[:n_rows])
+def _first(table: pa.Table, n_rows: int, header: str, within: str | None, np: Any) -> pa.Table:
+    order = np.argsort(-table.column(header).to_numpy(), kind="stable")
+    if within is None:
+        return table.take(order[:n_rows])
+    labels = [(label is None, str(label)) for label in table.column(within).to_pylist()]
+    places = {label: k for k, label in enumerate(sorted(set(labels)))}
+    codes = np.array([places[label] for label in labels])[order]
+    by_group = np.argsort(codes, kind="stable")
+    codes = codes[by_group]
+    rank = np.arange(codes.size) - np.searchsorted(codes, codes)
+    return table.take(order[by_group][rank < n_rows])

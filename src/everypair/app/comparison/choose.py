@@ -24,8 +24,8 @@ from everypair.app.comparison.search import (
     check_takes,
     convergence_warnings,
     inner_splits,
+    sample_of,
     search_sample,
-    stratified_sample,
     take,
     threads_for,
     values_of_fold,
@@ -37,7 +37,7 @@ Array = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 Index = NDArray[np.intp]
 Key = tuple[tuple[str, Any], ...]
-Rows = tuple[Any, Bool, Array | None, NDArray[Any] | None]
+Rows = tuple[Any, Bool, Array | None, NDArray[Any] | None, Index | None]
 
 SCREEN_ROWS = 1000
 """Rows of the first round. Tables of up to twice as many do without it."""
@@ -86,13 +86,13 @@ class _Runner:
 
     def run(self, rows: Rows, fold: Any, seed: int, anew: bool) -> None:
         """One fold more, or ``anew`` the first of other rows."""
-        X, y, weight, groups = rows
+        X, y, weight, groups, within = rows
         wanted = [dict(key) for key in self.values] if self.candidate.own is None else []
         began = time.perf_counter()
         try:
             check_takes(self.candidate, X)
             found = values_of_fold(
-                self.candidate, X, y, weight, fold, wanted or None, seed, self.by, groups
+                self.candidate, X, y, weight, fold, wanted or None, seed, within, self.by, groups
             )
         except Exception as trouble:  # a failure of one candidate is that candidate's alone
             self.failure = trouble
@@ -135,26 +135,28 @@ def choose(
     seed: int = 0,
     budget: Budget | None = None,
     notify: Callable[[str], None] = lambda what: None,
+    within: Index | None = None,
     by: Yardstick = AREA,
 ) -> Choice:
     """The candidate and the settings to fit, by the rule of `recommended` on three folds.
 
-    Above `SEARCH_ROWS` rows a sample of them is looked at.
+    Above `SEARCH_ROWS` rows a sample of them is looked at. With ``within`` the AUC is that inside
+    its groups.
     """
     race = _Race([_Runner(c, by) for c in candidates], budget or Budget(), seed, notify)
     n_all = y.size
-    X, y, weight, groups = search_sample(X, y, weight, groups, seed)
+    X, y, weight, groups, within = search_sample(X, y, weight, groups, seed, within)
     with convergence_warnings(), threads_for(X):  # what does not converge is judged all the same
         large = y.size > 2 * SCREEN_ROWS and len(race.alive) > 1
         folds = inner_splits(y, groups, seed)
         if large:
-            drawn, fold = _sample_of(folds[0], X, y, weight, groups, seed)
+            drawn, fold = _sample_of(folds[0], X, y, weight, groups, seed, within)
             race.round("sample", drawn, fold, anew=True)
             race.drop(drawn, fold, errors=1, of_a_form=2)
         for k, fold in enumerate(folds):
             if k > 0 and (race.decided or not race.has_time_for(y.size)):
                 break
-            rows = X, y, weight, groups
+            rows = X, y, weight, groups, within
             race.round(f"fold {k + 1} of {len(folds)}", rows, fold, anew=k == 0)
             if k == 0:
                 race.drop(rows, fold, errors=0.5 if large else 1.0, of_a_form=1 if large else 2)
@@ -173,15 +175,22 @@ def _sample_of(
     weight: Array | None,
     groups: NDArray[Any] | None,
     seed: int,
+    within: Index | None = None,
 ) -> tuple[Rows, tuple[Index, Index]]:
     """`SCREEN_ROWS` rows of a fold, each on its side: groups stay apart, and classes are there."""
     train, test = (
-        rows[stratified_sample(y[rows], share * SCREEN_ROWS // 3, seed)]
+        rows[
+            sample_of(
+                y[rows], share * SCREEN_ROWS // 3, seed, None if within is None else within[rows]
+            )
+        ]
         for rows, share in zip(fold, (2, 1), strict=True)
     )
-    drawn = take(np.concatenate([train, test]), X, y, weight, groups)
-    at = np.arange(train.size + test.size)
-    return drawn, (at[: train.size], at[train.size :])
+    both = np.concatenate([train, test])
+    drawn = take(both, X, y, weight, groups)
+    at = np.arange(both.size)
+    in_groups = None if within is None else within[both]
+    return (*drawn, in_groups), (at[: train.size], at[train.size :])
 
 
 @dataclass
@@ -228,7 +237,7 @@ class _Race:
         and may end before the best of them on another fold. The standard error is that of the best
         value. Two AUCs of the same rows vary together: their difference has a smaller one.
         """
-        _, y, weight, _ = rows
+        y, weight = rows[1:3]
         held_out = y[fold[1]], None if weight is None else weight[fold[1]]
         falling = sorted(self.alive, key=lambda runner: -runner.value)
         least = falling[0].value - errors * falling[0].error(*held_out)

@@ -28,13 +28,15 @@ def area_over_folds(
     seen: Sequence[Array],
     weight: Array | None,
     groups: Index | None,
+    within: Index | None = None,
 ) -> HeldOutArea:
     """Mean over all folds of the AUC within a test fold (`everypair.metrics.held_out`).
 
     ``scores[r]`` are the held-out scores of repeat r; ``seen[r]`` scores each row by the model of
-    the next fold, which trained on it. Rows of weight zero are left out.
+    the next fold, which trained on it. Rows of weight zero are left out. With ``within`` the area
+    is that inside its groups, each of which must lie in one of ``groups``.
     """
-    rows = Rows.of(y, weight, pos_label=True)
+    rows = Rows.of(y, weight, pos_label=True, within=within)
     kept = np.ones(y.size, dtype=bool) if rows.kept is None else rows.kept
     number = np.cumsum(kept) - 1
     codes = None if groups is None else np.unique(groups[kept], return_inverse=True)[1]

@@ -49,17 +49,20 @@ class Refits:
         weight: Array | None,
         groups: NDArray[Any] | None,
         seed: int,
+        within: Index | None = None,
     ) -> Refits:
         folds = inner_splits(y, groups, seed)
         scores, seen, parts = np.empty(y.size), np.empty(y.size), []
         for k, (train, test) in enumerate(folds):
             part = fit_candidate(
-                candidate, *take(train, X, y, weight, groups), seed, fitted.settings
-            )
+                candidate, *take(train, X, y, weight, groups), seed, fitted.settings,
+                None if within is None else within[train],
+            )  # fmt: skip
             scores[test] = part.standardised(finite_scores(part.scores(X[test]), test.size))
             seen[folds[k - 1][1]] = part.standardised(part.scores(X[folds[k - 1][1]]))
             parts.append(part)
-        area = area_over_folds(y, [folds], [scores], [seen], weight, groups)
+        units = groups if within is None else within
+        area = area_over_folds(y, [folds], [scores], [seen], weight, units, within)
         return cls(folds, parts, scores, seen, area, fitted)
 
     def on_scale(self, values: Any) -> Any:

@@ -84,6 +84,7 @@ def compare_methods(
     n_folds: int = 5,
     n_repeats: int = 2,
     groups: ArrayLike | None = None,
+    within: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     seed: int = 0,
     measure: str = AUC,
@@ -116,6 +117,10 @@ def compare_methods(
         Repeats; folds are drawn anew for each.
     groups : array of shape (n_rows,), default=None
         Rows of one group are held out together.
+    within : array of shape (n_rows,), default=None
+        Labels of groups (a user, a query, a day): models are judged by the AUC inside them, and
+        trained on the pairs inside them where the method can. Where there are at least ten, and no
+        ``groups``, each is held out whole.
     sample_weight : array of shape (n_rows,), default=None
         Weights >= 0, used in every AUC, and in training where the method can.
     seed : int, default=0
@@ -166,7 +171,7 @@ def compare_methods(
     """
     table = as_table(X)
     y = truths(y, table.shape[0])
-    check = check_table(table, y, groups=groups) if check is None else check
+    inside, check = _checked(table, y, within, groups, check, measure)
     X = check.used(table)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     group = None if check.groups is None else np.unique(check.groups, return_inverse=True)[1]
@@ -186,8 +191,8 @@ def compare_methods(
             where = f"fold {repeat * n_folds + k + 1} of {n_folds * len(splits)}"
             plan.begin_fold(repeat, k)
             _one_split(
-                candidates, plan, tallies, X, y, weight, group, split, folds[k - 1][1], repeat,
-                seed, partial(_notify, notify, where),
+                candidates, plan, tallies, X, y, weight, group, inside, split, folds[k - 1][1],
+                repeat, seed, partial(_notify, notify, where),
             )  # fmt: skip
     candidates = [candidate for candidate in candidates if candidate.name not in plan.not_run]
     encoder = encoder_for(X).fit(X)
@@ -197,11 +202,12 @@ def compare_methods(
     for candidate in candidates:
         tally = tallies[candidate.name]
         notify(f"all rows, {candidate.name}")
-        final = _refit(candidate, tally, whole, y, weight, group, seed)
+        final = _refit(candidate, tally, whole, y, weight, group, inside, seed)
         if final is not None:
             areas[candidate.name] = area_over_folds(
-                y, splits[:n_repeats], tally.scores, tally.seen, weight, group
-            )
+                y, splits[:n_repeats], tally.scores, tally.seen, weight, _units(group, inside),
+                inside,
+            )  # fmt: skip
         results.append(_result(candidate, tally, final, names, areas.get(candidate.name)))
         if final is not None and tally.permuted is not None:
             gathered[candidate.name] = Gathered(tally.permuted, final.coef)
@@ -220,9 +226,9 @@ def compare_methods(
     if path:
         summary = _path_summary(whole, y, weight, group, seed, names, remarks)
     remarks += _remarks({c.name: tallies[c.name].remarks for c in candidates})
-    remarks += plan.notes(n_repeats, len(splits)) + ([] if standard is None else standard.remarks())
-    said_labels = dict(labels or {})
-    by = None if standard is None else standard.measure
+    remarks += _spread(results, y, inside, weight) + plan.notes(n_repeats, len(splits))
+    remarks += [] if standard is None else standard.remarks()
+    said_labels, by = dict(labels or {}), None if standard is None else standard.measure
     best = _recommended(results, by)
     return Comparison(
         source=said_labels.get("source", ""),
@@ -278,6 +284,7 @@ def _one_split(
     y: Bool,
     weight: Array | None,
     group: NDArray[Any] | None,
+    within: NDArray[np.intp] | None,
     split: tuple[NDArray[np.intp], NDArray[np.intp]],
     before: NDArray[np.intp],
     repeat: int,
@@ -299,7 +306,10 @@ def _one_split(
             continue
         began = time.perf_counter()
         try:
-            fitted = fit_candidate(candidate, encoded, y[train], weight_train, group_train, seed)
+            fitted = fit_candidate(
+                candidate, encoded, y[train], weight_train, group_train, seed,
+                within=None if within is None else within[train],
+            )  # fmt: skip
             tally.seconds.append(time.perf_counter() - began)
             scores = finite_scores(fitted.scores(held_out), test.size)
             tally.scores[repeat][test] = fitted.standardised(scores)
@@ -316,6 +326,73 @@ def _one_split(
             tally.failure = _sentence(trouble)
 
 
+FOLD_GROUPS = 10
+"""So many groups of ``within`` stay whole in the folds; the rows of fewer are dealt over them."""
+
+
+def in_groups(
+    y: Bool, within: ArrayLike | None, groups: ArrayLike | None
+) -> tuple[NDArray[np.intp] | None, ArrayLike | None]:
+    """The groups inside which rows are paired, numbered, and those that stay in one fold."""
+    if within is None:
+        return None, groups
+    rows = Rows.uncut(y, None, within)
+    assert rows.within is not None
+    codes = rows.within.codes
+    if groups is None and rows.paired.n_groups >= FOLD_GROUPS:
+        groups = codes
+    return codes, groups
+
+
+def _units(group: NDArray[Any] | None, within: NDArray[np.intp] | None) -> NDArray[Any] | None:
+    """What is independent of the rest: the groups of the folds, or those that rows are paired in.
+
+    Where the former cut the latter, a row's influence is only known with its whole group.
+    """
+    if within is None or group is None:
+        return group if within is None else within
+    together = np.unique(within.astype(np.int64) * (int(group.max()) + 1) + group)
+    return group if together.size == np.unique(within).size else within
+
+
+def _checked(
+    table: Any,
+    y: Bool,
+    within: ArrayLike | None,
+    groups: ArrayLike | None,
+    check: Check | None,
+    measure: str,
+) -> tuple[NDArray[np.intp] | None, Check]:
+    """The groups inside which rows are paired, and the data check."""
+    inside, groups = in_groups(y, within, groups)
+    if inside is not None and measure != AUC:
+        raise ValueError("within is judged by AUC: leave out the measure.")
+    return inside, check_table(table, y, groups=groups) if check is None else check
+
+
+def _spread(
+    results: Sequence[ModelResult],
+    y: Bool,
+    within: NDArray[np.intp] | None,
+    weight: Array | None,
+) -> list[str]:
+    """How the groups differ under the best model, in one sentence."""
+    from everypair.metrics import auc_by_group
+
+    best = next((result for result in results if result.failure is None), None)
+    if within is None or best is None:
+        return []
+    areas = auc_by_group(y, best.scores, within, weight)
+    low, middle, high = np.quantile(areas.auc, [0.25, 0.5, 0.75])
+    below = float(np.mean(areas.auc < 0.5))
+    without = int(np.unique(within).size) - areas.auc.size
+    return [
+        f"inside groups: {counted(areas.auc.size, 'group')} with a pair, {without} without; AUC of "
+        f"{best.name} in half of the groups from {low:.3f} to {high:.3f}, median {middle:.3f}, "
+        f"below 1/2 in {100 * below:.0f} %."
+    ]
+
+
 def _sentence(trouble: Exception) -> str:
     text = " ".join(str(trouble).split()) or type(trouble).__name__
     return text[:300]
@@ -328,12 +405,13 @@ def _refit(
     y: Bool,
     weight: Array | None,
     group: NDArray[Any] | None,
+    within: NDArray[np.intp] | None,
     seed: int,
 ) -> Fitted | None:
     if tally.failure is not None:
         return None
     try:
-        return fit_candidate(candidate, X, y, weight, group, seed)
+        return fit_candidate(candidate, X, y, weight, group, seed, within=within)
     except Exception as trouble:
         tally.failure = _sentence(trouble)
         return None

@@ -78,13 +78,18 @@ def fit_candidate(
     groups: NDArray[Any] | None = None,
     seed: int = 0,
     settings: Mapping[str, Any] | None = None,
+    within: Index | None = None,
 ) -> Fitted:
-    """Fit on these rows, with the settings given or searched on (a sample of) these rows."""
+    """Fit on these rows, with the settings given or searched on (a sample of) these rows.
+
+    Settings are judged inside the groups ``within``, and methods that can pair rows inside them do.
+    """
     check_takes(candidate, X)
     remarks = []
     if candidate.max_rows is not None and y.size > candidate.max_rows:
-        rows = stratified_sample(y, candidate.max_rows, seed)
+        rows = sample_of(y, candidate.max_rows, seed, within)
         X, y, weight, groups = take(rows, X, y, weight, groups)
+        within = None if within is None else within[rows]
         remarks.append(f"trained on {candidate.max_rows} rows drawn at random")
     if weight is not None and not candidate.weights:
         weight = None
@@ -94,11 +99,13 @@ def fit_candidate(
             model = candidate.build(cv=inner_splits(y, groups, seed))
         else:
             if settings is None:
-                settings = _search(candidate, X, y, weight, groups, seed)
+                settings = _search(candidate, X, y, weight, groups, seed, within)
             troubles.clear()  # a grid point that does not converge is judged by its AUC
             folds = {"cv": inner_splits(y, groups, seed)} if candidate.takes_folds else {}
             model = candidate.at(settings, **folds)
-        model.fit(X, y, **_weighing(weight))
+        model.fit(X, y, **_weighing(weight), **_pairing(model, within))
+        if within is not None and not _pairing(model, within):
+            remarks.append("is trained without regard to the groups of --within")
         training = scores_of(model, X[: 10 * SEARCH_ROWS])
     if candidate.own is not None and (settings is None or candidate.takes_folds):
         model.set_params(cv=SEARCH_FOLDS)  # row numbers of the training data are not a setting
@@ -145,6 +152,14 @@ def _weighing(weight: Array | None) -> dict[str, Array]:
     return {} if weight is None else {"sample_weight": weight}
 
 
+def _pairing(model: Any, within: Index | None) -> dict[str, Index]:
+    """``within``, where the model can pair rows inside groups."""
+    from inspect import signature
+
+    takes = within is not None and "within" in signature(model.fit).parameters
+    return {"within": within} if takes and within is not None else {}
+
+
 def threads_for(X: Any) -> AbstractContextManager[Any]:
     from threadpoolctl import threadpool_limits
 
@@ -167,6 +182,7 @@ def values_of_fold(
     fold: tuple[Index, Index],
     wanted: Sequence[Mapping[str, Any]] | None = None,
     seed: int = 0,
+    within: Index | None = None,
     by: Yardstick = AREA,
     groups: NDArray[Any] | None = None,
 ) -> list[Tried]:
@@ -179,7 +195,8 @@ def values_of_fold(
     heeded = weight if candidate.weights else None
     weight_test = None if weight is None else weight[test]
     if candidate.own is not None and by is AREA:
-        model = candidate.build(cv=[fold]).fit(X, y, **_weighing(heeded))
+        model = candidate.build(cv=[fold])
+        model.fit(X, y, **_weighing(heeded), **_pairing(model, within))
         values, areas = candidate.own.areas(model)
         return [
             Tried({candidate.own.setting: float(v)}, float(a))
@@ -192,15 +209,18 @@ def values_of_fold(
     if candidate.max_rows is not None:
         # The share that a fold of `max_rows` rows would train on.
         most = round(candidate.max_rows * (SEARCH_FOLDS - 1) / SEARCH_FOLDS)
-        train = train if train.size <= most else train[stratified_sample(y[train], most, seed)]
+        of_train = None if within is None else within[train]
+        train = train if train.size <= most else train[sample_of(y[train], most, seed, of_train)]
     X_train, y_train, weight_train, _ = take(train, X, y, heeded, None)
     held_out = X[test]
     found = []
     for settings in candidate.settings() if wanted is None else wanted:
         model = candidate.at(settings)
-        model.fit(X_train, y_train, **_weighing(weight_train))
+        pairing = _pairing(model, None if within is None else within[train])
+        model.fit(X_train, y_train, **_weighing(weight_train), **pairing)
         scores = scores_of(model, held_out)
-        found.append(Tried(dict(settings), by.value(y[test], scores, weight_test), scores))
+        value = by.value(y[test], scores, weight_test, None if within is None else within[test])
+        found.append(Tried(dict(settings), value, scores))
     return found
 
 
@@ -211,24 +231,32 @@ def _search(
     weight: Array | None,
     groups: NDArray[Any] | None,
     seed: int,
+    within: Index | None,
 ) -> dict[str, Any]:
     grid = list(candidate.settings())
     if len(grid) == 1:
         return grid[0]
-    X, y, weight, groups = search_sample(X, y, weight, groups, seed)
+    X, y, weight, groups, within = search_sample(X, y, weight, groups, seed, within)
     totals = np.zeros(len(grid))
     for fold in inner_splits(y, groups, seed):
-        totals += [one.value for one in values_of_fold(candidate, X, y, weight, fold, grid, seed)]
+        found = values_of_fold(candidate, X, y, weight, fold, grid, seed, within)
+        totals += [one.value for one in found]
     return grid[int(np.argmax(totals))]
 
 
 def search_sample(
-    X: Any, y: Bool, weight: Array | None, groups: NDArray[Any] | None, seed: int
-) -> tuple[Any, Bool, Array | None, NDArray[Any] | None]:
+    X: Any,
+    y: Bool,
+    weight: Array | None,
+    groups: NDArray[Any] | None,
+    seed: int,
+    within: Index | None = None,
+) -> tuple[Any, Bool, Array | None, NDArray[Any] | None, Index | None]:
     """At most `SEARCH_ROWS` of the rows."""
     if y.size <= SEARCH_ROWS:
-        return X, y, weight, groups
-    return take(stratified_sample(y, SEARCH_ROWS, seed), X, y, weight, groups)
+        return X, y, weight, groups, within
+    rows = sample_of(y, SEARCH_ROWS, seed, within)
+    return *take(rows, X, y, weight, groups), None if within is None else within[rows]
 
 
 def inner_splits(y: Bool, groups: NDArray[Any] | None, seed: int) -> list[tuple[Index, Index]]:
@@ -259,6 +287,22 @@ def splits_of(
                 f"the groups leave one of {which} with one class only: more groups are needed."
             )
     return splits
+
+
+def sample_of(y: Bool, n_rows: int, seed: int, within: Index | None) -> Index:
+    """`stratified_sample`, or about as many rows in whole groups, drawn among those with a pair."""
+    if within is None:
+        return stratified_sample(y, n_rows, seed)
+    from everypair.rows import Rows
+
+    paired = Rows.uncut(y, None, within).paired
+    sizes = np.diff(paired.edges[0]) + np.diff(paired.edges[1])
+    order = np.random.default_rng(seed).permutation(paired.n_groups)
+    first = max(1, int(np.searchsorted(np.cumsum(sizes[order]), n_rows, side="right")))
+    rows = np.flatnonzero(np.isin(paired.cells // 2, order[:first]))
+    if rows.size > 2 * n_rows:  # one group of most rows
+        rows = rows[stratified_sample(y[rows], n_rows, seed)]
+    return rows
 
 
 def stratified_sample(y: Bool, n_rows: int, seed: int) -> Index:

@@ -14,6 +14,7 @@ from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 Bool = NDArray[np.bool_]
+Index = NDArray[np.intp]
 
 
 class Yardstick(Protocol):
@@ -26,7 +27,9 @@ class Yardstick(Protocol):
         """Times the value: what people call it."""
         ...
 
-    def value(self, y: Bool, scores: Array, weight: Array | None) -> float: ...
+    def value(
+        self, y: Bool, scores: Array, weight: Array | None, within: Index | None = None
+    ) -> float: ...
     def error(self, value: float, y: Bool, scores: Array | None, weight: Array | None) -> float:
         """The standard error of this value."""
         ...
@@ -39,10 +42,13 @@ class ByArea:
     label: str = "AUC"
     sign: float = 1.0
 
-    def value(self, y: Bool, scores: Array, weight: Array | None) -> float:
+    def value(
+        self, y: Bool, scores: Array, weight: Array | None, within: Index | None = None
+    ) -> float:
+        """With ``within``, that of the pairs inside its groups."""
         from everypair.metrics import auc_score
 
-        return float(auc_score(y, scores, sample_weight=weight))
+        return float(auc_score(y, scores, sample_weight=weight, within=within))
 
     def error(self, value: float, y: Bool, scores: Array | None, weight: Array | None) -> float:
         from everypair.metrics.inference import hanley_mcneil
@@ -84,7 +90,10 @@ class ByMeasure:
         mass = np.ones(y.size) if weight is None else weight
         return HeldOut(self.measure.of(Rows.of(y, weight, pos_label=True)), y, mass, folds, scores)
 
-    def value(self, y: Bool, scores: Array, weight: Array | None) -> float:
+    def value(
+        self, y: Bool, scores: Array, weight: Array | None, within: Index | None = None
+    ) -> float:
+        """Groups of pairs mean nothing to a measure of one cut."""
         return self._held_out(y, scores, weight).value()
 
     def error(self, value: float, y: Bool, scores: Array | None, weight: Array | None) -> float:

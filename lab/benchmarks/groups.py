@@ -1,0 +1,305 @@
+"""Pairs inside groups: the price of the sums and of a fit, and a search by example beside boosters.
+
+python -m lab bench groups            print the tables
+python -m lab bench groups --write    ... and keep them in docs/benchmarks/groups.md
+python -m lab bench groups --fast     a tenth of the rows
+python -m lab bench groups --only sums growth fits digits pass
+
+Times are processor seconds of one thread: they do not depend on what else the machine does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+from everypair import AUCClassifier, AUCClassifierCV
+from everypair.linalg.threads import thread_limit
+from everypair.metrics import auc_confidence_interval, compare_auc, ndcg_at_k
+from everypair.pairs import LOSSES, pair_point
+from everypair.rows import Rows
+from lab.harness import Page, growth_exponent, markdown_table
+
+SIZES = (3, 10, 30, 100, 300, 1000, 10_000)
+
+
+def cpu_time(work, repeats=3):
+    """Shortest of several runs after one untimed run."""
+    work()
+    seconds = []
+    for _ in range(repeats):
+        began = time.process_time()
+        work()
+        seconds.append(time.process_time() - began)
+    return min(seconds)
+
+
+def scored(n_rows, seed=0):
+    rng = np.random.default_rng(seed)
+    positive = rng.random(n_rows) < 0.3
+    return positive, 1.5 * rng.standard_normal(n_rows) + positive
+
+
+def value_and_gradient(loss, pairs, scores):
+    point = pair_point(loss, pairs, scores)
+    return point.value(), point.gradient()
+
+
+def sums(page, scale):
+    n_rows = int(10**7 * scale)
+    positive, scores = scored(n_rows)
+    plain, table = Rows.uncut(positive), []
+    sizes = [10, 10_000, n_rows]
+    grouped = {size: Rows.uncut(positive, None, np.arange(n_rows) // size) for size in sizes}
+    for pairs in grouped.values():
+        _ = pairs.share, pairs.inside  # rows are ordered by group once a fit
+    for loss in LOSSES:
+        base = cpu_time(lambda loss=loss: value_and_gradient(loss, plain, scores), 2)
+        ratios = [
+            cpu_time(lambda loss=loss, pairs=pairs: value_and_gradient(loss, pairs, scores), 2)
+            / base
+            for pairs in grouped.values()
+        ]
+        table.append([loss, f"{1e9 * base / n_rows:.0f}", *(f"{ratio:.2f}" for ratio in ratios)])
+    heads = [f"{n_rows // size:,} groups of {size:,}" for size in sizes]
+    page.add(
+        "Value and gradient beside the sum without groups",
+        f"{n_rows:,} rows, 30 % positive. The second column is nanoseconds per row without groups, "
+        "the others are times in groups over that one.\n\n"
+        + markdown_table(["loss", "no groups, ns per row", *heads], table),
+    )
+
+
+def growth(page, scale):
+    table = []
+    numbers = [int(n * scale) for n in (10**5, 3 * 10**5, 10**6)]
+    for loss in ("logistic", "squared_hinge", "square"):
+        for size in SIZES:
+            seconds, ratio = [], 0.0
+            for n_rows in numbers:
+                positive, scores = scored(n_rows)
+                pairs = Rows.uncut(positive, None, np.arange(n_rows) // size)
+                _ = pairs.share, pairs.inside
+                seconds.append(
+                    cpu_time(lambda p=pairs, s=scores, l=loss: value_and_gradient(l, p, s), 2)
+                )
+                if n_rows == numbers[-1]:
+                    plain = Rows.uncut(positive)
+                    ratio = seconds[-1] / cpu_time(
+                        lambda p=plain, s=scores, l=loss: value_and_gradient(l, p, s), 2
+                    )
+            nanoseconds = [f"{1e9 * s / n:.0f}" for s, n in zip(seconds, numbers, strict=True)]
+            exponent = growth_exponent(numbers, seconds)
+            table.append([loss, f"{size:,}", *nanoseconds, f"{exponent:.2f}", f"{ratio:.2f}"])
+    head = [f"{n:,} rows" for n in numbers]
+    page.add(
+        "Growth",
+        "Nanoseconds per row of value and gradient, the exponent of growth with the rows at a "
+        "given size of group, and the time beside the sum without groups at "
+        f"{numbers[-1]:,} rows.\n\n"
+        + markdown_table(["loss", "rows per group", *head, "exponent", "beside no groups"], table),
+    )
+
+
+def fits(page, scale):
+    n_rows, table = int(3 * 10**5 * scale), []
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((n_rows, 20))
+    signal = X @ rng.standard_normal(20) / 4 + rng.logistic(size=n_rows)
+    for loss, penalty, alpha in (
+        ("logistic", "l2", 1e-4), ("squared_hinge", "l2", 1e-4), ("logistic", "l1", 1e-2),
+    ):  # fmt: skip
+        cells, base = [], 1.0
+        for size in (None, 10, 100, 10_000):
+            within = None if size is None else np.arange(n_rows) // size
+            level = 0 if size is None else rng.standard_normal(n_rows // size + 1)[within]
+            y = signal + level > 1
+            model = AUCClassifier(loss, penalty, alpha=alpha)
+            seconds = cpu_time(lambda m=model, y=y, w=within: m.fit(X, y, within=w), 2)
+            base = seconds if size is None else base
+            cells.append(f"{seconds / base:.2f} ({model.n_iter_} steps, {model.dual_gap_:.0e})")
+        table.append([loss, penalty, *cells])
+    page.add(
+        "Fits",
+        f"{n_rows:,} rows x 20 columns: time beside the fit without groups, Newton steps on all "
+        "rows and relative duality gap. Groups have levels of their own, so the labels differ "
+        "from column to column.\n\n"
+        + markdown_table(
+            ["loss", "penalty", "no groups", "groups of 10", "groups of 100", "groups of 10,000"],
+            table,
+        ),
+    )
+
+
+def searches(images, labels, n_queries, n_candidates, rng):
+    """The images nearest to a query, to be ranked anew: squared differences of the pixels."""
+    X, y, query = [], [], []
+    for k, q in enumerate(rng.choice(labels.size, n_queries, replace=False)):
+        distance = np.sum((images - images[q]) ** 2, axis=1)
+        distance[q] = np.inf
+        others = np.argsort(distance)[:n_candidates]
+        X.append((images[others] - images[q]) ** 2)
+        y.append(labels[others] == labels[q])
+        query.append(np.full(n_candidates, k))
+    return np.concatenate(X), np.concatenate(y), np.concatenate(query)
+
+
+def digit_searches(n_queries=300, n_candidates=100):
+    """Training queries and candidates from one half of the images, test ones from the other."""
+    images, labels = load_digits(return_X_y=True)
+    rng = np.random.default_rng(0)
+    order = rng.permutation(labels.size)
+    halves = np.array_split(order, 2)
+    train, test = (
+        searches(images[half], labels[half], n_queries, n_candidates, rng) for half in halves
+    )
+    scaler = StandardScaler().fit(train[0])
+    return (scaler.transform(train[0]), *train[1:]), (scaler.transform(test[0]), *test[1:])
+
+
+def digit_rankers(train):
+    """Name and scores of new rows of each competitor."""
+    import lightgbm
+    import xgboost
+
+    X, y, query = train
+    sizes = np.bincount(query)
+    yield "AUCClassifierCV, every pair", AUCClassifierCV().fit(X, y).decision_function
+    inside = AUCClassifierCV().fit(X, y, within=query)
+    yield "AUCClassifierCV, within=query", inside.decision_function
+    logistic = LogisticRegression(C=1.0, max_iter=2000).fit(X, y)
+    yield "LogisticRegression", logistic.decision_function
+    data = xgboost.DMatrix(X, label=y.astype(int))
+    data.set_group(sizes)
+    linear = {"booster": "gblinear", "objective": "rank:pairwise", "lambda": 0.0, "nthread": 1,
+              "lambdarank_pair_method": "mean", "lambdarank_num_pair_per_sample": 10}  # fmt: skip
+    model = xgboost.train(linear, data, 100)
+    yield "XGBoost gblinear, rank:pairwise", lambda X: model.predict(xgboost.DMatrix(X))
+    trees = {"objective": "rank:pairwise", "eta": 0.1, "nthread": 1}
+    boosted = xgboost.train(trees, data, 200)
+    yield "XGBoost trees, rank:pairwise", lambda X: boosted.predict(xgboost.DMatrix(X))
+    parameters = {"objective": "lambdarank", "verbosity": -1, "num_threads": 1}
+    ranker = lightgbm.train(
+        parameters, lightgbm.Dataset(X, y.astype(int), group=sizes), num_boost_round=200
+    )
+    yield "LightGBM trees, lambdarank", ranker.predict
+
+
+def digits(page, scale):
+    train, test = digit_searches(max(30, int(300 * scale)))
+    X, y, query = test
+    table, first = [], None
+    began = time.process_time()
+    for name, score in digit_rankers(train):
+        seconds, scores = time.process_time() - began, score(X)
+        inside = auc_confidence_interval(y, scores, within=query)
+        row = [name, str(inside), f"{auc_confidence_interval(y, scores, groups=query).auc:.3f}",
+               f"{ndcg_at_k(y, scores, query, 5):.3f}", f"{seconds:.1f}"]  # fmt: skip
+        if first is None:
+            first, row = scores, [*row, ""]
+        else:
+            test_of = compare_auc(y, scores, first, within=query)
+            row.append(f"{test_of.difference:+.3f} [{test_of.low:+.3f}, {test_of.high:+.3f}]")
+        table.append(row)
+        began = time.process_time()
+    page.add(
+        "Search by example: the digits of scikit-learn",
+        f"A query is an image of a digit, its group the {query.size // (query.max() + 1)} images "
+        "nearest to it, positive where they show the same digit; 64 columns, the squared "
+        f"differences of the pixels. {train[2].max() + 1} training queries from one half of the "
+        f"images, {query.max() + 1} test queries from the other. Test AUC inside the queries with "
+        "its interval by queries, AUC over all pairs of test rows, NDCG of the best five, CPU "
+        "seconds of the fit (searches included), and the difference of the AUC inside queries to "
+        "the first row. Boosters at their defaults but for 200 rounds (100 of the linear one) and "
+        "ten pairs drawn per row; nothing was tuned on the test queries.\n\n"
+        + markdown_table(
+            ["model", "AUC inside queries", "AUC of all pairs", "NDCG@5", "seconds", "difference"],
+            table,
+        ),
+    )
+
+
+def passes(page, scale):
+    import lightgbm
+    import xgboost
+
+    table = []
+    for size in (10, 100, 1000, 10_000):
+        n_rows = int(10**6 * scale)
+        n_rows -= n_rows % size
+        positive, scores = scored(n_rows)
+        X, sizes = scores[:, None].astype(np.float32), np.full(n_rows // size, size)
+        pairs = Rows.uncut(positive, None, np.arange(n_rows) // size)
+        _ = pairs.share, pairs.inside
+        ours = cpu_time(lambda p=pairs, s=scores: value_and_gradient("logistic", p, s), 2)
+
+        def of_xgboost(objective, sizes=sizes, X=X, positive=positive, **more):
+            data = xgboost.QuantileDMatrix(X, label=positive.astype(int), max_bin=16)
+            if objective != "binary:logistic":
+                data.set_group(sizes)
+            given = {"objective": objective, "max_depth": 1, "nthread": 1, "max_bin": 16, **more}
+            return cpu_time(lambda: xgboost.train(given, data, 5), 1) / 5
+
+        def of_lightgbm(objective, sizes=sizes, X=X, positive=positive):
+            data = lightgbm.Dataset(X, positive.astype(int), group=sizes).construct()
+            given = {"objective": objective, "num_leaves": 2, "num_threads": 1, "verbosity": -1}
+            return cpu_time(lambda: lightgbm.train(given, data, 5), 1) / 5
+
+        cells = []
+        base = of_xgboost("binary:logistic")
+        all_pairs = {"lambdarank_pair_method": "topk", "lambdarank_num_pair_per_sample": size}
+        for more in ({}, all_pairs):
+            if more and size > 1000:
+                cells.append("not run")
+                continue
+            cells.append(f"{max(0.0, of_xgboost('rank:pairwise', **more) - base) / ours:.1f}")
+        try:
+            extra = of_lightgbm("lambdarank") - of_lightgbm("binary")
+            cells.append(f"{max(0.0, extra) / ours:.1f}")
+        except Exception as refused:  # it says that a query has too many rows
+            cells.append("refused" if "10000" in str(refused) else type(refused).__name__)
+        pairs_a_row = pairs.n_pairs / n_rows
+        table.append([f"{size:,}", f"{pairs_a_row:.1f}", f"{1e9 * ours / n_rows:.0f}", *cells])
+    page.add(
+        "One pass over the pairs",
+        "Logistic loss over every pair of every group, and what the objectives of the boosters "
+        "take: a round of stumps on one column less the same round with the objective of single "
+        "rows, over the time of ours. XGBoost draws pairs unless it is told to take all of them "
+        "(topk = size of the group), LightGBM takes the pairs of the best 30 ranks.\n\n"
+        + markdown_table(
+            ["rows per group", "pairs per row", "ours, ns per row", "XGBoost, default",
+             "XGBoost, all pairs", "LightGBM lambdarank"], table,
+        ),
+    )  # fmt: skip
+
+
+SECTIONS = {"sums": sums, "growth": growth, "fits": fits, "digits": digits, "pass": passes}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--fast", action="store_true")
+    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
+    given = parser.parse_args()
+    page = Page(
+        "groups",
+        "Pairs inside groups",
+        "`python -m lab bench groups --write` prints this page. Processor time of one thread.",
+    )
+    with thread_limit(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in given.only:
+            SECTIONS[name](page, 0.1 if given.fast else 1.0)
+    if given.write:
+        page.write()
+
+
+if __name__ == "__main__":
+    main()

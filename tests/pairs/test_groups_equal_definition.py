@@ -1,0 +1,148 @@
+"""Every sum inside groups against the sum written out over pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_sums_equal_definition import CASES, both, check, scales_of
+
+from everypair._compiled import smooth_groups as compiled
+from everypair.linalg import group_blocks, order
+from everypair.linalg.dense import DenseMatrix
+from everypair.linalg.threads import thread_limit
+from everypair.pairs import auc, smooth_groups
+from everypair.pairs import brute as definition
+from everypair.rows import Rows
+
+WEIGHTS = ("pairs", "rows", "equal")
+
+
+@st.composite
+def grouped_data(draw, max_groups: int = 30, scales: tuple[float, ...] = (1.0,)):
+    """Groups of 1, 2 and more rows, some of one class alone; ties, weights, offsets by group."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    sizes = rng.choice([1, 1, 2, 2, 3, 7, 20, 60], draw(st.integers(1, max_groups)))
+    sizes[0] = max(sizes[0], 2)
+    codes = np.repeat(np.arange(sizes.size), sizes)
+    positive = rng.random(codes.size) < draw(st.sampled_from([0.1, 0.5, 0.9]))
+    positive[:2] = True, False
+    scores = rng.standard_normal(codes.size) + positive * draw(st.sampled_from([0.0, 1.0, 8.0]))
+    if draw(st.booleans()):
+        scores = np.round(scores * 2) / 2
+    scores *= draw(st.sampled_from(scales))
+    if draw(st.booleans()):
+        scores += 100 * rng.standard_normal(sizes.size)[codes]
+    weights = {
+        "none": None,
+        "uniform": rng.random(codes.size),
+        "some zero": rng.integers(0, 3, codes.size).astype(float),
+        "many magnitudes": 10.0 ** rng.uniform(-6, 6, codes.size),
+    }[draw(st.sampled_from(["none", "uniform", "some zero", "many magnitudes"]))]
+    if weights is not None:
+        weights[:2] = 1.0
+    shuffled = rng.permutation(codes.size)
+    weights = None if weights is None else weights[shuffled]
+    weighting = draw(st.sampled_from(WEIGHTS))
+    pairs = Rows.uncut(positive[shuffled], weights, codes[shuffled], weighting)
+    return pairs, scores[shuffled], rng
+
+
+@pytest.mark.parametrize("case", CASES)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_sums_inside_groups_equal_the_definition(case, data):
+    check(case, *data.draw(grouped_data(scales=scales_of(case))))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_group_of_every_row_is_no_group(case):
+    rng = np.random.default_rng(3)
+    positive, scores = rng.random(90) < 0.3, rng.standard_normal(90)
+    weight = rng.random(90)
+    grouped, _ = both(case, Rows.uncut(positive, weight, np.zeros(90)), scores)
+    plain, _ = both(case, Rows.uncut(positive, weight), scores)
+    assert grouped.value() == pytest.approx(plain.value(), rel=1e-13)
+    np.testing.assert_allclose(grouped.gradient(), plain.gradient(), rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("spread", [0.01, 1.0, 1e3])
+@pytest.mark.parametrize("case", ["logistic", "sigmoid"])
+def test_groups_of_every_size_equal_the_definition(case, spread, monkeypatch):
+    """By the definition, by boxes, and as large groups are summed."""
+    monkeypatch.setattr(smooth_groups, "LARGE_GROUP", 1500)
+    rng = np.random.default_rng(4)
+    sizes = np.array([3, 150, 400, 1000, 1700])
+    codes = rng.permutation(np.repeat(np.arange(5), sizes))
+    positive = rng.random(codes.size) < 0.3
+    scores = spread * rng.standard_normal(codes.size) + codes
+    check(case, Rows.uncut(positive, rng.random(codes.size), codes, "rows"), scores, rng)
+
+
+def test_boxes_serve_groups_where_they_cost_less():
+    assert compiled.boxes_pay(500, 500, -3.0, 3.0, 4.0, compiled.PAIR_COST)
+    assert not compiled.boxes_pay(5, 5, -3.0, 3.0, 4.0, compiled.PAIR_COST)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_threads_and_blocks_change_nothing(case, monkeypatch):
+    monkeypatch.setattr("everypair.linalg.threads.OPERATIONS_PER_THREAD", 100)
+    monkeypatch.setattr(group_blocks, "BLOCK_BYTES", 2000)
+    monkeypatch.setattr(order, "ROWS_FOR_KEYS", 30)
+    monkeypatch.setattr(order, "CENTRE_VALUES", 1)
+    rng = np.random.default_rng(6)
+    codes = rng.integers(0, 40, 1500) ** 2 // 100
+    positive = rng.random(1500) < 0.3
+    with thread_limit(3):
+        check(case, Rows.uncut(positive, rng.random(1500), codes, "equal"),
+              3 * rng.standard_normal(1500), rng)  # fmt: skip
+
+
+def test_one_plus_logarithm_is_right_to_the_last_digits():
+    e = np.concatenate([[0.0], 10.0 ** np.random.default_rng(7).uniform(-300, 250, 100_000)])
+    e = np.concatenate([e, np.linspace(0, 4, 100_001)])
+    got = np.array([compiled.log_one_plus(value) for value in e])
+    np.testing.assert_allclose(got, np.log1p(e), rtol=5e-16, atol=0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_the_area_inside_groups_equals_the_definition(data):
+    pairs, scores, _ = data.draw(grouped_data())
+    assert auc(pairs, scores) == pytest.approx(definition.auc(pairs, scores), abs=1e-13)
+
+
+def test_a_column_that_is_constant_inside_groups_has_no_curvature():
+    rng = np.random.default_rng(8)
+    codes = np.repeat(np.arange(20), 10)
+    positive = rng.random(200) < 0.4
+    X = np.column_stack([rng.standard_normal(200), 1e6 * rng.standard_normal(20)[codes]])
+    for case in ("logistic", "sigmoid", "square", "exponential"):
+        point, _ = both(case, Rows.uncut(positive, None, codes), X[:, 0])
+        hessian = point.hessian(DenseMatrix(X))
+        assert not hessian[1].any()
+        assert hessian[0, 0] != 0
+
+
+@pytest.mark.parametrize("weighting", WEIGHTS)
+def test_the_weights_of_the_groups_are_those_of_their_name(weighting):
+    positive = np.array([1, 1, 0, 1, 0, 0, 0, 1, 0], dtype=bool)
+    within = np.array(list("aaabbbbcd"))
+    weight = np.array([1.0, 2.0, 3.0, 4.0, 1.0, 1.0, 0.0, 9.0, 9.0])
+    paired = Rows.uncut(positive, weight, within, weighting).paired
+    expected = {"pairs": [3 * 3, 4 * 2], "rows": [6, 6], "equal": [1, 1]}[weighting]
+    np.testing.assert_allclose(paired.weight, np.array(expected) / sum(expected), rtol=1e-14)
+    assert paired.n_without_pairs == 2
+    assert paired.n_pairs == 2 * 1 + 1 * 2
+
+
+def test_groups_without_any_pair_are_one_clear_error():
+    with pytest.raises(ValueError, match="none of the 2 groups has a pair"):
+        Rows.uncut([True, False], None, ["a", "b"]).paired  # noqa: B018
+    with pytest.raises(ValueError, match="3 values for 2 rows"):
+        Rows.uncut([True, False], None, [1, 2, 3])
+    with pytest.raises(ValueError, match="within has NaN or None"):
+        Rows.uncut([True, False], None, [1.0, np.nan])
+    with pytest.raises(ValueError, match="within_weight='users'"):
+        Rows.uncut([True, False], None, [1, 1], "users")
