@@ -105,8 +105,9 @@ class _PairSum(torch.autograd.Function):  # type: ignore[misc]
             rows = Rows.uncut(positive, None if weight is None else _on_cpu(weight))
             values = _on_cpu(scores).astype(np.float64)
             with own_threads():
-                point = PushedPoint(rows, values, push) if push > 1 else None
-                point = point or pair_point(loss, rows, values)
+                point: Any = pair_point(loss, rows, values)
+                if push > 1:
+                    point = PushedPoint(rows, values, push)
                 value = point.value()
                 if scores.requires_grad:
                     gradient = point.gradient()

@@ -151,7 +151,7 @@ def test_the_closed_form_is_the_square_loss(data, weighting):
     models = [
         AUCRLS(**options, form="primal").fit(X, y, weight, within=within),
         AUCRLS(**options, form="dual").fit(X, y, weight, within=within),
-        AUCRLS(**options, kernel="precomputed").fit(X @ X.T, y, weight, within),
+        AUCRLS(**options, kernel="precomputed").fit(X @ X.T, y, weight, within=within),
     ]
     for model in models:
         assert model.objective_ == pytest.approx(expected.objective_, rel=1e-9)

@@ -125,4 +125,4 @@ def _matrix(rows: Any) -> Any:
     return xgboost.DMatrix(X, y, weight=weight, enable_categorical=True)
 
 
-LIBRARIES = {"lightgbm": LightGBM, "xgboost": XGBoost}
+LIBRARIES: dict[str, Any] = {"lightgbm": LightGBM, "xgboost": XGBoost}

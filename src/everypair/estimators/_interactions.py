@@ -115,6 +115,7 @@ def find_pairs(
             break
         ordered = shapes[j].kind != "category", shapes[k].kind != "category"
         bare = PairShape(j, k, group_of[j], group_of[k], ordered, np.ones(1))
-        counts = np.bincount(bare.codes(codes), weight, bare.sides[0] * bare.sides[1])
+        size = bare.sides[0] * bare.sides[1]
+        counts = np.bincount(bare.codes(codes), weight, size).astype(np.float64)
         out.append(PairShape(j, k, group_of[j], group_of[k], ordered, counts))
     return out

@@ -40,10 +40,15 @@ class Design(NamedTuple):
     pairs: list[PairShape]
     codes: NDArray[Any]
 
+    @property
+    def parts(self) -> list[Any]:
+        """Columns, then pairs."""
+        return [*self.shapes, *self.pairs]
+
     def matrix(self) -> BinnedMatrix:
         from everypair.linalg.binned import BinnedMatrix, BinnedRows
 
-        tables = [part.table() for part in (*self.shapes, *self.pairs)]
+        tables = [part.table() for part in self.parts]
         return BinnedMatrix(BinnedRows(self.codes, tables))
 
     def with_pairs(self, pairs: list[PairShape]) -> Design:
@@ -92,11 +97,12 @@ class AdditiveRanker(BinaryRanker):
         self._validate_params()
         X, y = self._checked(X, y=y)
         positive = self._encode_labels(np.asarray(y))
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(
-                sample_weight, positive, dtype=np.float64, ensure_non_negative=True
-            )
-        return X, positive, sample_weight
+        if sample_weight is None:
+            return X, positive, None
+        weight = _check_sample_weight(
+            sample_weight, positive, dtype=np.float64, ensure_non_negative=True
+        )
+        return X, positive, weight
 
     def _design(self, X: Any, weight: Array | None) -> Design:
         """Bins of every column, from the values alone: labels are not looked at."""
@@ -157,14 +163,11 @@ class AdditiveRanker(BinaryRanker):
         self.shapes_, self.pairs_ = design.shapes, design.pairs
         self.curves_, self.pair_values_ = values[:n], values[n:]
         self.importances_ = np.array(
-            [
-                _spread(part.counts, curve)
-                for part, curve in zip((*design.shapes, *design.pairs), values, strict=True)
-            ]
+            [_spread(part.counts, curve) for part, curve in zip(design.parts, values, strict=True)]
         )
         self.train_score_ = auc(rows, fit.scores)
         self.objective_, self.n_iter_ = float(fit.objective), fit.n_iter
-        vars(self).pop("dual_gap_", None)
+        self.__dict__.pop("dual_gap_", None)  # of an earlier fit
         what = "relative gradient norm"
         if self.loss != "sigmoid":
             self.dual_gap_, what = fit.distance, "relative duality gap"

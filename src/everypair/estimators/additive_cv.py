@@ -243,7 +243,7 @@ class AUCAdditiveCV(AdditiveRanker):
         from everypair.pairs import auc
 
         n_pairs = int(self.interactions)
-        vars(self).pop("interaction_score_", None)
+        self.__dict__.pop("interaction_score_", None)  # of an earlier fit
         if n_pairs == 0:
             return held_out, design
         wider = self._each(fold_rows, partial(self._fold_scores, design, matrix, n_pairs))

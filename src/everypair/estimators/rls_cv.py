@@ -150,7 +150,7 @@ class AUCRLSCV(AUCRLS):
         self.prior = prior
         self.n_jobs = n_jobs
 
-    def fit(
+    def fit(  # type: ignore[override]  # no within
         self,
         X: Any,
         y: ArrayLike,

@@ -106,7 +106,7 @@ class _Growth:
         )
         chosen = None
         for f in self.categorical:
-            found = self._best_set(f, rows, gain)
+            found = self._best_set(int(f), rows, gain)
             if found is not None and found[0] > distance + ROUNDING:
                 distance, feature, chosen = found[0], f, found
         if feature < 0:
@@ -141,7 +141,7 @@ class _Growth:
         middle = low / 2 + high / 2
         return middle if low <= middle < high else low
 
-    def _best_set(self, f: int, rows: Index, gain: Array) -> tuple[float, Bool, bool] | None:
+    def _best_set(self, f: int, rows: NDArray[Any], gain: Array) -> tuple[float, Bool, bool] | None:
         """``(distance, categories that go left, whether missing values do)``; None if no set.
 
         Categories are ordered by their rate of positives. The best set is one of the first k:

@@ -190,12 +190,12 @@ class _Found:
         from everypair.app.wording import counted
 
         known = show_interval(*self.area[1:])
+        inside = "" if self.spread is None else f" inside {self.spread.column}"
+        sure = f"95% interval {known}" if known else "no interval"
         said = [
             f"{name}: {counted(self.y.size, 'row')}, {int(self.y.sum())} with {event}",
             None if self.headline is None else self.headline.sentence(event),
-            f"AUC {self.area[0]:.3f}"
-            + ("" if self.spread is None else f" inside {self.spread.column}")
-            + f", {f'95% interval {known}' if known else 'no interval'}",
+            f"AUC {self.area[0]:.3f}{inside}, {sure}",
             None if self.spread is None else self.spread.sentence(),
             None if self.measured is None else self.measured.sentence(),
             None if self.cut is None else self.cut.sentence(),

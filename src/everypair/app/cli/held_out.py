@@ -23,8 +23,10 @@ class Wanted:
     prior: float | None
     held_out: bool
 
-    def check(self, by: Measure | None) -> None:
+    def check(self, by: Measure | None, within: str | None = None) -> None:
         rule, prior = self.rule, self.prior
+        if by is not None and within is not None:
+            raise ValueError("--within is judged by AUC: leave out --measure.")
         if rule is not None and by is not None:
             raise ValueError(
                 f"--measure {by.typed} chooses the threshold that is best for it: leave out "
