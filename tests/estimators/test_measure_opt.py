@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, roc_curve
 from sklearn.model_selection import GroupKFold, StratifiedKFold
@@ -14,12 +15,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from everypair import MeasureOpt, MeasureOptCV
+from everypair import MeasureOpt, MeasureOptCV, RankOpt
 from everypair.estimators._held_out import HeldOut
 from everypair.estimators.measure_opt import _Problem
 from everypair.linalg.matrix import as_matrix
 from everypair.measures import ContingencyMeasure
 from everypair.measures.operating import operating_measure
+from everypair.metrics import auc_score
 from everypair.rows import Rows
 
 OPTIONS = {
@@ -35,6 +37,7 @@ OPTIONS = {
     "recall_at_precision": {"precision": 0.4},
     "partial_roc_area": {"fpr": (0.0, 0.1)},
     "average_precision": {},
+    "roc_area": {},
 }
 
 
@@ -144,13 +147,32 @@ def test_it_beats_a_tuned_logistic_regression_where_the_top_is_elsewhere():
     assert low <= recall(model.decision_function(X_new)) <= high
 
 
-def test_noise_keeps_the_start():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((400, 6)), rng.random(400) < 0.3
-    models = [MeasureOptCV(m, **o).fit(X, y) for m, o in (("f1", {}), ("mcc", {}))]
-    assert all(np.isfinite(model.best_score_) for model in models)
-    assert models[1].best_score_ < 0.2
-    assert any(model.chose_start_ for model in models)
+def test_noise_has_no_value_on_held_out_rows():
+    found = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((400, 6)), rng.random(400) < 0.3
+        found.append(MeasureOptCV("mcc").fit(X, y))
+    assert abs(np.mean([model.best_score_ for model in found])) < 0.05
+    assert any(model.chose_start_ for model in found)
+
+
+def test_models_are_told_apart_by_quotas_about_the_one_asked_for(curved):
+    X, y = curved
+    rows, scores = Rows.of(y), X[:, 0]
+    measure = operating_measure("tpr_at_fpr", rows, fpr=0.02)
+    odds = 0.02 / 0.98 * 2.0 ** np.linspace(-1, 1, 5)
+    about = [
+        operating_measure("tpr_at_fpr", rows, fpr=each / (1 + each)).value(rows, scores)
+        for each in odds
+    ]
+    assert measure.nearby().value(rows, scores) == pytest.approx(np.mean(about))
+    precise = operating_measure("recall_at_precision", rows, precision=0.5)
+    assert [part.precision for part in precise.nearby().parts] == pytest.approx(
+        [1 / 3, 0.4142136, 0.5, 0.5857864, 2 / 3]
+    )
+    f1 = operating_measure("f1", rows)
+    assert f1.nearby() is f1
 
 
 @pytest.mark.parametrize("saturation", [(0.001,), (0.9,)])
@@ -211,6 +233,34 @@ def test_a_pipeline_and_a_kernel_see_what_a_line_does_not():
     )
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_area_under_the_curve_is_climbed_as_rankopt_climbs_it(weighted, curved):
+    X, y = curved
+    weight = 1.0 + (np.arange(y.size) % 3) if weighted else None
+    model = MeasureOpt("roc_area", saturation=(0.5,), tol=1e-4).fit(X, y, weight)
+    area = auc_score(y, model.decision_function(X), sample_weight=weight)
+    assert model.train_score_ == pytest.approx(area, abs=1e-12)
+    (row,) = model.path_
+    scores = model.decision_function(X)  # at the radius of the climb
+    w = np.ones(y.size) if weight is None else weight
+    pairs = expit(scores[y][:, None] - scores[~y][None, :])
+    defined = w[y] @ pairs @ w[~y] / (w[y].sum() * w[~y].sum())
+    assert row.smooth == pytest.approx(defined, abs=1e-9)
+    other = RankOpt(saturation=(0.5,), tol=1e-4).fit(X, y, weight)
+    assert area == pytest.approx(
+        auc_score(y, other.decision_function(X), sample_weight=weight), abs=2e-3
+    )
+
+
+def test_a_search_for_the_area_under_the_curve(curved):
+    X, y = curved
+    model = MeasureOptCV("roc_area", saturation=(0.5, 0.9)).fit(X, y)
+    assert model.score_interval_[0] < model.best_score_ < model.score_interval_[1]
+    informed = roc_curve(y, model.decision_function(X))
+    at_cut = np.mean(model.predict(X)[y]) - np.mean(model.predict(X)[~y])
+    assert at_cut > np.max(informed[1] - informed[0]) - 0.05
+
+
 def test_a_measure_of_ones_own(curved):
     class Lift(ContingencyMeasure):
         def of_table(self, a, b, c, d):
@@ -251,11 +301,38 @@ def test_one_positive_row():
     X, y = rng.standard_normal((60, 2)), np.arange(60) == 3
     model = MeasureOpt("f1").fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()
-    with (
-        pytest.raises(ValueError, match="on one class only"),
-        pytest.warns(UserWarning, match="least populated class"),
-    ):
+    with pytest.raises(ValueError, match="The rarer class has 1 row and cv=5 folds need one each"):
         MeasureOptCV("f1").fit(X, y)
+
+
+@pytest.mark.parametrize("measure", ["f1", "roc_area"])
+def test_two_folds_will_do_and_one_has_no_other_for_its_cut(measure, curved):
+    X, y = curved
+    model = MeasureOptCV(measure, cv=2).fit(X, y)
+    assert 0 < model.best_score_ < 1
+    half = [(np.arange(0, 750), np.arange(750, 1500))]
+    if measure == "f1":
+        with pytest.raises(ValueError, match="measure='f1' needs at least two folds, but cv has"):
+            MeasureOptCV(measure, cv=half).fit(X, y)
+    else:
+        assert 0 < MeasureOptCV(measure, cv=half).fit(X, y).best_score_ < 1
+
+
+def test_a_fold_without_both_classes_is_refused(curved):
+    X, y = curved
+    order = np.argsort(~y, kind="stable")  # the positives first
+    first, last = np.arange(750), np.arange(750, 1500)
+    for folds, said in (([(first, last)] * 2, "tests"), ([(last, first)] * 2, "trains")):
+        with pytest.raises(ValueError, match=f"Fold 0 of cv {said} on one class only: use strat"):
+            MeasureOptCV("f1", cv=folds).fit(X[order], y[order])
+
+
+def test_scores_without_a_difference_are_no_error():
+    y = np.arange(80) % 4 == 0
+    for measure, options in (("tpr_at_fpr", {"fpr": 0.1}), ("f1", {}), ("roc_area", {})):
+        model = MeasureOptCV(measure, **options).fit(np.ones((80, 2)), y)
+        assert model.chose_start_
+        assert np.isfinite([model.best_score_, *model.score_interval_]).all()
 
 
 def test_a_precision_that_is_never_reached_leaves_the_start():

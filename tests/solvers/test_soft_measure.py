@@ -137,6 +137,20 @@ def test_steep_scores_bring_it_near_the_exact_measure(name):
     assert near == pytest.approx(exact, abs=0.02)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_no_cut_below_that_of_a_precision_has_it(seed):
+    rng = np.random.default_rng(seed)
+    y = rng.random(400) < rng.choice([0.05, 0.2])
+    scores = rng.choice([2.0, 30.0]) * (rng.standard_normal(400) + rng.choice([0.5, 2.0]) * y)
+    scores[y & (rng.random(400) < 0.3)] += 60.0  # a second place where the precision is high
+    _, soft, _ = smoothed("recall_at_precision", y, None)
+    (quota,) = soft.smooth.quotas
+    cut, rates = soft._up_to_precision(quota, scores)[-1]
+    assert rates.held(quota) == pytest.approx(0, abs=1e-8 * quota.of_positives)
+    below = np.linspace(scores.min() - 10, cut, 5000)[:-1]
+    assert all(soft.rates(scores, c).held(quota) < 0 for c in below)
+
+
 def test_a_precision_that_no_cut_has_is_what_is_missing():
     y, scores = np.array([1, 0, 0, 0, 0, 0], bool), np.array([-3.0, 1, 2, 3, 4, 5])
     measure, soft, rows = smoothed("recall_at_precision", y, None)

@@ -209,13 +209,13 @@ class _Problem(NamedTuple):
     def climbs(
         self, start: LogisticFit, saturations: tuple[float, ...], max_iter: int, tol: float
     ) -> list[Step]:
-        from everypair.solvers.soft_measure import SoftMeasure
+        from everypair.solvers.soft_measure import smoothed
         from everypair.solvers.sphere import climb_by_lbfgs, climb_path
 
         length = float(np.linalg.norm(start.coef))
         if length == 0:
             return []
-        statistic = SoftMeasure.of(self.measure, self.pairs, self.rows.totals)
+        statistic = smoothed(self.measure, self.pairs, self.rows.totals)
         return list(
             climb_path(
                 self.sphere, statistic, start.coef / length, saturations, climb_by_lbfgs,
@@ -246,7 +246,8 @@ class MeasureOpt(_MeasureClimber):
         `everypair.measures.ContingencyMeasure`: with a free cut. ``"precision_at_k"``,
         ``"recall_at_k"``, ``"tpr_at_fpr"``, ``"fpr_at_tpr"``, ``"precision_at_recall"``,
         ``"recall_at_precision"``: with a quota. ``"partial_roc_area"``,
-        ``"average_precision"``: means over quotas.
+        ``"average_precision"``: means over quotas. ``"roc_area"``: the climb of `RankOpt`, from
+        a logistic regression.
     beta : float, default=1.0
         Of ``"fbeta"``.
     k : int, float or str, default=None

@@ -5,26 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from everypair.estimators._cross_fit import OutOfFold
-from everypair.estimators._held_out import HeldOut, mixed
+from everypair.estimators._held_out import FEWER_DRAWS, HeldOut, mixed
 from everypair.estimators._search import Fold, folds_of, positive_grid, side_by_side
 from everypair.estimators.measure_opt import _MeasureClimber, _Problem
 from everypair.estimators.rankopt import check_saturations
+from everypair.rows import Rows
+
+if TYPE_CHECKING:
+    from everypair.solvers.logistic import LogisticFit
+    from everypair.solvers.sphere import Step
 
 Array = NDArray[np.float64]
 
-SATURATIONS = (0.3, 0.5, 0.7, 0.9, 0.98)
+SATURATIONS = (0.5, 0.7, 0.9)
 
 PENALTIES = 10.0 ** np.arange(3, -3, -1)
 """Of the starts, in units of 1 / rows: 1 / C of scikit-learn's LogisticRegression."""
 
 SURE_GAIN = 0.5
 """Standard errors by which a climb must beat its start on held-out rows to be chosen."""
+
+DEFAULT_FOLDS = 5
 
 DECIDING_ROWS = 10
 """Rows on the rarer side of the cut: fewer say nothing of which climb is better."""
@@ -34,9 +41,11 @@ class MeasureOptCV(_MeasureClimber):
     """`MeasureOpt` with its penalty, its radius and its cut chosen on held-out rows.
 
     Each fold fits a logistic regression at every penalty; the one whose held-out rows have the
-    best measure is the start. Each fold then climbs the series of radii from its start. A climb is
-    chosen only if it beats the start on held-out rows by more than half a standard error; otherwise
-    the model is the logistic regression. The cut that `predict` uses comes from held-out scores.
+    best measure is the start. Each fold then climbs from its start, once at every radius. A climb
+    is chosen only if it beats the start on held-out rows by more than half a standard error;
+    otherwise the model is the logistic regression. Where a quota fixes the cut, start and climbs
+    are told apart by the mean of the measure at quotas of half to twice these odds. The cut that
+    `predict` uses comes from held-out scores.
 
     Parameters
     ----------
@@ -55,8 +64,9 @@ class MeasureOptCV(_MeasureClimber):
     alphas : array of floats, default=None
         Penalties of the start to choose from. None: six, from 1000 / n down to 0.01 / n, n being
         the sum of the weights, which are scikit-learn's C = 0.001 to 100.
-    saturation : ascending sequence of floats, default=(0.3, 0.5, 0.7, 0.9, 0.98)
-        Radii to choose from, by the share of pairs in (0, 1) that they saturate.
+    saturation : ascending sequence of floats, default=(0.5, 0.7, 0.9)
+        Radii to choose from, by the share of pairs in (0, 1) that they saturate. Each is climbed
+        from the logistic regression; in `MeasureOpt` a series is climbed one after the other.
     cv : int, splitter or iterable of (train, test), default=None
         Folds; None means 5 stratified ones. Each needs both classes on either side.
     {kernel}
@@ -86,7 +96,8 @@ class MeasureOptCV(_MeasureClimber):
         The measure on held-out rows. The candidate for each fold is chosen on the other folds, and
         so is its cut: no row takes part in the choice of what it is scored by.
     score_interval_ : (low, high)
-        A 95 % interval of ``best_score_`` by a bootstrap of the rows.
+        A 95 % interval of ``best_score_`` by a bootstrap of the rows, widened because each row
+        tests one model and trains the others.
     cv_scores_ : array of shape (n_candidates,)
         The measure on held-out rows of every candidate: the starts, then the climbs.
     cv_results_ : dict of arrays
@@ -200,10 +211,16 @@ class MeasureOptCV(_MeasureClimber):
         n_rows = problem.positive.size
         given = PENALTIES / problem.total if self.alphas is None else self.alphas
         alphas = np.sort(positive_grid(given, "alphas"))[::-1]
+        self._check_folds(problem.pairs)
         folds = folds_of(
             self.cv, np.broadcast_to(0.0, (n_rows, 1)), problem.positive, problem.weight, groups,
             each_has_auc=True,
         )  # fmt: skip
+        if len(folds) == 1 and problem.measure.free_cut:
+            raise ValueError(
+                f"measure={self.measure!r} needs at least two folds, but cv has one: the rows of a "
+                "fold are cut where the rows of the others say."
+            )
         parts = [problem.without(test) for _, test in folds]
         starts = side_by_side(
             [partial(part.starts, alphas, self.max_iter, self.tol) for part in parts],
@@ -218,23 +235,26 @@ class MeasureOptCV(_MeasureClimber):
         values = [held.value() for held in of_starts]
         best = int(np.argmax(values))
         candidates = [of_starts[best]]
+        seen = [self._held_out(problem, folds, [each[best].scores + each[best].intercept
+                                                for each in starts], 1)]  # fmt: skip
         rows = problem.rows
         if problem.measure.deciding_rows(rows.n_positive, rows.n_negative) >= DECIDING_ROWS:
             climbs = side_by_side(
                 [
-                    partial(part.climbs, each[best], saturations, self.max_iter, self.tol)
+                    partial(self._climbs_of, part, each[best], saturations)
                     for part, each in zip(parts, starts, strict=True)
                 ],
                 self.n_jobs, "climbs", self.verbose,
             )  # fmt: skip
             if all(climbs):
-                candidates += [
-                    self._held_out(problem, folds, [each[s].climb.scores for each in climbs])
-                    for s in range(len(saturations))
+                of_climbs = [
+                    [each[s].climb.scores for each in climbs] for s in range(len(saturations))
                 ]
-        chosen = self._choose(candidates, values, alphas, best, saturations)
+                candidates += [self._held_out(problem, folds, each) for each in of_climbs]
+                seen += [self._held_out(problem, folds, each, 1) for each in of_climbs]
+        chosen = self._choose(candidates, seen, values, alphas, best, saturations)
         start = problem.starts(alphas[: best + 1], self.max_iter, self.tol)[-1]
-        steps = problem.climbs(start, saturations[:chosen], self.max_iter, self.tol)
+        steps = self._climbs_of(problem, start, saturations[chosen - 1 : chosen])
         self._keep_path(problem, start, steps)
         of_rows = candidates[chosen].scores
         scores = [of_rows[test] for _, test in folds]
@@ -244,15 +264,39 @@ class MeasureOptCV(_MeasureClimber):
         held_out = OutOfFold.of(folds, scores, 0.0)
         return problem.sphere.scale * steps[-1].climb.direction, held_out
 
-    def _held_out(self, problem: _Problem, folds: list[Fold], scores: list[Array]) -> HeldOut:
+    def _check_folds(self, pairs: Rows) -> None:
+        """A count of folds needs a row of either class in each."""
+        n_folds = DEFAULT_FOLDS if self.cv is None else self.cv
+        if not isinstance(n_folds, Integral):
+            return
+        rarer = min(np.count_nonzero(pairs.share[pairs.positive == of]) for of in (True, False))
+        if rarer < int(n_folds):
+            raise ValueError(
+                f"The rarer class has {rarer} row{'s' if rarer > 1 else ''} and cv={n_folds} folds "
+                "need one each: give more rows, or fewer folds by cv=2, or use MeasureOpt, which "
+                "holds no rows out."
+            )
+
+    def _climbs_of(
+        self, part: _Problem, start: LogisticFit, saturations: tuple[float, ...]
+    ) -> list[Step]:
+        """One of each radius, all from the start: none leads the next one away from it."""
+        steps = [part.climbs(start, (share,), self.max_iter, self.tol) for share in saturations]
+        return [step for each in steps for step in each]
+
+    def _held_out(
+        self, problem: _Problem, folds: list[Fold], scores: list[Array], ahead: int = 0
+    ) -> HeldOut:
+        """Each row by the model of its fold, or of a fold ``ahead``, which trained on it."""
         out = np.zeros(problem.positive.size)
-        for (_, test), of_fold in zip(folds, scores, strict=True):
-            out[test] = of_fold[test]
+        for k, (_, test) in enumerate(folds):
+            out[test] = scores[(k + ahead) % len(folds)][test]
         return HeldOut(problem.measure, problem.positive, problem.weight, folds, out)
 
     def _choose(
         self,
         candidates: list[HeldOut],
+        seen: list[HeldOut],
         values: list[float],
         alphas: Array,
         best: int,
@@ -261,22 +305,28 @@ class MeasureOptCV(_MeasureClimber):
         """Which candidate; 0 is the start. Sets what the search has found."""
         start, sign = candidates[0], candidates[0].measure.sign
         scores = [held.value() for held in candidates]
-        chosen, error = 0, 0.0
+        told_apart = [held.by(start.measure.nearby()) for held in candidates]
+        error = 0.0
+
+        def better(found: list[float]) -> int:
+            climb = 1 + int(np.argmax(found[1:])) if len(found) > 1 else 0
+            return climb if found[climb] - found[0] > SURE_GAIN * error else 0
+
+        found = [held.value() for held in told_apart]
         if len(candidates) > 1:
-            climb = 1 + int(np.argmax(scores[1:]))
-            drawn = start.draws(start.prepared, candidates[climb].prepared)
+            climb = 1 + int(np.argmax(found[1:]))
+            ready = start.prepared, candidates[climb].prepared
+            drawn = told_apart[0].draws(*ready, n_draws=FEWER_DRAWS)
             error = float(np.std(drawn[1] - drawn[0]))
-            chosen = climb if scores[climb] - scores[0] > SURE_GAIN * error else 0
+        chosen = better(found)
         by_fold = []
         for k in range(len(start.folds)):
             others = [fold for j, fold in enumerate(start.folds) if j != k]
-            found = [held.on(others).value() for held in candidates]
-            climb = 1 + int(np.argmax(found[1:])) if len(found) > 1 else 0
-            by_fold.append(climb if found[climb] - found[0] > SURE_GAIN * error else 0)
+            by_fold.append(better([held.on(others).value() for held in told_apart]))
         honest = mixed(candidates, by_fold)
         self.best_score_ = sign * start.value(honest)
-        ends = np.quantile(start.draws(honest)[0], [0.025, 0.975]) * sign
-        self.score_interval_ = float(ends.min()), float(ends.max())
+        ends = sorted(sign * end for end in start.interval(honest, mixed(seen, by_fold)))
+        self.score_interval_ = ends[0], ends[1]
         self.cv_scores_ = sign * np.append(values, scores[1:])
         self.cv_results_ = {
             "alpha": np.append(alphas, np.full(len(candidates) - 1, alphas[best])),

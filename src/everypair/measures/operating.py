@@ -16,7 +16,7 @@ recall. Partial area and average precision are means over quotas.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -77,6 +77,8 @@ class OperatingMeasure:
 
     free_cut = False
     """Whether the cut is chosen with the coefficients; otherwise a quota fixes it."""
+    of_pairs = False
+    """Whether it is a mean over pairs of rows, of which no cut and no quota knows."""
     sign = 1.0
     """Times the value: what people call the measure (a rate of false alarms is to be low)."""
 
@@ -101,6 +103,18 @@ class OperatingMeasure:
         """Rows on the rarer side of its cut, about: what the measure rests on."""
         return float(n_positive)
 
+    def bounds(self, positive: float, negative: float) -> tuple[float, float]:
+        """The lowest and the highest value, the classes weighing so much."""
+        return (0.0, 1.0) if self.sign > 0 else (-1.0, 0.0)
+
+    def nearby(self) -> OperatingMeasure:
+        """What models are told apart by: the same about its quota, which fewer rows decide alone.
+
+        Recall at 1 % false positives of 500 negatives rests on five rows. The mean of recalls at
+        0.5 % to 2 % varies less, and the model that has it highest is nearly always the same.
+        """
+        return self
+
     def smooth(self, positive: float, negative: float) -> Smooth:
         """As a function of the rates, the classes weighing so much."""
         raise NotImplementedError
@@ -124,6 +138,10 @@ class OfTable(OperatingMeasure):
             )
         # Nothing predicted positive and nothing found: 0 / 0 is no success.
         return np.where(np.isfinite(value), value, 0.0)
+
+    def bounds(self, positive: float, negative: float) -> tuple[float, float]:
+        worst, best = (float(self.of_rates(t, 1 - t, positive, negative)) for t in (0.0, 1.0))
+        return worst, best
 
     def best_cut(self, rows: Rows, scores: Array) -> float:
         curve = Curve.of(rows, scores)
@@ -183,6 +201,9 @@ class AtQuota(OperatingMeasure):
             share = positive / (positive + negative)
             return Quota(share, 1 - share, self.amount, weight)
         return Quota(float(self.of == POSITIVES), float(self.of == NEGATIVES), self.amount, weight)
+
+    def nearby(self) -> OperatingMeasure:
+        return MeanOf(tuple(replace(self, amount=share) for share in shares_about(self.amount)))
 
     def deciding_rows(self, n_positive: int, n_negative: int) -> float:
         counted = {ROWS: n_positive + n_negative, NEGATIVES: n_negative, POSITIVES: n_positive}
@@ -266,9 +287,28 @@ class RecallAtPrecision(OperatingMeasure):
         meets = self._meets(curve.tpr, curve.fpr, *rows.totals)
         return curve.cut(int(meets[-1]) if meets.size else 0)
 
+    def nearby(self) -> OperatingMeasure:
+        return MeanOf(tuple(RecallAtPrecision(share) for share in shares_about(self.precision)))
+
     def smooth(self, positive: float, negative: float) -> Smooth:
         quota = Quota((1 - self.precision) * positive, -self.precision * negative, 0.0)
         return Smooth(lambda t, f: (t, 1.0, 0.0), 1.0, (quota,))
+
+
+@dataclass(frozen=True)
+class MeanOf(OperatingMeasure):
+    """The mean of measures with a quota, to tell models apart by."""
+
+    parts: tuple[OperatingMeasure, ...]
+
+    def of_rates(self, t: Array, f: Array, positive: float, negative: float) -> float:
+        return float(np.mean([part.of_rates(t, f, positive, negative) for part in self.parts]))
+
+
+def shares_about(share: float) -> list[float]:
+    """Shares whose odds are half to twice these, evenly spaced on their logarithm."""
+    odds = share / (1 - share) * 2.0 ** np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
+    return [float(each / (1 + each)) for each in odds]
 
 
 @dataclass(frozen=True)
@@ -294,6 +334,23 @@ class PartialArea(OperatingMeasure):
             for rate, weight in nodes(self.low, self.high)
         )
         return Smooth(lambda t, f: (t, 1.0, 0.0), 1.0, quotas)
+
+
+@dataclass(frozen=True)
+class WholeArea(OperatingMeasure):
+    """The area under the whole ROC curve: pairs have no cut, and a climb sums over them."""
+
+    of_pairs = True
+
+    def of_rates(self, t: Array, f: Array, positive: float, negative: float) -> float:
+        return float(np.trapezoid(t, f))
+
+    def best_cut(self, rows: Rows, scores: Array) -> float:
+        """The area asks for no cut: the one of the largest informedness, as in `MeasureSVM`."""
+        return OfTable(Informedness()).best_cut(rows, scores)
+
+    def smooth(self, positive: float, negative: float) -> Smooth:
+        return Smooth(lambda t, f: (t, 1.0, 0.0), 1.0)
 
 
 @dataclass(frozen=True)
@@ -344,6 +401,7 @@ OTHERS: dict[str, Callable[[dict[str, Any]], OperatingMeasure]] = {
     ),
     "partial_roc_area": lambda given: PartialArea(*_range(given["fpr"])),
     "average_precision": lambda given: AveragePrecision(),
+    "roc_area": lambda given: WholeArea(),
 }
 NAMES = (*TABLES, *QUOTAS, *OTHERS)
 

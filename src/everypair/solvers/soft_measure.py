@@ -27,7 +27,7 @@ from everypair.linalg.threads import over_rows
 from everypair.measures.operating import OperatingMeasure, Quota, Smooth, precision_worth
 from everypair.pairs.point import extent
 from everypair.rows import Rows
-from everypair.solvers.rank_statistic import AllPairsStatistic, Point
+from everypair.solvers.rank_statistic import AllPairsStatistic, Point, Statistic
 
 Array = NDArray[np.float64]
 
@@ -36,9 +36,6 @@ QUOTA_ROUNDING = 1e-9
 
 MOST_TRIALS = 200
 """Of a cut: bisection alone would need no more."""
-
-TRIED_CUTS = 16
-"""Where the lowest cut with a precision is looked for."""
 
 OPERATIONS = 20
 """Of one row and one cut."""
@@ -163,47 +160,68 @@ class SoftMeasure:
         return cut, rates
 
     def _at_precision(self, quota: Quota, scores: Array) -> tuple[float, Term]:
-        """Recall at the lowest cut with a precision, as far as `TRIED_CUTS` even ones show it.
+        """Recall at the lowest cut with a precision.
 
         Where none has it: what is missing of the precision, below zero, at the recall where
         least is missing.
         """
-        low, high = extent(scores[self.pairs.positives])
-        cuts = np.linspace(low - 1.0, high + 1.0, TRIED_CUTS)
-        tried = [self.rates(scores, float(cut)) for cut in cuts]
-        above = np.array([rates.held(quota) for rates in tried])
-        meets = np.flatnonzero(above >= 0)
-        if meets.size:
-            first = int(meets[0])
-            if first == 0:
-                return _implicit(float(cuts[0]), tried[0], quota, (tried[0].t, 1.0, 0.0))
-            below, over = float(cuts[first - 1]), float(cuts[first])
-            cut, rates = over, tried[first]
-            for _ in range(MOST_TRIALS):
-                held, slope = rates.held(quota), rates.slope(quota)
-                if abs(held) <= QUOTA_ROUNDING * quota.of_positives * rates.t:
-                    break
-                below, over = (cut, over) if held < 0 else (below, cut)
-                ahead = cut + held / slope if slope != 0 else np.nan
-                if not below < ahead < over:
-                    ahead = (below + over) / 2
-                    if ahead in (below, over):
-                        break
-                cut = float(ahead)
-                rates = self.rates(scores, cut)
+        if quota.of_positives + quota.of_negatives >= 0:  # every row together has it
+            return 1.0, Term(0.0, 0.0, 0.0)
+        tried = self._up_to_precision(quota, scores)
+        cut, rates = tried[-1]
+        if rates.held(quota) >= -QUOTA_ROUNDING * quota.of_positives * rates.t:
             return _implicit(cut, rates, quota, (rates.t, 1.0, 0.0))
         worth = precision_worth(*self.totals)
-        best = int(np.argmax([worth(rates.t, rates.f)[0] for rates in tried]))
-        rates, of_positives = tried[best], quota.of_positives / self.totals[0]
+        cut, rates = max(tried, key=lambda one: worth(one[1].t, one[1].f)[0])
         value, by_t, by_f = worth(rates.t, rates.f)
-        at_recall = Quota(1.0, 0.0, rates.t)
-        return _implicit(
-            float(cuts[best]), rates, at_recall, (value - 1 + of_positives, by_t, by_f)
-        )
+        missing = value - 1 + quota.of_positives / self.totals[0]
+        return _implicit(cut, rates, Quota(1.0, 0.0, rates.t), (missing, by_t, by_f))
+
+    def _up_to_precision(self, quota: Quota, scores: Array) -> list[tuple[float, Rates]]:
+        """Ascending cuts; the last is the lowest that meets the quota, or lies above the positives.
+
+        With g = of_positives and p = -of_negatives the quota is met where ``h = g t - p f >= 0``.
+        None below c meets it where ``g < p f(c)``, and none from c to c + e where either
+
+            g t(c) < p f(c + e) ,   or   h(c) + p f' (z - 1) - g t' (1 - 1 / z) < 0 ,  z = exp e ,
+
+        f' and t' being the sums of sigma' at c: over a distance e no sigma' grows or shrinks by
+        more than z. The largest z of the second bound is nearly Newton's step where h is near
+        zero; the first allows long strides where it is not.
+        """
+        gain, price = quota.of_positives, -quota.of_negatives
+        high = float(scores[self.pairs.positives].max()) + 1.0
+        cut, rates = self.cut_of(Quota(0.0, 1.0, gain / price), scores, number=0)
+        tried, stride = [(cut, rates)], 0.0
+        for _ in range(MOST_TRIALS):
+            held = rates.held(quota)
+            if held >= -QUOTA_ROUNDING * gain * rates.t or cut >= high:
+                break
+            rise, fall = price * rates.slope_f, gain * rates.slope_t
+            middle = rise + fall - held
+            z = (middle + np.sqrt(middle**2 - 4 * rise * fall)) / (2 * rise) if rise > 0 else np.inf
+            sure = min(float(np.log(z)), high - cut)
+            ahead = max(sure, min(stride, high - cut))
+            trial = self.rates(scores, cut + ahead)
+            if ahead > sure and gain * rates.t >= price * trial.f:
+                ahead, stride = sure, 0.0
+                trial = self.rates(scores, cut + ahead)
+            else:
+                stride = 2 * ahead
+            cut, rates = cut + ahead, trial
+            tried.append((cut, rates))
+        return tried
 
     def radius(self, scores: Array, share: float) -> float:
         """As of the statistic of every pair: the measure is smoothed as AUC would be."""
         return AllPairsStatistic(self.pairs).radius(scores, share)
+
+
+def smoothed(measure: OperatingMeasure, pairs: Rows, totals: tuple[float, float]) -> Statistic:
+    """What a climb of this measure climbs: of the area under the ROC curve, what `RankOpt` does."""
+    if measure.of_pairs:
+        return AllPairsStatistic(pairs)
+    return SoftMeasure.of(measure, pairs, totals)
 
 
 def _implicit(

@@ -89,14 +89,32 @@ def test_measure_opt_without_a_measure_is_refused(run, mixed, tmp_path):
     asked = run("fit", mixed, *options, "--method", "measure-opt")
     assert asked.code == 2
     assert needed in asked.err
-    asked = run("fit", mixed, *options, "--measure", "f1", "--fast")
-    assert asked.code == 2
-    assert "--fast chooses a method by AUC" in asked.err
 
 
-def test_fit_for_a_measure_is_measure_opt_and_ships_its_cut(run, mixed, tmp_path):
+def test_auto_goes_by_the_measure(run, mixed, tmp_path):
+    options = ("-t", "churn", "-o", tmp_path / "m", "--fast")
+    found = run("fit", mixed, *options, "--measure", "cost=1:5", "--json")
+    assert found.code == 0, found.err
+    said = json.loads(found.out)
+    assert said["fold_auc"] is None
+    values = {name: np.mean(of) for name, of in said["fold_values"].items()}
+    assert said["method"] in values
+    assert all(0 < value < 1 for value in values.values())  # a mean cost per row
+    assert "measure-opt, fold 1" not in found.out
+    printed = run("fit", mixed, *options, "--measure", "cost=1:5").err
+    assert "within one standard error of the best. cost=1:5 over 3 folds:" in " ".join(
+        printed.split()
+    )
+    by_area = json.loads(run("fit", mixed, *options, "--json").out)
+    assert by_area["fold_values"] is None
+    assert set(by_area["fold_auc"]) >= {by_area["method"]}
+
+
+def test_fit_of_measure_opt_ships_its_cut(run, mixed, tmp_path):
     path = tmp_path / "m.everypair"
-    found = run("fit", mixed, "-t", "churn", "-o", path, "--measure", "f1", "--json")
+    trained = ("fit", mixed, "-t", "churn", "-o", path, "--measure", "f1")
+    trained = (*trained, "--method", "measure-opt")
+    found = run(*trained, "--json")
     assert found.code == 0, found.err
     said = json.loads(found.out)
     assert (said["method"], said["measure"]) == ("measure-opt", "f1")
@@ -110,7 +128,7 @@ def test_fit_for_a_measure_is_measure_opt_and_ships_its_cut(run, mixed, tmp_path
     assert measured["value"] == pytest.approx(f1_score(labels(mixed), called))
     assert measured["low"] <= measured["value"] <= measured["high"]
     assert measured["at_best_cut"] >= measured["value"]
-    printed = run("fit", mixed, "-t", "churn", "-o", path, "--measure", "f1").out
+    printed = run(*trained).out
     assert f"f1 {said['value']:.3f} on held-out rows, 95% interval" in printed
 
 

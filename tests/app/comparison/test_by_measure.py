@@ -258,3 +258,38 @@ def test_a_model_of_any_kind_is_cut_for_the_measure(data, name):
     scores = fitted.scores(new)
     best = f1_score(truth, scores > threshold_for(truth, scores, "f1"))
     assert f1_score(truth, scores > found.cut) > best - 0.05
+
+
+def test_models_that_disagree_widen_the_interval(data):
+    """Scores of the other folds' models: the same, and of nothing but noise."""
+    X, y = data
+    rng = np.random.default_rng(2)
+    splits = [splits_of(y, None, 3, 0)]
+    scores = {"m": [X[:, 0] + rng.normal(size=y.size)]}
+    exact = measure_of("f1").of(Rows.of(y))
+    alike = judge(exact, y, splits, scores, seen=scores)["m"]
+    assert alike.kappa == pytest.approx(0, abs=1e-9)
+    apart = judge(exact, y, splits, scores, seen={"m": [rng.normal(size=y.size)]})["m"]
+    assert 0.3 < apart.kappa <= 1 + 0.3 / 4
+    by_area = judge(exact, y, splits, scores, seen=scores, kappas={"m": 0.5})["m"]
+    assert by_area.kappa == 0.5
+    for wider in (apart, by_area):
+        for end, other in zip(alike.interval(), wider.interval(), strict=True):
+            assert other - alike.value == pytest.approx(
+                np.sqrt(1 + wider.kappa) * (end - alike.value)
+            )
+
+
+@pytest.mark.parametrize(
+    ("typed", "bounds"),
+    [("f1", (0, 1)), ("mcc", (-1, 1)), ("cost=1:5", (-5, 0)), ("recall@fpr=0.1", (0, 1)),
+     ("fpr@recall=0.9", (-1, 0))],
+)  # fmt: skip
+def test_no_interval_leaves_the_range_of_its_measure(typed, bounds):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2 == 0
+    scores = [1.5 * y + rng.normal(size=60)]
+    exact = measure_of(typed).of(Rows.of(y))
+    found = judge(exact, y, [splits_of(y, None, 3, 0)], {"m": scores}, kappas={"m": 50.0})["m"]
+    low, high = found.interval()
+    assert bounds[0] <= low < found.value < high <= bounds[1]

@@ -7,16 +7,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.metrics import f1_score, roc_curve
 
 pytest.importorskip("pyarrow")
 
 from everypair.app.comparison import choose as choosing
 from everypair.app.comparison.budget import Budget
 from everypair.app.comparison.choose import choose
-from everypair.app.comparison.models import CANDIDATES, COMPLEXITY, FAST, Candidate
+from everypair.app.comparison.measure import measure_of
+from everypair.app.comparison.models import CANDIDATES, COMPLEXITY, FAST, Candidate, catalogue
 from everypair.app.comparison.recommend import recommended
-from everypair.app.comparison.search import areas_of_fold, fit_candidate, inner_splits
+from everypair.app.comparison.search import Tried, fit_candidate, inner_splits, values_of_fold
+from everypair.app.comparison.yardstick import ByMeasure
 from everypair.metrics import auc_score
+from everypair.rows import Rows
 
 FOLDS = np.array([0.0, 0.01, -0.01])
 
@@ -46,10 +50,10 @@ def test_every_candidate_runs_and_a_simpler_one_wins_a_tie():
     X, y = rows(240, lambda X: X[:, 0])
     begun = []
     found = choose(list(CANDIDATES.values()), X, y, notify=begun.append)
-    assert all(areas.size == 3 for areas in found.fold_auc.values())
-    forms = [CANDIDATES[name].form for name in found.fold_auc]
+    assert all(areas.size == 3 for areas in found.fold_values.values())
+    forms = [CANDIDATES[name].form for name in found.fold_values]
     assert max(map(forms.count, forms)) == 2  # the best of each form after the first fold
-    assert found.candidate.name == recommended(found.fold_auc)
+    assert found.candidate.name == recommended(found.fold_values)
     assert COMPLEXITY[found.candidate.form] <= 1
     assert [line.split(", ")[1] for line in begun[: len(CANDIDATES)]] == list(CANDIDATES)
 
@@ -70,9 +74,9 @@ def test_areas_of_a_fold_are_those_of_the_model_fitted_at_the_settings(name):
     """What a path or a search inside the model says of a fold is what refitting would."""
     X, y = rows(240, lambda X: X[:, 0] - X[:, 1])
     train, test = fold = inner_splits(y, None, 0)[0]
-    found = areas_of_fold(CANDIDATES[name], X, y, None, fold)
+    found = values_of_fold(CANDIDATES[name], X, y, None, fold)
     assert len(found) > 1
-    for settings, area in (found[0], found[len(found) // 2]):
+    for settings, area, _ in (found[0], found[len(found) // 2]):
         model = fit_candidate(CANDIDATES[name], X[train], y[train], settings=settings).model
         scores = model.decision_function(X[test])
         assert auc_score(y[test], scores) == pytest.approx(area, abs=0.004)
@@ -101,11 +105,11 @@ def test_laggards_do_not_see_the_large_folds():
         "sample, auc",
         "sample, logistic",
     }
-    assert set(found.fold_auc) <= {"roc-svm", "boosting"}
+    assert set(found.fold_values) <= {"roc-svm", "boosting"}
     # Those of one form run side by side on the sample and the first fold only.
     X, y = rows(2500, lambda X: X[:, 0])
     found = choose([CANDIDATES[n] for n in ("auc", "logistic", "linear-svm")], X, y)
-    assert len(found.fold_auc) == 1
+    assert len(found.fold_values) == 1
 
 
 def test_no_fold_more_where_nothing_is_left_to_choose():
@@ -141,10 +145,10 @@ def path_of(monkeypatch, *folds):
 
     def areas(candidate, *arguments):
         if candidate.own is None:
-            return areas_of_fold(candidate, *arguments)
-        return [({"saturation": share}, area) for share, area in left.pop(0).items()]
+            return values_of_fold(candidate, *arguments)
+        return [Tried({"saturation": share}, area) for share, area in left.pop(0).items()]
 
-    monkeypatch.setattr(choosing, "areas_of_fold", areas)
+    monkeypatch.setattr(choosing, "values_of_fold", areas)
 
 
 def test_a_path_that_ends_before_the_best_of_the_first_fold_is_judged_by_what_is_common(
@@ -155,14 +159,14 @@ def test_a_path_that_ends_before_the_best_of_the_first_fold_is_judged_by_what_is
     X, y = rows(90, lambda X: X[:, 0])
     found = choose([CANDIDATES["rankopt"]], X, y)
     assert found.settings == {"saturation": 0.5}
-    assert found.fold_auc["rankopt"] == pytest.approx([0.7, 0.7, 0.7])
+    assert found.fold_values["rankopt"] == pytest.approx([0.7, 0.7, 0.7])
 
 
 def test_a_candidate_without_a_setting_common_to_the_folds_is_passed_over(monkeypatch):
     X, y = rows(90, lambda X: X[:, 0])
     path_of(monkeypatch, {0.5: 0.9}, {0.1: 0.9})  # near enough to auc to go on beside it
     found = choose([CANDIDATES["rankopt"], CANDIDATES["auc"]], X, y)
-    assert list(found.fold_auc) == ["auc"]
+    assert list(found.fold_values) == ["auc"]
     path_of(monkeypatch, {0.5: 0.99, 0.9: 0.99}, {0.1: 0.99})
     with pytest.raises(ValueError, match="no setting of it was measured on every fold"):
         choose([CANDIDATES["rankopt"]], X, y)
@@ -203,20 +207,20 @@ def test_budget_bounds_the_choice_and_names_what_was_not_measured(seconds, folds
 
     def ten_seconds(candidate, *arguments):
         clock.now += 10
-        return areas_of_fold(candidate, *arguments)
+        return values_of_fold(candidate, *arguments)
 
-    monkeypatch.setattr(choosing, "areas_of_fold", ten_seconds)
+    monkeypatch.setattr(choosing, "values_of_fold", ten_seconds)
     monkeypatch.setattr(choosing.time, "perf_counter", clock)
     X, y = rows(90, lambda X: X[:, 0])
     found = choose(
         [CANDIDATES[name] for name in ("auc", "logistic", "rankboost", "boosting")],
         X, y, budget=Budget(seconds, clock),
     )  # fmt: skip
-    assert {areas.size for areas in found.fold_auc.values()} == {folds}
+    assert {areas.size for areas in found.fold_values.values()} == {folds}
     assert clock.now <= max(seconds, 30)
     if folds == 1:
         assert found.not_run == ["boosting"]
-        assert "boosting" not in found.fold_auc
+        assert "boosting" not in found.fold_values
         assert "not measured within the budget of 25 s: boosting." in found.sentences(
             Budget(seconds)
         )
@@ -225,3 +229,47 @@ def test_budget_bounds_the_choice_and_names_what_was_not_measured(seconds, folds
 def test_fast_has_a_model_of_most_forms():
     assert {CANDIDATES[name].form for name in FAST} == set(COMPLEXITY) - {"few features"}
     assert {CANDIDATES[name].kind for name in FAST} == {"everypair", "baseline"}
+
+
+def test_the_race_goes_by_the_measure():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 2))
+    y = np.where(X[:, 1] > 1.5, 4.0, X[:, 0] - 2.0) + 0.3 * rng.logistic(size=1500) > 0
+    names = ("rankboost", "boosting", "logistic")
+    by = ByMeasure(measure_of("recall@fpr=0.01"))
+    found = choose([CANDIDATES[name] for name in names], X, y, by=by)
+    assert found.by is by
+    assert found.candidate.name == recommended(found.fold_values)
+    assert found.sentences(Budget(None))[0].startswith(f"{found.candidate.name} is the simplest")
+    for train, test in inner_splits(y, None, 0)[:1]:
+        (tried,) = values_of_fold(
+            CANDIDATES["logistic"], X, y, None, (train, test), [{"C": 1.0}], by=by
+        )
+        scores = fit_candidate(CANDIDATES["logistic"], X[train], y[train], settings={"C": 1.0})
+        fpr, tpr, _ = roc_curve(y[test], scores.scores(X[test]), drop_intermediate=False)
+        assert tried.value == pytest.approx(tpr[np.searchsorted(fpr, 0.01, "right") - 1], abs=0.02)
+
+
+def test_a_free_cut_of_the_race_comes_from_the_other_half():
+    y = np.array([0, 0, 0, 0, 1, 1, 1, 1], bool)
+    scores = np.array([0.0, 1, 2, 3, 2.5, 4, 5, 6])
+    by = ByMeasure(measure_of("f1"))
+    even, odd = np.arange(8) % 2 == 0, np.arange(8) % 2 == 1
+    exact = by.measure.of(Rows.of(y))
+    called = np.zeros(8, bool)
+    for half, other in ((even, odd), (odd, even)):
+        called[half] = scores[half] > exact.best_cut(Rows.of(y[other]), scores[other])
+    assert by.value(y, scores, None) == pytest.approx(f1_score(y, called))
+    assert by.error(0.5, y, scores, None) > 0
+
+
+def test_a_model_with_a_search_of_its_own_is_searched_among_the_training_rows():
+    X, y = rows(300, lambda X: X[:, 0] - X[:, 1])
+    measure = measure_of("f1")
+    by, fold = ByMeasure(measure), inner_splits(y, None, 0)[0]
+    for candidate in (catalogue(measure)["measure-opt"], CANDIDATES["auc-l1"]):
+        (tried,) = values_of_fold(candidate, X, y, None, fold, by=by)
+        assert tried.settings == {}
+        assert 0.5 < tried.value <= 1
+        found = choose([candidate], X, y, by=by)
+        assert found.settings is None

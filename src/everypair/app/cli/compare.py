@@ -299,7 +299,8 @@ def _judged_by(measure: Measure) -> str:
         else "exactly on each fold"
     )
     return (
-        f"Judged by {measure.label} ({better}), {where}. Intervals are by a bootstrap of the rows; "
+        f"Judged by {measure.label} ({better}), {where}. Intervals are by a bootstrap of the rows, "
+        "widened because each row tests one model and trains the others; "
         f"difference and p are of {measure.typed}."
     )
 

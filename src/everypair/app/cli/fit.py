@@ -47,8 +47,8 @@ def fit(
         str,
         typer.Option(
             help="A model of `compare`, such as auc, auc-l1, roc-svm or boosting. auto: the "
-            "simplest of them within one standard error of the best over three folds; with "
-            "--measure: measure-opt."
+            "simplest of them within one standard error of the best over three folds, by AUC or "
+            "by --measure."
         ),
     ] = "auto",
     measure: Annotated[
@@ -183,8 +183,6 @@ def _check_options(
         raise ValueError(NEEDS_MEASURE)
     if method not in ("auto", MEASURE_OPT, *known):
         raise ValueError(f"there is no method {method!r}: use auto, {', '.join(known)}.")
-    if fast and by is not None:
-        raise ValueError("--fast chooses a method by AUC, and --measure names another judge.")
     if fast and method != "auto":
         raise ValueError(f"--fast chooses among few methods, and --method {method} names one.")
     if from_ is not None and (fast or budget is not None):
@@ -231,18 +229,19 @@ def _plan(
     show: opt.Show,
 ) -> _Plan:
     from everypair.app.comparison.choose import choose
-    from everypair.app.comparison.models import CANDIDATES, FAST, MEASURE_OPT, measure_opt
+    from everypair.app.comparison.models import catalogue, fast_models
+    from everypair.app.comparison.yardstick import AREA, ByMeasure
 
-    if by is not None and method in ("auto", MEASURE_OPT):
-        return _Plan(measure_opt(by))
+    known = catalogue(by)
     if method != "auto" and budget.seconds is None:
-        return _Plan(CANDIDATES[method])
-    names = (method,) if method != "auto" else FAST if fast else CANDIDATES
-    candidates = [CANDIDATES[name] for name in names]
+        return _Plan(known[method])
+    names = (method,) if method != "auto" else fast_models(by) if fast else known
+    candidates = [known[name] for name in names]
+    yardstick = AREA if by is None else ByMeasure(by)
     with progress(None, show.silent) as advance:
         choice = choose(
             candidates, X, rows.y, rows.weight, rows.check.groups, seed, budget, advance,
-            rows.within,
+            rows.within, yardstick,
         )  # fmt: skip
     return _Plan(choice.candidate, choice.settings, choice, choice.sentences(budget))
 
@@ -321,7 +320,8 @@ def _say_what_was_done(
                 "value_low": None if cut is None else cut.low,
                 "value_high": None if cut is None else cut.high,
                 "threshold": None if chosen is None else chosen.as_json(),
-                "fold_auc": None if plan.choice is None else plan.choice.fold_auc,
+                "fold_auc": _fold_values(plan, of_area=True),
+                "fold_values": _fold_values(plan, of_area=False),
                 "not_run": [] if plan.choice is None else plan.choice.not_run,
                 "seconds": dict(zip(("read", "encode", "fit", "held_out"), spent, strict=True)),
                 "findings": [asdict(finding) for finding in check.findings],
@@ -339,6 +339,16 @@ def _say_what_was_done(
             f"rows {spent[3]:.1f} s; written to {output}",
             file=words,
         )
+
+
+def _fold_values(plan: _Plan, of_area: bool) -> dict[str, Any] | None:
+    """By model, one for each fold of the race, if it went by AUC or by a measure."""
+    from everypair.app.comparison.yardstick import AREA
+
+    if plan.choice is None or (plan.choice.by is AREA) != of_area:
+        return None
+    sign = plan.choice.by.sign
+    return {name: sign * values for name, values in plan.choice.fold_values.items()}
 
 
 def _areas(model: SavedModel, auc: float | None, low: Any, high: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.estimators._held_out import HeldOut
+from everypair.estimators._held_out import HeldOut, class_totals, dependence, samples, widened
 from everypair.measures.operating import OperatingMeasure
 
 Array = NDArray[np.float64]
@@ -22,6 +22,9 @@ LEVEL = 0.95
 DRAWS = 400
 """Bootstrap samples."""
 
+AGREEMENT_DRAWS = 100
+"""Of them, those in which the models of two folds are compared."""
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -31,14 +34,21 @@ class Judged:
     by_fold: Array  # (repeats * folds,)
     drawn: Array  # (DRAWS,), the same samples for all models
     called: Bool  # in the first repeat, by the cut that is best on the other folds
+    bounds: tuple[float, float]  # of the measure
+    kappa: float = 0.0
+    """The share of the variance that is there twice, because rows that are tested also train the
+    models of the other folds (`everypair.metrics.held_out`)."""
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """NaN where every sample has the same value: that is no certainty."""
+        """Of the bootstrap, widened by kappa.
+
+        NaN where every sample has the same value: that is no certainty.
+        """
         if self.drawn.min() == self.drawn.max():
             return np.nan, np.nan
-        tail = (1 - level) / 2
-        low, high = np.quantile(self.drawn, [tail, 1 - tail])
-        return min(float(low), self.value), max(float(high), self.value)
+        low, high = widened(self.value, self.drawn, self.kappa, level)
+        least, most = self.bounds
+        return max(min(low, self.value), least), min(max(high, self.value), most)
 
 
 @dataclass(frozen=True)
@@ -70,12 +80,18 @@ def judge(
     groups: NDArray[Any] | None = None,
     seed: int = 0,
     cut: float | None = None,
+    seen: Mapping[str, Sequence[Array]] | None = None,
+    kappas: Mapping[str, float] | None = None,
 ) -> dict[str, Judged]:
     """``scores[name][r]`` are the standardised held-out scores of repeat r.
 
     A free cut comes from the other folds of the same repeat, unless it is given; a quota is met on
-    each fold. The value is the mean over the repeats. Rows are drawn within their class, or whole
-    groups; the cuts stay as they are.
+    each fold. The value is the mean over the repeats. Rows or whole groups are drawn, so that the
+    share of positives varies as well; the cuts stay as they are.
+
+    ``seen`` are scores of the same rows, each by the model of another fold, which trained on it:
+    where the values of samples by both agree, the training rows matter little. ``kappas`` are what
+    the dependence is at least, by model, as the AUC shows it.
     """
     mass = np.ones(y.size) if weight is None else weight
     kind = HeldOut if cut is None else partial(_CutAt, cut=cut)
@@ -93,9 +109,25 @@ def judge(
             for each in held.values()
         ]
 
-    drawn = np.array([values(counts) for counts in _samples(y, mass, groups, seed)])
+    drawn = np.array([values(counts) for counts in samples(y, mass, DRAWS, groups, seed)])
+    kappa = dict.fromkeys(held, 0.0) | dict(kappas or {})
+    for name, others in (seen or {}).items():
+        by_others = [
+            HeldOut(measure, y, mass, list(folds), of_repeat)
+            for folds, of_repeat in zip(splits, others, strict=True)
+        ]
+        found = [
+            np.mean([one.value(weight=counts * mass) for one in by_others])
+            for counts in samples(y, mass, AGREEMENT_DRAWS, groups, seed)
+        ]
+        own = drawn[:AGREEMENT_DRAWS, list(held).index(name)]
+        measured = dependence(own, np.array(found), len(splits[0]), len(splits))
+        kappa[name] = max(kappa[name], measured)
+    bounds = measure.bounds(*class_totals(y, mass))
     return {
-        name: Judged(value, _by_fold(each), drawn[:, place], each[0].predicted())
+        name: Judged(
+            value, _by_fold(each), drawn[:, place], each[0].predicted(), bounds, kappa[name]
+        )
         for place, ((name, each), value) in enumerate(zip(held.items(), values(1.0), strict=True))
     }
 
@@ -108,29 +140,6 @@ def _by_fold(repeats: Sequence[HeldOut]) -> Array:
             of_fold = ready if isinstance(ready, np.ndarray) else [ready[k]]
             out.append(held.on([fold]).value(of_fold))
     return np.array(out)
-
-
-def _samples(
-    y: Bool, mass: Array, groups: NDArray[Any] | None, seed: int
-) -> Iterator[NDArray[np.intp]]:
-    """How often each row is drawn, in samples with both classes."""
-    rng = np.random.default_rng(seed)
-    if groups is None:
-        units, parts = np.arange(y.size), [np.flatnonzero(y), np.flatnonzero(~y)]
-    else:
-        units = np.unique(groups, return_inverse=True)[1]
-        parts = [np.arange(units.max() + 1)]
-    n_drawn = 0
-    while n_drawn < DRAWS:
-        counts = np.zeros(units.max() + 1, dtype=np.intp)
-        for members in parts:
-            drawn = rng.integers(members.size, size=members.size)
-            counts[members] = np.bincount(drawn, minlength=members.size)
-        of_rows = counts[units]
-        weighs = of_rows * mass > 0
-        if np.any(weighs & y) and np.any(weighs & ~y):
-            n_drawn += 1
-            yield of_rows
 
 
 def difference(

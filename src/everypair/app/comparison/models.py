@@ -193,9 +193,9 @@ def measure_opt(measure: Measure) -> Candidate:
     def at(alpha: float, saturation: float, cv: Any) -> Any:
         from everypair.estimators.measure_opt_cv import SATURATIONS
 
-        # The cut comes from folds. On the same folds the choice among these is the same: the last
-        # climb, or the start where no climb was surely better.
-        climbs = [share for share in SATURATIONS if saturation == 0 or share <= saturation]
+        # The cut comes from folds. On the same folds the choice is the same: this climb, or the
+        # start where no climb was surely better.
+        climbs = [saturation] if saturation > 0 else SATURATIONS
         return build(alphas=[alpha], saturation=climbs, cv=cv)
 
     search = _MeasureSearch("alpha", _no_areas, at)

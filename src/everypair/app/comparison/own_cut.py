@@ -46,7 +46,10 @@ def own_cut(
         ends = sorted(turn * end for end in model.score_interval_)
         return OwnCut(0.0, turn * float(model.best_score_), *ends)
     folds = list(refits.folds)
-    found = judge(exact, y, [folds], {"": [refits.scores]}, weight, groups, seed)[""]
+    found = judge(
+        exact, y, [folds], {"": [refits.scores]}, weight, groups, seed,
+        seen={"": [refits.seen]}, kappas={"": refits.area.kappa},
+    )[""]  # fmt: skip
     cut = exact.best_cut(rows, rows.scores(refits.scores))
     ends = sorted(measure.sign * end for end in found.interval())
     return OwnCut(float(refits.on_scale(cut)), measure.sign * found.value, *ends)

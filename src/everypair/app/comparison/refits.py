@@ -35,6 +35,7 @@ class Refits:
     folds: Sequence[tuple[Index, Index]]
     parts: Sequence[Fitted]
     scores: Array  # standardised: each fold on the scale of its training scores
+    seen: Array  # the same by the model of the next fold, which trained on the row
     area: HeldOutArea
     final: Fitted
 
@@ -58,11 +59,11 @@ class Refits:
                 None if within is None else within[train],
             )  # fmt: skip
             scores[test] = part.standardised(finite_scores(part.scores(X[test]), test.size))
-            seen[folds[k - 1][1]] = part.scores(X[folds[k - 1][1]])
+            seen[folds[k - 1][1]] = part.standardised(part.scores(X[folds[k - 1][1]]))
             parts.append(part)
         units = groups if within is None else within
         area = area_over_folds(y, [folds], [scores], [seen], weight, units, within)
-        return cls(folds, parts, scores, area, fitted)
+        return cls(folds, parts, scores, seen, area, fitted)
 
     def on_scale(self, values: Any) -> Any:
         """From standardised scores to those of the model of all rows."""

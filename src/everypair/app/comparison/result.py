@@ -63,7 +63,7 @@ class ModelResult:
     )
     failure: str | None = None  # one sentence when the model could not be fitted
     value: float | None = None  # of the measure that models are judged by, if not by AUC
-    value_low: float | None = None  # 95 % interval, by a bootstrap of the rows
+    value_low: float | None = None  # 95 % interval (`by_measure.Judged`)
     value_high: float | None = None
     fold_value: NDArray[np.float64] | None = None  # (repeats * folds,)
     what: str = ""  # what kind of model it is, a sentence

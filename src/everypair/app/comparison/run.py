@@ -216,8 +216,11 @@ def compare_methods(
         results = with_columns(results, gathered, encoder, whole, y, weight, splits[0])
     if standard is not None:
         notify(f"intervals of {standard.measure.typed}")
-        scores = {name: tallies[name].scores for name in areas}
-        results = standard.judge(results, y, splits[:n_repeats], scores, weight, group, seed)
+        results = standard.judge(
+            results, y, splits[:n_repeats], {name: tallies[name].scores for name in areas}, weight,
+            group, seed, {name: tallies[name].seen for name in areas},
+            {name: area.kappa for name, area in areas.items()},
+        )  # fmt: skip
     results, best_baseline = _against_baseline(results, areas, standard)
     remarks, summary = unused(encoder), None
     if path:
@@ -310,7 +313,7 @@ def _one_split(
             tally.seconds.append(time.perf_counter() - began)
             scores = finite_scores(fitted.scores(held_out), test.size)
             tally.scores[repeat][test] = fitted.standardised(scores)
-            tally.seen[repeat][before] = fitted.scores(trained_before)
+            tally.seen[repeat][before] = fitted.standardised(fitted.scores(trained_before))
             tally.remarks += fitted.remarks
             if repeat == 0:
                 tally.called[test] = scores > 0

@@ -6,12 +6,13 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everypair.app.comparison.models import Candidate
+from everypair.app.comparison.yardstick import AREA, Yardstick
 from everypair.app.wording import counted
 from everypair.metrics.cross_val import scores_of
 
@@ -165,7 +166,15 @@ def threads_for(X: Any) -> AbstractContextManager[Any]:
     return threadpool_limits(1) if X.shape[0] * X.shape[1] < SMALL else nullcontext()
 
 
-def areas_of_fold(
+class Tried(NamedTuple):
+    """Settings, and how good they are on a fold's held-out rows."""
+
+    settings: dict[str, Any]
+    value: float
+    scores: Array | None = None  # of the held-out rows, where they are at hand
+
+
+def values_of_fold(
     candidate: Candidate,
     X: Any,
     y: Bool,
@@ -174,20 +183,29 @@ def areas_of_fold(
     wanted: Sequence[Mapping[str, Any]] | None = None,
     seed: int = 0,
     within: Index | None = None,
-) -> list[tuple[dict[str, Any], float]]:
-    """Settings (those ``wanted``, or all), each with the AUC of the fold's held-out rows."""
-    from everypair.metrics import auc_score
+    by: Yardstick = AREA,
+    groups: NDArray[Any] | None = None,
+) -> list[Tried]:
+    """Settings (those ``wanted``, or all), each with its value on the fold's held-out rows.
 
+    A model that searches its settings itself goes by AUC. For another yardstick it searches among
+    the training rows, and has one value.
+    """
     train, test = fold
     heeded = weight if candidate.weights else None
-    if candidate.own is not None:
+    weight_test = None if weight is None else weight[test]
+    if candidate.own is not None and by is AREA:
         model = candidate.build(cv=[fold])
         model.fit(X, y, **_weighing(heeded), **_pairing(model, within))
         values, areas = candidate.own.areas(model)
         return [
-            ({candidate.own.setting: float(v)}, float(a))
+            Tried({candidate.own.setting: float(v)}, float(a))
             for v, a in zip(values, areas, strict=True)
         ]
+    if candidate.own is not None:
+        fitted = fit_candidate(candidate, *take(train, X, y, weight, groups), seed)
+        scores = fitted.scores(X[test])
+        return [Tried({}, by.value(y[test], scores, weight_test), scores)]
     if candidate.max_rows is not None:
         # The share that a fold of `max_rows` rows would train on.
         most = round(candidate.max_rows * (SEARCH_FOLDS - 1) / SEARCH_FOLDS)
@@ -195,17 +213,14 @@ def areas_of_fold(
         train = train if train.size <= most else train[sample_of(y[train], most, seed, of_train)]
     X_train, y_train, weight_train, _ = take(train, X, y, heeded, None)
     held_out = X[test]
-    weight_test = None if weight is None else weight[test]
     found = []
     for settings in candidate.settings() if wanted is None else wanted:
         model = candidate.at(settings)
         pairing = _pairing(model, None if within is None else within[train])
         model.fit(X_train, y_train, **_weighing(weight_train), **pairing)
-        area = auc_score(
-            y[test], scores_of(model, held_out), sample_weight=weight_test,
-            within=None if within is None else within[test],
-        )  # fmt: skip
-        found.append((dict(settings), float(area)))
+        scores = scores_of(model, held_out)
+        value = by.value(y[test], scores, weight_test, None if within is None else within[test])
+        found.append(Tried(dict(settings), value, scores))
     return found
 
 
@@ -224,8 +239,8 @@ def _search(
     X, y, weight, groups, within = search_sample(X, y, weight, groups, seed, within)
     totals = np.zeros(len(grid))
     for fold in inner_splits(y, groups, seed):
-        found = areas_of_fold(candidate, X, y, weight, fold, grid, seed, within)
-        totals += [area for _, area in found]
+        found = values_of_fold(candidate, X, y, weight, fold, grid, seed, within)
+        totals += [one.value for one in found]
     return grid[int(np.argmax(totals))]
 
 

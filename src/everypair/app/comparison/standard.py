@@ -51,9 +51,13 @@ class Standard:
         weight: Array | None,
         group: NDArray[Any] | None,
         seed: int,
+        seen: Mapping[str, Sequence[Array]],
+        kappas: Mapping[str, float],
     ) -> list[ModelResult]:
-        """The results with the measure of each."""
-        self.judged = judge(self.exact, y, splits, scores, weight, group, seed)
+        """The results with the measure of each (`everypair.app.comparison.by_measure.judge`)."""
+        self.judged = judge(
+            self.exact, y, splits, scores, weight, group, seed, seen=seen, kappas=kappas
+        )
         self.n_repeats = len(splits)
         rarer = min(self.rows.n_positive, self.rows.n_negative)
         self.n_units = rarer if group is None else int(np.unique(group).size)
