@@ -41,6 +41,8 @@ class BlockRows:
     """`Rows` in blocks: which rows are positive and what each weighs."""
 
     labels = (False, True)
+    within = None
+    """Blocks have no groups."""
 
     def __init__(self, blocks: Blocks, loss: str):
         self.blocks = blocks
@@ -49,6 +51,10 @@ class BlockRows:
     @property
     def n_rows(self) -> int:
         return self.blocks.n_rows
+
+    def centred(self, values: Any) -> Any:
+        """Less their mean: no pair sees it, but rounding does."""
+        return values - values.mean()
 
     @property
     def positive(self) -> BlockVector:
@@ -284,9 +290,14 @@ class _BlockSeparablePoint(_SeparablePoint):
     """The Hessian of both losses over blocks."""
 
     _class_weight: Any
+    _scale: Any
+    """One number: blocks have no groups."""
 
     def __init__(self, pairs: BlockRows, scores: BlockVector):
         self.pairs, self.scores = pairs, scores  # type: ignore[assignment]
+
+    def curvature(self) -> Any:
+        return self._scale * self._class_weight
 
     def product(self, vector: Any) -> Any:
         c = self._class_weight
