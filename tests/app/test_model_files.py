@@ -24,7 +24,7 @@ from everypair.app.model_file import parts as model_parts
 from everypair.app.model_file.store import load_model, packed, save_model
 from everypair.measures import MEASURES, FBeta
 
-DENSE_ONLY = ("CPAUC", "RankBoost")
+DENSE_ONLY = ("AUCAdditive", "AUCAdditiveCV", "AUCTree", "CPAUC", "RankBoost")
 TYPED = ("f1", "f2", "jaccard", "gmean", "mcc", "informedness", "cost=1:5", "recall@fpr=0.2",
          "fpr@recall=0.7", "precision@recall=0.5", "recall@precision=0.7", "precision@top=20",
          "recall@top=1p", "pauc@fpr=0.3", "average-precision")  # fmt: skip

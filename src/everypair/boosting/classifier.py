@@ -187,17 +187,17 @@ class AUCBoostingClassifier(BinaryRanker):
             )
         X, y = self._checked(X, y=y)
         positive = self._encode_labels(np.asarray(y))
-        weight = None
+        weight, kept = None, np.arange(positive.size)
         if sample_weight is not None:
             weight = _check_sample_weight(
                 sample_weight, positive, dtype=np.float64, ensure_non_negative=True
             )
             Rows.uncut(positive, weight)  # says so where a class weighs nothing
             kept = np.flatnonzero(weight)  # the libraries count rows of weight zero in leaves
+        folds = _among(kept, default_folds(self.cv, positive, weight, groups), positive.size)
+        if weight is not None:
             X, positive, weight = _safe_indexing(X, kept), positive[kept], weight[kept]
-            groups = None if groups is None else np.asarray(groups)[kept]
         library = self._library()
-        folds = default_folds(self.cv, positive, weight, groups)
         grown = self._grow_folds(library, X, positive, weight, folds)
         self.cv_scores_ = _mean_curve([fold.curve for fold in grown])
         self.n_rounds_ = 1 + int(np.argmax(self.cv_scores_))
@@ -272,6 +272,13 @@ class AUCBoostingClassifier(BinaryRanker):
     def _scores(self, X: Any) -> Array:
         library = LIBRARIES[self.library]
         return library.scores(self.booster_, X, self.n_rounds_) + self.intercept_[0]
+
+
+def _among(kept: NDArray[np.intp], folds: Any, n_rows: int) -> list[Any]:
+    """The folds of these rows alone, by their new numbers."""
+    number = np.full(n_rows, -1)
+    number[kept] = np.arange(kept.size)
+    return [tuple(number[rows][number[rows] >= 0] for rows in fold) for fold in folds]
 
 
 def _mean_curve(curves: list[Array]) -> Array:

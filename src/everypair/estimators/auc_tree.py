@@ -146,8 +146,6 @@ class AUCTree(BinaryRanker):
         from everypair.pairs import auc
 
         X, positive, weight, tree = self._grow(X, y, sample_weight)
-        if groups is not None and sample_weight is not None:
-            groups = np.asarray(groups)[np.asarray(sample_weight) > 0]
         self.tree_ = tree.pruned(float(self.ccp_alpha))
         self.n_leaves_ = self.tree_.n_leaves
         gains = np.bincount(
@@ -190,7 +188,7 @@ class AUCTree(BinaryRanker):
     def _grow(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[NDArray[Any], NDArray[np.bool_], Array, Tree]:
-        """The rows of weight above zero, and their whole tree."""
+        """The checked rows, and the whole tree of those that weigh anything."""
         from everypair.solvers.auc_tree import grow
 
         self._validate_params()
@@ -201,11 +199,13 @@ class AUCTree(BinaryRanker):
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         Rows.uncut(positive, weight)  # says so where a class weighs nothing
         self._is_categorical = self._categorical(X)
-        if not weight.all():
-            # Rows that count for nothing must not offer cuts either.
-            X, positive, weight = X[weight > 0], positive[weight > 0], weight[weight > 0]
+        # Rows that count for nothing must not offer cuts either.
+        kept: Any = slice(None) if weight.all() else weight > 0
         depth = DEEPEST if self.max_depth is None else int(self.max_depth)
-        tree = grow(X, positive, weight, self._is_categorical, depth, float(self.min_samples_leaf))
+        tree = grow(
+            X[kept], positive[kept], weight[kept], self._is_categorical, depth,
+            float(self.min_samples_leaf),
+        )  # fmt: skip
         return X, positive, weight, tree
 
     def _categorical(self, X: NDArray[Any]) -> NDArray[np.bool_]:

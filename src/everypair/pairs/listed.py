@@ -52,6 +52,12 @@ class PairList:
     def n_pairs(self) -> int:
         return self.first.size
 
+    within = None
+    """The pairs are given: no groups make them."""
+
+    def sum_of_positives(self, vector: Array) -> float:
+        return float(vector[self.positives].sum())
+
     @cached_property
     def positives(self) -> Index:
         """Numbers of the positive rows that are in some pair."""

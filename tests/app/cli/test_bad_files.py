@@ -237,7 +237,7 @@ def test_unreadable_files_and_pipes_are_told_apart(run, model, mixed, tmp_path, 
     for command in (("fit", pipe, "-t", "y", "-o", tmp_path / "m"), ("score", model, pipe)):
         found = run(*command)
         assert found.code == 2
-        assert f"{pipe}: a pipe cannot be read: save it to a file." in found.err
+        assert f"{pipe}: a pipe cannot be read: save it to a file" in found.err
     assert "a pipe cannot be read" in run("score", pipe, mixed).err
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.R_OK)
     for command in (("score", model, mixed), ("fit", mixed, "-t", "y", "-o", tmp_path / "m")):

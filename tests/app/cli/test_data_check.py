@@ -82,7 +82,7 @@ def test_the_ranked_class_is_in_the_header_of_the_scores(run, table, tmp_path):
     path = write(tmp_path / "t.csv", table)
     run("fit", path, "-t", "churn", "--method", "auc-rls", "-o", tmp_path / "m")
     found = run("score", tmp_path / "m", path, "--top", "2", "-q")
-    assert found.out.splitlines()[0] == "row,score: churn=Yes,predicted"
+    assert found.out.splitlines()[0] == "row,score: churn=Yes,probability,predicted"
 
 
 def test_a_leak_is_named_above_the_verdict_with_its_drop(run, table, tmp_path):

@@ -173,7 +173,7 @@ def test_formulas_are_escaped_on_request_and_numbers_are_not(run, tmp_path):
     assert plain[0][0] == "=id"
     assert run(*score, "--escape-formulas").code == 0
     safe = list(csv.reader((tmp_path / "s.csv").open()))
-    assert safe[0] == ["'=id", "score: y=+", "predicted"]
+    assert safe[0] == ["'=id", "score: y=+", "probability", "predicted"]
     assert [row[0] for row in safe[1:9]] == [
         f"'{text}" if text[0] in "=+-@" and text not in ("-3.2", "+5e3") else text for text in ids
     ]
@@ -238,7 +238,7 @@ def test_output_to_standard_output_is_whole_and_alone_there(mixed, model, tmp_pa
             assert load_model(tmp_path / "out").target == "churn"
         else:
             header, *rows = csv.reader((tmp_path / "out").open())
-            assert header[0] == ("row" if name == "score" else "feature")
+            assert header[0] == {"score": "row", "explain": "column"}.get(name, "feature")
             assert {len(row) for row in rows} == {len(header)}
         code, err = shell(f"{command} --json")
         assert code == 2

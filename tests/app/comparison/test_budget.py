@@ -20,9 +20,9 @@ def timed(monkeypatch):
     now = [0.0]
     plain = comparing.fit_candidate
 
-    def fit(candidate, *arguments):
+    def fit(candidate, *arguments, **options):
         now[0] += SECONDS[candidate.name]
-        return plain(candidate, *arguments)
+        return plain(candidate, *arguments, **options)
 
     monkeypatch.setattr(comparing, "fit_candidate", fit)
     monkeypatch.setattr(comparing.time, "perf_counter", lambda: now[0])
