@@ -311,7 +311,8 @@ def test_commands_are_quoted_and_new_rows_have_the_ending_of_the_table(data, new
 
 
 NOT_DEFAULT = {
-    "target": "is it?", "positive": "-1", "weight": "w", "group": "g h", "within": "u v", "drop": ["-a", "b'c"],
+    "target": "is it?", "positive": "-1", "weight": "w", "group": "g h", "within": "u v",
+    "drop": ["-a", "b'c"],
     "keep": ["id"], "format": "csv", "delimiter": "\t", "encoding": "latin-1", "header": False,
     "date_format": ["%d/%m/%Y", "when=%Y %m"],
 }  # fmt: skip
