@@ -23,8 +23,8 @@ from lab.harness import Page, markdown_table
 
 INTRO = """Made by `python -m lab bench interval_rules --write`. The 95 % interval of
 `cross_val_auc` covers more than 97 % on some tables. Here other rules for its variance are tried on
-the same simulated data sets. All models are logistic regressions, and every line has seeds, sizes
-and numbers of features other than those of [intervals.md](intervals.md).
+the same simulated data sets. All models are logistic regressions, on other seeds than those of
+[intervals.md](intervals.md); some sizes and numbers of features are the same.
 
 kappa is the share of DeLong's variance within the folds, V, that is added to it
 ([notes](../../lab/notes/metrics.md)). r is the correlation of a fold's influences by its own model
