@@ -15,6 +15,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from everypair import AUCRLS, AUCClassifier, MeasureSVM, RankOpt, auc_path
+from everypair.estimators import _training
 from everypair.linalg import matrix
 from everypair.solvers import elastic_net as path_solver
 from everypair.solvers import newton_cg, sphere
@@ -196,7 +197,8 @@ def with_timid_roundings(patch):
 
 def with_a_copy_of_X(patch):
     plain = matrix.as_matrix
-    patch.setattr(matrix, "as_matrix", lambda X: plain(X.copy()))
+    for module in (matrix, _training):
+        patch.setattr(module, "as_matrix", lambda X: plain(X.copy()))
 
 
 SABOTAGE = [

@@ -32,7 +32,9 @@ def test_products_and_sums_are_those_of_the_written_array(both):
     np.testing.assert_allclose(binned.sizes.means, dense.sizes.means, atol=1e-12)
     np.testing.assert_allclose(binned.sizes.spreads, dense.sizes.spreads, rtol=1e-9, atol=1e-5)
     np.testing.assert_allclose(
-        binned.pull_back_distances(positive_weight), dense.pull_back_distances(positive_weight)
+        binned.pull_back_distances(positive_weight),
+        dense.pull_back_distances(positive_weight),
+        atol=1e-9,
     )
     assert binned.longest == pytest.approx(dense.longest)
     rows = np.array([3, 499, 3])

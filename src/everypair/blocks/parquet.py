@@ -63,7 +63,7 @@ class ParquetRows(RowBlocks):
     ...     model = AUCClassifier().fit(ParquetRows(folder, target="y"))
     >>> bool(np.allclose(model.coef_, AUCClassifier().fit(x, table["y"].to_numpy()).coef_))
     True
-    >>> model.n_passes_ <= 12
+    >>> model.dual_gap_ <= 1e-6
     True
     """
 

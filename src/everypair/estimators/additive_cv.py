@@ -105,7 +105,7 @@ class AUCAdditiveCV(AdditiveRanker):
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> model = AUCAdditiveCV(alphas=[1e-1, 1e-2]).fit(X, y)
     >>> print(f"{model.best_score_:.3f}")
-    0.994
+    0.996
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

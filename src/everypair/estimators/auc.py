@@ -144,8 +144,8 @@ class AUCClassifier(LinearRanker):
 
     >>> from sklearn.model_selection import cross_val_score
     >>> model = make_pipeline(StandardScaler(), AUCClassifier(calibration="auto"))
-    >>> print(f"{cross_val_score(model, X, y, scoring='neg_log_loss').mean():.2f}")
-    -0.10
+    >>> print(f"{cross_val_score(model, X, y, scoring='neg_log_loss').mean():.1f}")
+    -0.1
     """
 
     _takes_blocks = True

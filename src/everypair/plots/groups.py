@@ -48,7 +48,7 @@ class GroupAUCDisplay:
     @property
     def mean(self) -> float:
         """The weighted mean: ``auc_score(..., within=within)``."""
-        return float(self.weight @ self.auc)
+        return min(float(self.weight @ self.auc), 1.0)  # the weights sum to one up to rounding
 
     @classmethod
     def from_estimator(

@@ -177,12 +177,12 @@ def test_formulas_are_escaped_on_request_and_numbers_are_not(run, tmp_path):
     assert [row[0] for row in safe[1:9]] == [
         f"'{text}" if text[0] in "=+-@" and text not in ("-3.2", "+5e3") else text for text in ids
     ]
-    assert {row[2] for row in safe[1:]} == {"'+", "(other values)"}
+    assert {row[3] for row in safe[1:]} == {"'+", "(other values)"}
     assert [row[1] for row in safe] == [row[1] for row in plain]  # scores below zero as they were
     assert any(row[1].startswith("-") for row in safe)
     explain = ("explain", model, "-o", tmp_path / "w.csv", "--escape-formulas")
     assert run(*explain).code == 0
-    features = {row[0] for row in csv.reader((tmp_path / "w.csv").open())}
+    features = {cell for row in csv.reader((tmp_path / "w.csv").open()) for cell in row}
     assert "'@c==u" in features
     assert not any(feature[0] in "=+-@" for feature in features)
     path_of = ("path", path, "-t", "y", "--positive", "+", "--drop", "=id", "--steps", "3")
