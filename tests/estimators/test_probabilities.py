@@ -498,3 +498,17 @@ def test_predicting_probabilities_loads_no_compiled_code():
     for method in METHODS:
         model = AUCClassifier(calibration=method).fit(X, y)
         subprocess.run([sys.executable, "-c", code], input=pickle.dumps(model), check=True)
+
+
+@pytest.mark.parametrize("cls", [AUCClassifier, AUCRLS])
+def test_a_guaranteed_cut_comes_from_rows_that_were_held_out(cls):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 60))
+    y = X[:, 0] + rng.logistic(size=400) > 0
+    rule = {"fpr": 0.2, "guarantee": 0.9}
+    promised, by_folds, in_training = (
+        cls(threshold=threshold, cv=cv).fit(X, y).intercept_[0]
+        for threshold, cv in ((rule, None), (rule, 5), ({"fpr": 0.2}, None))
+    )
+    assert promised == by_folds
+    assert promised < in_training  # a higher cut than the one of the training scores

@@ -122,7 +122,6 @@ def test_estimators_take_requirements():
         {"recall": 0.9, "rule": "f1"},
         {"top": 0.1},
         {"npv": 0.9},
-        {"precision": 0.6, "guarantee": 0.9},
     ):
         model = AUCClassifier(threshold=threshold).fit(X, y)
         scores = model.decision_function(X) - model.intercept_[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import update_wrapper, wraps
 from numbers import Real
 from types import MethodType
@@ -216,6 +216,11 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rule = own if self.threshold is None else self.threshold
         return self.calibration is not None or not isinstance(rule, Real)
 
+    @property
+    def _guarantees(self) -> bool:
+        """Does the threshold promise something for new rows?"""
+        return isinstance(self.threshold, Mapping) and "guarantee" in self.threshold
+
     def _cut(
         self,
         X: Any,
@@ -226,9 +231,11 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         own: Any = None,
         within: ArrayLike | None = None,
     ) -> float:
-        """The cut of these scores of the training rows; ``cv`` or a calibration cross-fits."""
+        """The cut of these scores of the training rows; ``cv``, a calibration or a guarantee
+        cross-fits: a promise for new rows cannot come from scores of the rows trained on."""
         held_out = None
-        if self.calibration is not None or (self.cv is not None and self._needs_held_out(own)):
+        asked = self.cv is not None and self._needs_held_out(own)
+        if self.calibration is not None or self._guarantees or asked:
             from everypair.estimators._cross_fit import cross_fit, default_folds
 
             folds = default_folds(self.cv, positive, sample_weight, groups, within)

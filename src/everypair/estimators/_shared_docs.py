@@ -38,6 +38,7 @@ threshold : {{"balanced", "accuracy", "f1", "midpoint"}}, dict or float, default
     fit has some; it sets ``intercept_``. A dict holds arguments of
     `everypair.metrics.threshold_for`: ``{{"fpr": 0.05}}``,
     ``{{"precision": 0.5, "guarantee": 0.9}}``, ``{{"cost": (c_fp, c_fn)}}``; a float is the cut.
+    A guarantee is always made from out-of-fold scores.
 ''',
     "calibration": '''
 calibration : {{"auto", "intercept", "sigmoid", "beta", "isotonic"}} or None, default={calibration}

@@ -341,7 +341,7 @@ class AUCRLS(MomentStream, KernelRanker):
     @property
     def _held_out(self) -> bool:
         """Whether out-of-fold scores make the cut, after a fit with the midpoint."""
-        return self.calibration is not None or self.cv is not None
+        return self.calibration is not None or self.cv is not None or self._guarantees
 
     # --- primal ---------------------------------------------------------------------------
 
