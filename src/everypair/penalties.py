@@ -3,19 +3,21 @@
 L2 has a slope everywhere, and the Newton solvers take it. The elastic net, which has corners, is
 for proximal Newton:
 
-Omega(w) = sum_k l1_k |w_k| + l2_k / 2 w_k^2
+Omega(w) = sum_k l1_k |w_k| + l2_k / 2 w_k^2,  with bounds on each w_k if there are any
 
 Omega*(u) = sum_k max(0, |u_k| - l1_k)^2 / (2 l2_k) ;   with l2_k = 0: 0 where |u_k| <= l1_k,
-                                                        infinite elsewhere
+                                                        infinite elsewhere  (without bounds)
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import lsq_linear, nnls
 
 from everypair._compiled import (
     elastic_net_conjugate,
@@ -24,7 +26,7 @@ from everypair._compiled import (
     elastic_net_young,
 )
 from everypair.cached import cached_property
-from everypair.pairs.point import growth
+from everypair.pairs.point import growth, length
 
 Array = NDArray[np.float64]
 
@@ -35,6 +37,10 @@ OUT_OF_REACH = 1e150
 LEAST_VALUE = 1e-7
 """A share of the loss at w = 0, which is of the order of 1. Where a feature that is not penalised
 separates the classes the objective's minimum is zero, and no gap is small beside it."""
+
+
+COMPLEMENTARY = 1e-14
+"""Products of multipliers and slopes, beside the square of what they balance: this is rounding."""
 
 
 class Penalty(Protocol):
@@ -60,12 +66,12 @@ class Penalty(Protocol):
         """The part of ``bound``, Young's gap with this error, that no step can take off."""
         ...
 
-    def scales(self, u: Array) -> set[float]:
-        """The factors theta <= 1 that are worth a try, Omega* being finite at ``theta u``."""
+    def scales(self, u: Array, error: Array | float) -> set[float]:
+        """The factors theta <= 1 that are worth a try, Omega* being finite at ``-theta u``."""
         ...
 
-    def conjugate(self, u: Array, w: Array) -> float:
-        """Omega* at a feasible u; w is where the gap is looked for."""
+    def conjugate(self, u: Array, w: Array, error: Array | float = 0.0) -> float:
+        """``Omega*(-u)``, at most, of a feasible u; w is where the gap is looked for."""
         ...
 
 
@@ -90,12 +96,20 @@ class Separable(Penalty, Protocol):
         ...
 
     @property
-    def free(self) -> NDArray[np.bool_]:
-        """Which coefficients are not penalised."""
+    def lower(self) -> Array: ...
+    @property
+    def upper(self) -> Array: ...
+    @property
+    def rest(self) -> Array:
+        """Where each coefficient lies that nothing pulls: zero, or its nearest bound."""
         ...
 
     def on(self, columns: NDArray[np.intp]) -> Separable:
         """The same penalty of these coefficients alone."""
+        ...
+
+    def snap(self, w: Array, target: Array) -> None:
+        """Set the coefficients that a whole step took to a bound there, to the last digit."""
         ...
 
     def residual(self, w: Array, gradient: Array) -> Array:
@@ -118,23 +132,23 @@ class L2:
         return self.alpha * w
 
     def young(self, w: Array, u: Array, error: Array | float) -> float:
-        off = np.abs(u + self.alpha * w) + error
-        return self.conjugate(off, w)
+        return self.conjugate(np.abs(u + self.alpha * w), w, error)
 
     def unavoidable(self, error: Array, bound: float, seen: float) -> float:
         """What is left where the gradient is zero."""
         return self.conjugate(error, error)
 
-    def scales(self, u: Array) -> set[float]:
+    def scales(self, u: Array, error: Array | float) -> set[float]:
         return {1.0}
 
-    def conjugate(self, u: Array, w: Array) -> float:
-        return float(u @ u) / (2 * self.alpha)
+    def conjugate(self, u: Array, w: Array, error: Array | float = 0.0) -> float:
+        size = np.abs(u) + error
+        return float(size @ size) / (2 * self.alpha)
 
 
 @dataclass(frozen=True)
 class ElasticNet:
-    """``l1`` and ``l2`` of each coefficient; both zero where it is not penalised.
+    """``l1`` and ``l2`` of each coefficient and its bounds; both zero where it is not penalised.
 
     ``unit`` is a length of each coefficient: one over its feature's spread. Unpenalised
     coefficients, whose conjugate is infinite off zero, need it: their gap holds against
@@ -144,32 +158,56 @@ class ElasticNet:
     l1: Array
     l2: Array
     unit: Array
+    lower: Array
+    upper: Array
     has_corners = True
 
     @classmethod
-    def of(cls, alpha: float, l1_ratio: float, weights: Array, unit: Array) -> ElasticNet:
+    def of(
+        cls,
+        alpha: float,
+        l1_ratio: float,
+        weights: Array,
+        unit: Array,
+        bounds: tuple[Array, Array] | None = None,
+    ) -> ElasticNet:
         """``alpha sum_k weights_k (l1_ratio |w_k| + (1 - l1_ratio) / 2 w_k^2)``.
 
-        A weight of infinity keeps its coefficient at zero, whatever alpha.
+        A weight of infinity keeps its coefficient at zero, whatever alpha, or at its nearest bound.
         """
         out = np.isinf(weights)
         finite = np.where(out, 0.0, weights)
         l1 = np.where(out, OUT_OF_REACH, alpha * l1_ratio * finite)
-        return cls(l1, alpha * (1 - l1_ratio) * finite, unit)
+        lower, upper = unbounded(weights.size) if bounds is None else bounds
+        if bounds is not None and np.any(out):
+            rest = np.clip(0.0, lower, upper)
+            lower, upper = np.where(out, rest, lower), np.where(out, rest, upper)
+            l1[out] = 0.0
+        return cls(l1, alpha * (1 - l1_ratio) * finite, unit, lower, upper)
 
     @cached_property
-    def free(self) -> NDArray[np.bool_]:
-        return (self.l1 == 0) & (self.l2 == 0)
+    def rest(self) -> Array:
+        return np.clip(0.0, self.lower, self.upper)
 
     def on(self, columns: NDArray[np.intp]) -> ElasticNet:
-        return ElasticNet(self.l1[columns], self.l2[columns], self.unit[columns])
+        parts = (self.l1, self.l2, self.unit, self.lower, self.upper)
+        return ElasticNet(*(part[columns] for part in parts))
 
     def value(self, w: Array) -> float:
         return float(elastic_net_value(w, self.l1, self.l2))
 
     def young(self, w: Array, u: Array, error: Array | float) -> float:
-        errors = self._no_error if np.isscalar(error) and error == 0 else error
-        return float(elastic_net_young(w, u, errors, self.l1, self.l2, self.unit, growth(1)))
+        return float(
+            elastic_net_young(
+                w, u, self._errors(error), self.l1, self.l2, self.unit, self.lower, self.upper,
+                growth(1),
+            )
+        )  # fmt: skip
+
+    def _errors(self, error: Array | float) -> Array:
+        if isinstance(error, np.ndarray):
+            return error
+        return self._no_error if error == 0 else np.full_like(self.l1, error)
 
     @cached_property
     def _no_error(self) -> Array:
@@ -180,17 +218,110 @@ class ElasticNet:
 
     @cached_property
     def least_value(self) -> float:
-        return LEAST_VALUE if np.any(self.free) else float(np.finfo(np.float64).tiny)
+        free = (self.l1 == 0) & (self.l2 == 0) & (self.lower < self.upper)
+        return LEAST_VALUE if np.any(free) else float(np.finfo(np.float64).tiny)
 
-    def scales(self, u: Array) -> set[float]:
-        """As far as Omega* is finite, and where no penalised ``|theta u|`` is past its l1."""
-        return set(elastic_net_scales(u, self.l1, self.l2))
+    def scales(self, u: Array, error: Array | float) -> set[float]:
+        """The largest scale with finite Omega*, and the one with every penalised ``|theta u|``
+        within l1."""
+        return set(
+            elastic_net_scales(u, self._errors(error), self.l1, self.l2, self.lower, self.upper)
+        )
 
-    def conjugate(self, u: Array, w: Array) -> float:
+    def conjugate(self, u: Array, w: Array, error: Array | float = 0.0) -> float:
         """w gives the box of the unpenalised coefficients."""
-        return float(elastic_net_conjugate(u, w, self.l1, self.l2, self.unit))
+        return float(
+            elastic_net_conjugate(
+                u, self._errors(error), w, self.l1, self.l2, self.unit, self.lower, self.upper
+            )
+        )
+
+    def snap(self, w: Array, target: Array) -> None:
+        met = (target == self.lower) | (target == self.upper)
+        w[met] = target[met]
 
     def residual(self, w: Array, gradient: Array) -> Array:
+        """The steeper of the two ways down that its bounds leave a coefficient."""
         slope = gradient + self.l2 * w
-        off = np.maximum(0, np.abs(slope) - self.l1)
-        return np.where(w == 0, off, np.abs(slope + self.l1 * np.sign(w)))
+        up = np.where(w < self.upper, -slope - np.where(w >= 0, self.l1, -self.l1), 0.0)
+        down = np.where(w > self.lower, slope - np.where(w > 0, -self.l1, self.l1), 0.0)
+        return np.maximum(0.0, np.maximum(up, down))
+
+
+def unbounded(n_features: int) -> tuple[Array, Array]:
+    return np.full(n_features, -np.inf), np.full(n_features, np.inf)
+
+
+class ConePart(NamedTuple):
+    """Neighbouring coefficients v with ``rows @ v >= 0``."""
+
+    first: int
+    rows: Array
+
+    @property
+    def place(self) -> slice:
+        return slice(self.first, self.first + self.rows.shape[1])
+
+
+@dataclass(frozen=True)
+class ConeL2:
+    """``alpha / 2 |w|^2`` where ``A w >= 0``, infinite elsewhere; A in blocks of coefficients.
+
+    Any multipliers m >= 0 bound Young's gap, and those of the projection of u do so best:
+
+        Omega(w) + Omega*(-u) + w.u  <=  |alpha w + u - A'm|^2 / (2 alpha) + m.Aw
+    """
+
+    alpha: float
+    parts: Sequence[ConePart]
+    unit: Array
+    has_corners = True
+    least_value = 0.0
+
+    def value(self, w: Array) -> float:
+        return self.alpha / 2 * float(w @ w)
+
+    def multipliers(self, u: Array) -> Iterator[tuple[ConePart, Array]]:
+        """Of each part: the m >= 0 with the least ``|u - A'm|``."""
+        for part in self.parts:
+            yield part, least_multipliers(part.rows, u[part.place])
+
+    def _against(self, u: Array) -> tuple[Array, list[tuple[ConePart, Array]]]:
+        """``A'm`` and the m."""
+        found, out = list(self.multipliers(u)), np.zeros_like(u)
+        for part, m in found:
+            out[part.place] = part.rows.T @ m
+        return out, found
+
+    def young(self, w: Array, u: Array, error: Array | float) -> float:
+        against, found = self._against(u)
+        off = np.abs(u + self.alpha * w - against) + error
+        slack = sum(float(m @ np.maximum(part.rows @ w[part.place], 0)) for part, m in found)
+        return float(off @ off) / (2 * self.alpha) + slack
+
+    def unavoidable(self, error: Array, bound: float, seen: float) -> float:
+        return bound - seen
+
+    def snap(self, w: Array, target: Array) -> None:
+        """A curve's own rounding is taken off in its values."""
+
+    def scales(self, u: Array, error: Array | float) -> set[float]:
+        return {1.0}
+
+    def conjugate(self, u: Array, w: Array, error: Array | float = 0.0) -> float:
+        left = np.abs(u - self._against(u)[0]) + error
+        return float(left @ left) / (2 * self.alpha)
+
+
+def least_multipliers(rows: Array, u: Array) -> Array:
+    """The m >= 0 with the least ``|u - rows' m|``.
+
+    `nnls` may stop short where lines nearly depend on each other. Its multipliers are then not
+    complementary to the slopes, and a second solver's are taken where they are better.
+    """
+    m = nnls(rows.T, u)[0]
+    left = u - rows.T @ m
+    if np.max(np.abs(m * (rows @ left)), initial=0.0) <= COMPLEMENTARY * float(u @ u):
+        return np.asarray(m)
+    other = np.maximum(lsq_linear(rows.T, u, (0, np.inf), method="bvls", tol=1e-14).x, 0)
+    return np.asarray(other if length(u - rows.T @ other) < length(left) else m)

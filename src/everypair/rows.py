@@ -1,16 +1,22 @@
-"""Labels, scores, weights and groups as they come from a user: checked once, in one place."""
+"""Which rows are positive and what each weighs, alone or in groups: checked once, in one place."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from everypair.cached import cached_property
+from everypair.checks import (
+    checked_weights,
+    finite_scores,
+    group_labels,
+    one_per_row,
+    ordered_labels,
+    which_positive,
+)
 from everypair.within import GROUP_WEIGHTS, Groups, PairedGroups
 
 Array = NDArray[np.float64]
@@ -19,7 +25,7 @@ Index = NDArray[np.intp]
 
 
 class NoSpread(ValueError):
-    """These rows have an area but no error bar."""
+    """The error of rows that have an area but no error bar."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +60,12 @@ class Rows:
         within_weight: str = "pairs",
     ) -> Rows:
         """The rows of a metric: those of weight zero are left out."""
-        labels = _vector(y, "y")
-        groups = _groups(within, within_weight, labels.size)
+        labels = one_per_row(y, "y")
+        groups = groups_of(within, within_weight, labels.size)
         if sample_weight is None:
-            names = _ordered_labels(labels, pos_label)
+            names = ordered_labels(labels, pos_label)
             return cls(np.asarray(labels == names[1]), None, None, names, within=groups)
-        weight = _weights(sample_weight, labels.size)
+        weight = checked_weights(sample_weight, labels.size)
         kept: Bool | None = weight > 0
         if np.all(kept):
             kept = None
@@ -68,7 +74,7 @@ class Rows:
         else:
             groups = None if groups is None else groups.take(np.flatnonzero(weight > 0))
             labels, weight = labels[kept], weight[kept]
-        names = _ordered_labels(labels, pos_label)
+        names = ordered_labels(labels, pos_label)
         positive = np.asarray(labels == names[1])
         # Powers of two, so that whole weights add up exactly.
         high, low = (_power_of_two(np.max(weight[which])) for which in (positive, ~positive))
@@ -95,10 +101,10 @@ class Rows:
                     f"There is no {name} row among the {positive.size}: "
                     "give at least one row of each class."
                 )
-        groups = _groups(within, within_weight, positive.size)
+        groups = groups_of(within, within_weight, positive.size)
         if sample_weight is None:
             return cls(positive, None, None, (False, True), within=groups)
-        weight = _weights(sample_weight, positive.size)
+        weight = checked_weights(sample_weight, positive.size)
         for members, name in ((positive, "positive"), (~positive, "negative")):
             if not np.any(weight[members]):
                 raise ValueError(
@@ -118,7 +124,7 @@ class Rows:
         return self.within.pair_up(self.positive, self.weight, self.skew)
 
     def large_groups(self, least: int) -> list[tuple[int, Index, Rows]]:
-        """The groups of at least so many rows: number, rows, and they as `Rows` of their own."""
+        """The groups of at least this many rows: number, rows, and these as `Rows` of their own."""
         kept: dict[int, Any] = vars(self).setdefault("_large_groups", {})
         if least not in kept:
             paired, kept[least] = self.paired, []
@@ -144,11 +150,11 @@ class Rows:
         return Rows.uncut(self.positive[rows], self.inside[rows], groups)
 
     def weighing(self, sample_weight: Array) -> Rows:
-        """The same rows of other weights."""
+        """The same rows with other weights."""
         return Rows.uncut(self.positive, sample_weight, self.within)
 
     def part(self, rows: Index, sample_weight: Array) -> Rows:
-        """Some of the rows, all of them weighing so much; groups weigh by their rule."""
+        """Some of the rows, with the weights of all rows given; groups weigh by their rule."""
         groups = None if self.within is None else self.within.take(rows)
         return Rows.uncut(self.positive[rows], sample_weight[rows], groups)
 
@@ -278,45 +284,38 @@ class Rows:
 
     def scores(self, y_score: ArrayLike, name: str = "y_score") -> Array:
         n_given = self.positive.size if self.kept is None else self.kept.size
-        scores = _finite(y_score, name, n_given)
+        scores = finite_scores(y_score, n_given, name)
         return scores if self.kept is None else scores[self.kept]
 
     def groups(self, groups: ArrayLike) -> Index:
         """The groups numbered from 0."""
         n_given = self.positive.size if self.kept is None else self.kept.size
-        labels = _group_labels(groups, n_given, "groups")
+        labels = group_labels(groups, n_given, "groups")
         if self.kept is not None:
             labels = labels[self.kept]
         names, codes = np.unique(labels, return_inverse=True)
         if names.size < 2:
             raise NoSpread(
-                f"groups has the single value {names[0]!r}: "
-                "rows that all depend on each other carry no error bar."
+                f"groups has the single value {names[0]!r}: an error bar needs at least two groups."
             )
         return codes.astype(np.intp, copy=False)
 
 
-def _group_labels(groups: ArrayLike, n_rows: int, name: str) -> NDArray[Any]:
-    labels = _vector(groups, name)
-    if labels.size != n_rows:
-        raise ValueError(f"{name} has {labels.size} values for {n_rows} rows: one a row.")
-    # A missing value is None or differs from itself (NaN); pandas' NA will not even say.
-    missing = labels.dtype.kind == "O" and any(_is_missing(label) for label in labels)
-    if missing or (labels.dtype.kind in "fmM" and np.any(labels != labels)):  # noqa: PLR0124
-        raise ValueError(f"{name} has NaN or None: give every row a group.")
-    return labels
-
-
-def _groups(within: ArrayLike | Groups | None, weighting: str, n_rows: int) -> Groups | None:
+def groups_of(
+    within: ArrayLike | Groups | None, weighting: str, n_rows: int | None = None
+) -> Groups | None:
+    """The groups of so many rows, or of as many as there are labels."""
     if within is None or isinstance(within, Groups):
         return within
     if weighting not in GROUP_WEIGHTS:
         raise ValueError(f"within_weight={weighting!r} is not known: use one of {GROUP_WEIGHTS}.")
-    labels = _group_labels(within, n_rows, "within")
+    labels = group_labels(within, np.size(within) if n_rows is None else n_rows, "within")
     try:
         names, codes = np.unique(labels, return_inverse=True)
     except TypeError as error:
-        raise ValueError("within mixes labels that cannot be sorted: use one type.") from error
+        raise ValueError(
+            "within mixes labels of types that cannot be sorted together: use labels of one type."
+        ) from error
     return Groups(codes.astype(np.intp, copy=False), names, weighting)
 
 
@@ -329,30 +328,6 @@ def sampled_ordinals(n_positive: int, n_negative: int, n_rows: int) -> tuple[Ind
         rng.choice(n_positive, of_positives, replace=False),
         rng.choice(n_negative, of_negatives, replace=False),
     )
-
-
-def which_positive(positive: ArrayLike) -> Bool:
-    """Booleans from booleans, or from 0 and 1."""
-    rows = _vector(positive, "positive")
-    if rows.dtype == np.bool_:
-        return rows
-    if rows.dtype.kind not in "iuf" or not np.all((rows == 0) | (rows == 1)):
-        raise ValueError(
-            f"positive has dtype {rows.dtype} and values other than 0 and 1: say which rows are "
-            "positive, e.g. y == label."
-        )
-    return rows == 1
-
-
-def finite_scores(scores: ArrayLike, n_rows: int, name: str = "scores") -> Array:
-    return _finite(scores, name, n_rows)
-
-
-def _weights(sample_weight: ArrayLike, n_rows: int) -> Array:
-    weight = _finite(sample_weight, "sample_weight", n_rows)
-    if (least := weight.min()) < 0:
-        raise ValueError(f"sample_weight has the negative value {least:g}: weights must be >= 0.")
-    return weight
 
 
 def _shares(weight: Array, positive: Bool) -> tuple[Array, tuple[float, float]]:
@@ -370,100 +345,6 @@ def _shares(weight: Array, positive: Bool) -> tuple[Array, tuple[float, float]]:
     return share, (totals[0], totals[1])
 
 
-def check_level(level: float) -> float:
-    if not isinstance(level, Real) or not 0 < level < 1:
-        raise ValueError(f"level={level!r} is not a confidence level: use 0 < level < 1.")
-    return float(level)
-
-
-def _vector(values: ArrayLike, name: str) -> NDArray[Any]:
-    vector = np.asarray(values)
-    if vector.ndim == 2 and vector.shape[1] == 1:
-        vector = vector[:, 0]
-    if vector.ndim != 1:
-        raise ValueError(f"{name} has shape {vector.shape}: give one value a row.")
-    if vector.size == 0:
-        raise ValueError(f"{name} is empty: give at least one row of each class.")
-    return vector
-
-
-def _finite(values: ArrayLike, name: str, n_rows: int) -> Array:
-    vector = _vector(values, name)
-    try:
-        # Numbers that are written out, "0.5", are taken for a mistake.
-        if vector.dtype.kind not in "biufO" or (
-            vector.dtype.kind == "O" and any(isinstance(value, str) for value in vector)
-        ):
-            raise TypeError(f"values of type {vector.dtype}")
-        vector = np.ascontiguousarray(vector, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} is not numeric: give one real number a row.") from error
-    if vector.size != n_rows:
-        raise ValueError(f"{name} has {vector.size} values for {n_rows} rows: one a row.")
-    finite = np.isfinite(vector)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        raise ValueError(f"{name} has the value {vector[row]} in row {row}: give finite numbers.")
-    return vector
-
-
-def by_name(values: Any, what: str) -> dict[Any, Any]:
-    """A mapping, or a data frame by its columns, as a dictionary."""
-    if hasattr(values, "columns") and not isinstance(values, Mapping):
-        return {name: values[name] for name in values.columns}
-    if not isinstance(values, Mapping) or not values:
-        raise ValueError(
-            f"Give {what} as a mapping from the names of the models, or as a data frame."
-        )
-    return dict(values)
-
-
 def _power_of_two(value: float) -> Any:
     """The largest one that is not above the value."""
     return np.ldexp(1.0, np.frexp(value)[1] - 1)
-
-
-def _is_missing(label: Any) -> bool:
-    try:
-        return label is None or bool(label != label)  # noqa: PLR0124
-    except TypeError:
-        return True
-
-
-def _ordered_labels(labels: NDArray[Any], pos_label: Any) -> tuple[Any, Any]:
-    low, high = _two_labels(labels)
-    if pos_label is None or pos_label == high:
-        return low, high
-    if pos_label != low:
-        raise ValueError(f"pos_label={pos_label!r} is not a label of y: use {low!r} or {high!r}.")
-    return high, low
-
-
-def _two_labels(labels: NDArray[Any]) -> tuple[Any, Any]:
-    """The two labels, sorted."""
-    try:
-        distinct = distinct_labels(labels)
-    except TypeError as error:
-        raise ValueError(
-            "y mixes labels that cannot be sorted (missing values?): use one type."
-        ) from error
-    if distinct.dtype.kind == "f" and not np.all(np.isfinite(distinct)):
-        raise ValueError("y has NaN or infinite labels: give one of two labels a row.")
-    if len(distinct) == 1:
-        raise ValueError(
-            f"y has only one class, {distinct[0]!r}: a ranking needs rows of two classes."
-        )
-    if len(distinct) > 2:
-        raise ValueError(
-            f"y has {len(distinct)} classes: compare one class with the rest, e.g. y == label."
-        )
-    return distinct[0], distinct[1]
-
-
-def distinct_labels(labels: NDArray[Any]) -> NDArray[Any]:
-    """The labels that occur, sorted. Two numbers need no sort of all rows for that."""
-    if labels.dtype.kind in "biuf":
-        ends = np.array([labels.min(), labels.max()], dtype=labels.dtype)
-        if np.all((labels == ends[0]) | (labels == ends[1])):
-            return ends if ends[0] != ends[1] else ends[:1]
-    return np.unique(labels)

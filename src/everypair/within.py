@@ -17,7 +17,7 @@ A group without both classes has no pair: it weighs nothing and is only counted.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,8 @@ Bool = NDArray[np.bool_]
 Index = NDArray[np.intp]
 
 LEAST_SAMPLED_GROUPS = 20
-"""A sample takes rows of at least so many groups, where there are as many."""
+"""A sample takes rows of at least this many groups, if there are that many."""
 
-GroupWeight = Literal["pairs", "rows", "equal"]
 GROUP_WEIGHTS = ("pairs", "rows", "equal")
 
 
@@ -45,7 +44,7 @@ class Groups:
     """One of `GROUP_WEIGHTS`, or the weight of each group."""
 
     def take(self, rows: Index, weighting: str | Array | None = None) -> Groups:
-        """Of these rows; the numbers of the groups stay."""
+        """The groups of these rows; the numbers of the groups stay."""
         weighting = self.weighting if weighting is None else weighting
         return Groups(self.codes[rows], self.names, weighting)
 
@@ -135,12 +134,12 @@ class PairedGroups:
 
     @property
     def n_pairs(self) -> int:
-        """Of rows that weigh anything."""
+        """How many pairs there are of rows with weight."""
         positives, negatives = (np.diff(edges) for edges in self.edges)
         return int(positives @ negatives)
 
     def sample(self, n_rows: int) -> Index:
-        """Groups until there are so many rows; of each class of a group no more than its part."""
+        """Groups until there are this many rows; each class of a group gives at most its part."""
         rng = np.random.default_rng(0)
         most = max(1, n_rows // (2 * min(self.n_groups, LEAST_SAMPLED_GROUPS)))
         sizes = np.sum([np.minimum(np.diff(edges), most) for edges in self.edges], axis=0)
@@ -156,7 +155,7 @@ class PairedGroups:
 
     @cached_property
     def inside_of_class(self) -> tuple[Array, Array]:
-        """Of the rows in `classes`: their shares of their class in their group."""
+        """The shares of the rows in `classes` in their class of their group."""
         out = []
         for rows, edges, totals in zip(self.classes, self.edges, self._totals, strict=True):
             share = np.repeat(1 / totals, np.diff(edges))

@@ -6,9 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_sums_equal_definition import CASES, both, check, scales_of
+from test_sums_equal_definition import (
+    CASES,
+    assert_close,
+    both,
+    check,
+    curvature_scale,
+    scales_of,
+)
 
 from everypair._compiled import smooth_groups as compiled
+from everypair._compiled.logarithm import log_one_plus
 from everypair.linalg import group_blocks, order
 from everypair.linalg.dense import DenseMatrix
 from everypair.linalg.threads import thread_limit
@@ -80,9 +88,46 @@ def test_groups_of_every_size_equal_the_definition(case, spread, monkeypatch):
     check(case, Rows.uncut(positive, rng.random(codes.size), codes, "rows"), scores, rng)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("spread", [1e-3, 1.0, 45.0, 52.0, 400.0])
+@pytest.mark.parametrize("case", ["logistic", "sigmoid"])
+def test_each_way_to_sum_a_group_equals_the_definition(case, spread, weighted):
+    """A few pairs; tiles of one or several; logarithms shared or not; scores too far apart for
+    factors (52 times +-3 is just past `WIDEST`); one row of a class alone beside many."""
+    rng = np.random.default_rng(9)
+    sizes = np.array([2, 5, 17, 40, 90, 260, 700, 700])
+    codes = np.repeat(np.arange(sizes.size), sizes)
+    positive = rng.random(codes.size) < 0.4
+    for group, alone in ((6, True), (7, False)):
+        rows = np.flatnonzero(codes == group)
+        positive[rows] = not alone
+        positive[rows[3]] = alone
+    scores = spread * np.clip(rng.standard_normal(codes.size), -3, 3) + codes
+    weight = rng.random(codes.size) if weighted else None
+    pairs = Rows.uncut(positive, weight, codes, "equal")
+    fast, slow = both(case, pairs, scores)
+    assert fast.value() == pytest.approx(slow.value(), rel=1e-12)
+    vector = rng.standard_normal(codes.size)
+    scale = curvature_scale(case, slow, pairs, scores, vector)
+    assert_close(fast.product(vector), slow.product(vector), scale)
+    expected = slow.gradient()
+    np.testing.assert_allclose(fast.gradient(), expected, rtol=1e-11, atol=1e-300)
+
+
+def test_pairs_that_are_won_by_far_keep_their_digits():
+    """A product of ``1 + e`` would lose every e below 1e-16."""
+    positive, codes = np.tile([True, False], 12), np.repeat([0, 1], 12)
+    scores = np.where(positive, 50.0, 0.0) + np.arange(24) / 10
+    fast, slow = both("logistic", Rows.uncut(positive, None, codes), scores)
+    assert slow.value() < 1e-20
+    assert fast.value() == pytest.approx(slow.value(), rel=1e-12)
+    np.testing.assert_allclose(fast.gradient(), slow.gradient(), rtol=1e-12)
+
+
 def test_boxes_serve_groups_where_they_cost_less():
-    assert compiled.boxes_pay(500, 500, -3.0, 3.0, 4.0, compiled.PAIR_COST)
-    assert not compiled.boxes_pay(5, 5, -3.0, 3.0, 4.0, compiled.PAIR_COST)
+    assert compiled.boxes_pay(500, 500, -3.0, 3.0, 0.5, 5, compiled.PAIR_COST)
+    assert not compiled.boxes_pay(5, 5, -3.0, 3.0, 0.5, 5, compiled.PAIR_COST)
+    assert not compiled.boxes_pay(100, 100, -3e3, 3e3, 0.5, 5, compiled.PAIR_COST)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -102,7 +147,7 @@ def test_threads_and_blocks_change_nothing(case, monkeypatch):
 def test_one_plus_logarithm_is_right_to_the_last_digits():
     e = np.concatenate([[0.0], 10.0 ** np.random.default_rng(7).uniform(-300, 250, 100_000)])
     e = np.concatenate([e, np.linspace(0, 4, 100_001)])
-    got = np.array([compiled.log_one_plus(value) for value in e])
+    got = np.array([log_one_plus(value, 1 / (1 + value)) for value in e])
     np.testing.assert_allclose(got, np.log1p(e), rtol=5e-16, atol=0)
 
 

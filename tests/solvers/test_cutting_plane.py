@@ -70,7 +70,7 @@ def test_wide_data_give_the_fit_that_their_rotation_to_few_columns_gives(constan
 @pytest.mark.parametrize("stale", [5, 30, 10**6])
 def test_dropping_stale_cuts_keeps_the_answer(data, monkeypatch, stale):
     X, positive = data
-    monkeypatch.setattr(module, "STALE", stale)
+    monkeypatch.setattr(module, "STALE_STEPS", stale)
     fit = cutting_plane(as_matrix(X), positive, FBeta(), 1.0, constant=True, tol=1e-6)
     whole = cutting_plane(as_matrix(X), positive, FBeta(), 1.0, constant=True, tol=1e-9)
     assert fit.distance <= 1e-6

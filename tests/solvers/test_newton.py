@@ -13,7 +13,7 @@ from everypair.penalties import L2
 from everypair.rows import Rows
 from everypair.solvers.choose import HESSIAN_COLUMNS, minimise
 from everypair.solvers.line_search import LONGEST_STEP, search_line
-from everypair.solvers.newton import CHEAP_COLUMNS, WORN_STEPS, Newton, NewtonMatrix
+from everypair.solvers.newton import CHEAP_COLUMNS, STEPS_OF_A_MATRIX, Newton, NewtonMatrix
 from everypair.solvers.problem import Problem
 from everypair.solvers.progress import Progress
 
@@ -90,7 +90,7 @@ def test_a_change_without_curvature_is_not_learnt(objective):
 
 @pytest.mark.parametrize(
     ("share", "n_learnt", "n_made"),
-    [(0.9, 1, 1), (0.9, WORN_STEPS - 1, 1), (0.9, WORN_STEPS, 2), (1.0, 1, 2)],
+    [(0.9, 1, 1), (0.9, STEPS_OF_A_MATRIX - 1, 1), (0.9, STEPS_OF_A_MATRIX, 2), (1.0, 1, 2)],
 )
 def test_a_matrix_is_made_again_when_worn_or_cheap(objective, made, share, n_learnt, n_made):
     zero = objective.at(np.zeros(5))

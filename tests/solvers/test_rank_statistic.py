@@ -11,7 +11,7 @@ from strategies import ranked_data
 from everypair.pairs import LOSSES
 from everypair.pairs.brute import BrutePoint
 from everypair.rows import Rows
-from everypair.solvers.rank_statistic import SATURATED, AllPairsStatistic, RandomOrder
+from everypair.solvers.rank_statistic import SATURATED_MARGIN, AllPairsStatistic, RandomOrder
 
 MILD = (1e-3, 1.0, 30.0)
 
@@ -87,10 +87,10 @@ def test_radius_saturates_the_asked_share_within_one_of_q(share, positives):
     order = RandomOrder.draw(pairs, np.random.RandomState(0))
     one_of_q = 1 / order.larger.size
     linear = order.statistic(0)
-    saturated = np.abs(linear.radius(scores, share) * linear.margins(scores)) > SATURATED
+    saturated = np.abs(linear.radius(scores, share) * linear.margins(scores)) > SATURATED_MARGIN
     assert abs(saturated.mean() - share) <= one_of_q + 1e-12
     margins = scores[positive][:, None] - scores[~positive]
-    saturated = np.abs(AllPairsStatistic(pairs).radius(scores, share) * margins) > SATURATED
+    saturated = np.abs(AllPairsStatistic(pairs).radius(scores, share) * margins) > SATURATED_MARGIN
     assert abs(saturated.mean() - share) <= one_of_q + 1e-12
 
 
@@ -114,10 +114,10 @@ def test_radius_saturates_the_asked_weight_with_weights_and_ties(data):
         for share in (0.1, 0.5, 0.9, 0.99):
             reached = sizes * statistic.radius(scores, share)
             if untied <= share:
-                assert weight @ (reached > SATURATED) == pytest.approx(untied, abs=1e-11)
+                assert weight @ (reached > SATURATED_MARGIN) == pytest.approx(untied, abs=1e-11)
             else:
-                assert weight @ (reached > (1 + 1e-9) * SATURATED) <= share + 1e-11
-                assert weight @ (reached >= (1 - 1e-9) * SATURATED) > share
+                assert weight @ (reached > (1 + 1e-9) * SATURATED_MARGIN) <= share + 1e-11
+                assert weight @ (reached >= (1 - 1e-9) * SATURATED_MARGIN) > share
 
 
 @given(ranked_data(max_rows=60, scales=MILD))
@@ -136,7 +136,7 @@ def test_where_most_pairs_are_tied_the_smallest_other_margin_sets_the_radius():
     scores = np.array([0.0] * 9 + [0.5, 3.0, 0.0])
     pairs = Rows.uncut(np.arange(12) == 11)
     for statistic in (AllPairsStatistic(pairs), RandomOrder.draw(pairs, np.random).statistic(0)):
-        assert statistic.radius(scores, 0.9) == pytest.approx(SATURATED / 0.25)
+        assert statistic.radius(scores, 0.9) == pytest.approx(SATURATED_MARGIN / 0.25)
 
 
 def test_a_row_without_weight_has_no_say_in_the_radius():

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import brentq
 from scipy.special import expit
 from sklearn import metrics as sk
 
-from everypair.measures.operating import AveragePrecision, PartialArea, nodes, operating_measure
+from everypair.estimators._climb_problem import ClimbProblem
+from everypair.linalg.matrix import as_matrix
+from everypair.measures.curve_means import AveragePrecision, PartialArea, nodes
+from everypair.measures.operating import operating_measure
 from everypair.rows import Rows
 from everypair.solvers.soft_measure import SoftMeasure
+from everypair.solvers.soft_measure import smoothed as soft_statistic
 
 MEASURES = {
     "f1": {},
@@ -192,6 +197,65 @@ def test_exact_values_are_those_of_scikit_learn(name, sample):
     above = scores > 0.5
     expected = by_scikit_learn(name, y, scores, above, weight)
     assert measure.value(rows, kept, 0.5) == pytest.approx(expected, abs=1e-12)
+
+
+def by_counting(name, y, scores, weight):
+    """Exact measures by their definition: tables at every cut, straight lines between them."""
+    w = np.ones(y.size) if weight is None else weight
+    P, N = w[y].sum(), w[~y].sum()
+    cuts = np.append(np.inf, np.unique(scores[w > 0])[::-1])
+    t = np.array([w[y & (scores >= c)].sum() / P for c in cuts])
+    f = np.array([w[~y & (scores >= c)].sum() / N for c in cuts])
+    if name in ("gmean", "informedness", "cost"):
+        t, f = w[y & (scores > 0.5)].sum() / P, w[~y & (scores > 0.5)].sum() / N
+        costs = -(N * f + 7 * P * (1 - t)) / (P + N)
+        return {"gmean": np.sqrt(t * (1 - f)), "informedness": t - f, "cost": costs}[name]
+    if name == "precision_at_recall":  # the highest cut that reaches the recall
+        k = int(np.argmax(t >= 0.3))
+        part = (0.3 - t[k - 1]) / (t[k] - t[k - 1])
+        at = 0.3, f[k - 1] + part * (f[k] - f[k - 1])
+    else:
+        held = (P * t + N * f) / (P + N)
+        share = 17 / (w > 0).sum() if name == "precision_at_k" else 0.5 * P / (P + N)
+        at = np.interp(share, held, t), np.interp(share, held, f)
+    return at[0] if name == "recall_at_k" else P * at[0] / (P * at[0] + N * at[1])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["gmean", "informedness", "cost", "precision_at_k", "recall_at_k", "precision_at_recall"],
+)
+def test_exact_values_are_those_of_counting(name, sample):
+    y, scores, weight = sample
+    measure, _, rows = smoothed(name, y, weight)
+    found = measure.value(rows, rows.scores(scores), 0.5)
+    assert found == pytest.approx(by_counting(name, y, scores, weight), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", [*MEASURES, "roc_area", "of one's own"])
+@pytest.mark.parametrize("form", ["dense", "csr", "float32"])
+def test_the_gradient_of_the_coefficients_is_that_of_differences(name, form, sample):
+    """Through X and its centre, as a climb sees it."""
+    y, scores, weight = sample
+    rng = np.random.default_rng(0)
+    X = (np.column_stack([scores, rng.standard_normal((y.size, 2))])).astype(np.float32)
+    X[np.abs(X) < 0.3] = 0.0
+    given = {"dense": X.astype(float), "csr": sparse.csr_matrix(X.astype(float)), "float32": X}
+    measure = operating_measure(
+        (lambda a, b, c, d: a / (a + b + 2 * c)) if name == "of one's own" else name,
+        Rows.of(y, weight), **MEASURES.get(name, {}),
+    )  # fmt: skip
+    problem = ClimbProblem.of(as_matrix(given[form]), y, weight, measure)
+    statistic = soft_statistic(measure, problem.pairs, problem.rows.totals)
+
+    def loss(direction):
+        return statistic.loss(2.0 * problem.sphere.scores(direction))
+
+    at = np.array([0.8, 0.5, -0.3])
+    gradient = statistic.at(2.0 * problem.sphere.scores(at)).gradient
+    found = 2.0 * problem.sphere.pull_back(gradient)
+    loose = 1e-4 if form == "float32" else 1e-6
+    np.testing.assert_allclose(found, slopes(loss, at), atol=loose)
 
 
 def test_the_partial_area_is_that_of_the_metric(sample):

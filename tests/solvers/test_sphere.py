@@ -12,7 +12,7 @@ from everypair.pairs import LOSSES
 from everypair.pairs.brute import BrutePoint
 from everypair.rows import Rows
 from everypair.solvers import sphere as sphere_module
-from everypair.solvers.columns import class_covariance, column_moments
+from everypair.solvers.column_moments import class_covariance, column_moments
 from everypair.solvers.rank_statistic import AllPairsStatistic, RandomOrder
 from everypair.solvers.sphere import (
     Sphere,

@@ -5,12 +5,12 @@ Nothing here allocates per row or knows of estimators. Each kernel works on the 
 threads from outside (`everypair.linalg.threads`).
 """
 
-from everypair._compiled.binned import (
+from everypair._compiled.binned_products import (
     binned_dot,
     binned_rows,
     binned_sums,
 )
-from everypair._compiled.boxes import (
+from everypair._compiled.box_sums import (
     COEFFICIENTS,
     box_evaluate,
     box_far,
@@ -21,21 +21,29 @@ from everypair._compiled.boxes import (
     box_slots,
     csr_box_row_moments,
 )
-from everypair._compiled.columns import (
+from everypair._compiled.column_products import (
     columns_add_rows,
     columns_dot,
+    columns_look,
     vector_sums,
 )
 from everypair._compiled.descent import (
     descend_coordinates,
 )
-from everypair._compiled.elastic_net import (
+from everypair._compiled.elastic_net_sums import (
     elastic_net_conjugate,
     elastic_net_scales,
     elastic_net_value,
     elastic_net_young,
 )
-from everypair._compiled.groups import (
+from everypair._compiled.group_boxes import WIDE_COEFFICIENTS, lay_boxes
+from everypair._compiled.group_hessians import (
+    add_row_moments,
+    evaluate_rows,
+    smooth_group_rows,
+)
+from everypair._compiled.group_quotas import top_of_groups
+from everypair._compiled.grouped_rows import (
     cell_largest,
     cell_sums,
     group_areas_lost,
@@ -58,7 +66,7 @@ from everypair._compiled.rankings import (
     mass_below,
     merge_levels,
 )
-from everypair._compiled.rows import (
+from everypair._compiled.row_products import (
     csr_add_gram,
     csr_add_moments,
     csr_add_rows,
@@ -74,11 +82,7 @@ from everypair._compiled.simplex import (
     simplex_ascent,
 )
 from everypair._compiled.smooth_groups import (
-    add_row_moments,
-    evaluate_rows,
-    lay_boxes,
     smooth_group_curvatures,
-    smooth_group_rows,
     smooth_group_slopes,
 )
 from everypair._compiled.soft_counts import (
@@ -100,6 +104,7 @@ from everypair._compiled.walks import (
 
 __all__ = [
     "COEFFICIENTS",
+    "WIDE_COEFFICIENTS",
     "add_row_moments",
     "add_soft_slopes",
     "auc_pairs",
@@ -120,6 +125,7 @@ __all__ = [
     "cell_sums",
     "columns_add_rows",
     "columns_dot",
+    "columns_look",
     "compensated_sum",
     "count_in_boxes",
     "count_short",
@@ -157,6 +163,7 @@ __all__ = [
     "smooth_group_slopes",
     "soft_counts",
     "sort_groups",
+    "top_of_groups",
     "vector_sums",
     "window_rows",
     "window_sum",

@@ -71,6 +71,12 @@ def divides_freely(function):
     return compiled(function, error_model="numpy")
 
 
+def adds_freely(function):
+    """`compiled`, but a sum may be taken in any order: the compiler adds up several parts of it at
+    once. Of ``fastmath`` this is the one part that has no opinion on infinity and NaN."""
+    return compiled(function, fastmath={"reassoc"})
+
+
 # A fork waits until no thread compiles. Otherwise the child inherits the compiler's locks as they
 # are, and waits for ever for a thread that it does not have.
 if hasattr(os, "register_at_fork"):

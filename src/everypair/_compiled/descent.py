@@ -8,9 +8,10 @@ from everypair._compiled.compiling import compiled
 
 
 @compiled
-def descend_coordinates(hessian, l1, l2, w, gradient, max_epochs, tolerance):
+def descend_coordinates(hessian, l1, l2, lower, upper, w, gradient, max_epochs, tolerance):
     """Minimise ``g.d + d'Hd / 2 + sum_k l1_k |w_k| + l2_k / 2 w_k^2`` over w, d its change.
 
+    Every w_k stays between its bounds.
     ``w`` and ``gradient`` (the quadratic's own, at w) are updated in place. An epoch's largest
     move is measured by ``sqrt(h_kk) |step_k|``, which no change of a feature's unit alters.
     Ends when it is at most ``tolerance`` of the first; returns that share.
@@ -28,6 +29,7 @@ def descend_coordinates(hessian, l1, l2, w, gradient, max_epochs, tolerance):
                 new = (pull - l1[k]) / h
             elif pull < -l1[k]:
                 new = (pull + l1[k]) / h
+            new = min(max(new, lower[k]), upper[k])
             step = new - w[k]
             if step != 0.0:
                 w[k] = new

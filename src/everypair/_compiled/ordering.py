@@ -6,7 +6,7 @@ import numpy as np
 
 from everypair._compiled.compiling import compiled
 
-TOP = np.uint64(1 << 63)
+SIGN_BIT = np.uint64(1 << 63)
 
 
 @compiled
@@ -20,7 +20,7 @@ def order_keys(values, rows, centre, n_low, keys):
     low = (np.uint64(1) << np.uint64(n_low)) - np.uint64(1)
     for k in range(rows.size):
         bits = np.float64(values[rows[k]] - centre + 0.0).view(np.uint64)
-        descending = bits if bits & TOP else ~(bits | TOP)
+        descending = bits if bits & SIGN_BIT else ~(bits | SIGN_BIT)
         keys[k] = (descending & ~low) | np.uint64(rows[k])
 
 
@@ -28,7 +28,7 @@ def order_keys(values, rows, centre, n_low, keys):
 def mend_order(values, keys, n_low, most_moves, order, ranked):
     """The rows in sorted keys and their values, mended where the bits left out matter.
 
-    False when that takes more than so many moves.
+    False when that takes more than ``most_moves`` moves.
     """
     low = (np.uint64(1) << np.uint64(n_low)) - np.uint64(1)
     for k in range(keys.size):

@@ -95,7 +95,7 @@ def simplex_ascent(
                     for i in range(size):
                         _factor_append(gram, shift, ridge, support, i, support[i], factor)
 
-        # The gradients' common part is no direction on the simplex: it goes before the solve.
+        # The common part of the gradients is not a direction on the simplex: it is removed first.
         mean = 0.0
         for i in range(size):
             mean += gradient[support[i]] / size

@@ -1,4 +1,4 @@
-"""The best cut of a tree's node by the AUC of its two leaves (`solvers.auc_tree`)."""
+"""The best cut of a tree's node by the AUC of its two leaves (`solvers.tree_growth`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The best decision stump of a round of RankBoost (`solvers.rankboost`)."""
+"""The best decision stump of a round of RankBoost (`solvers.boosted_stumps`)."""
 
 from __future__ import annotations
 

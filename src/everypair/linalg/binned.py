@@ -66,7 +66,7 @@ class BinnedRows:
         return out
 
     def values(self, coef: Array) -> Array:
-        """Of every bin: its table's line times the column's coefficients."""
+        """The value of every bin: its line of the table times the column's coefficients."""
         parts = np.split(coef, self.places[1:])
         return np.concatenate([t @ part for t, part in zip(self.tables, parts, strict=True)])
 

@@ -20,7 +20,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.linalg.blocks import BlockVector, Job, Shard, followed_by
+from everypair.linalg.block_jobs import Job, followed_by
+from everypair.linalg.block_shard import Shard
+from everypair.linalg.block_vector import BlockVector
 
 Array = NDArray[np.float64]
 Bool = NDArray[np.bool_]
@@ -183,10 +185,6 @@ class Ranking:
                 return number
             self.split(np.array([number - 1]))
         raise AssertionError("boxes are halved each time")
-
-    def levels_around(self, number: int) -> tuple[float, float]:
-        """The scores next to the cut above so many boxes: below it and above it."""
-        return float(self.boxes.high[number - 1]), float(self.boxes.low[number])
 
 
 def _every(step: int, shard: Shard, scores: Array) -> list[Array]:

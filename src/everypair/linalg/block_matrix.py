@@ -10,18 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.cached import cached_property
-from everypair.linalg.blocks import (
-    ALL,
-    Blocks,
-    BlockVector,
-    Expression,
-    Job,
-    Kept,
-    Shard,
-    Statistics,
-    add,
-    followed_by,
-)
+from everypair.linalg.block_folds import Folds
+from everypair.linalg.block_jobs import Job, add, followed_by
+from everypair.linalg.block_shard import ALL, Expression, Kept, Shard
+from everypair.linalg.block_vector import BlockVector, Statistics
+from everypair.linalg.blocks import Blocks
 from everypair.linalg.class_moments import ClassMoments
 from everypair.linalg.column_sizes import CONSTANT_COLUMN_SPREAD, SAFE_SQUARES, Sizes
 from everypair.linalg.dense import (
@@ -30,6 +23,7 @@ from everypair.linalg.dense import (
     DenseMatrix,
 )
 from everypair.linalg.row_sums import CENTRE_ROWS, BoxedRows, Windows
+from everypair.linalg.threads import over_rows
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -82,6 +76,12 @@ class BlockMatrix:
         if self._gathers:
             return self
         other = BlockMatrix(self.blocks, self._columns, rough=True)
+        other._frame = self._frame
+        return other
+
+    def over(self, blocks: Blocks) -> BlockMatrix:
+        """The same rows as another view of the engine weighs them."""
+        other = BlockMatrix(blocks, self._columns, self._gathers, self._rough)
         other._frame = self._frame
         return other
 
@@ -157,8 +157,21 @@ class BlockMatrix:
         if self._gathers:
             return BlockVector(self.blocks, product).gather()
         known = float(self._frame.sizes.means @ vector)
-        return BlockVector(self.blocks, product if self._rough else Kept(_no_values, inner=product),
+        return BlockVector(self.blocks, product if self._rough else Kept(inner=product),
                            known if np.isfinite(known) else None)  # fmt: skip
+
+    def dot_by_fold(self, folds: Folds, coefs: Array, levels: Array) -> BlockVector:
+        """Of each row the product with the coefficients of its fold, less that fold's level."""
+        work = partial(_dot_by_fold, self._columns, folds, coefs, levels)
+        product = Expression(work, reads=self._columns)
+        return BlockVector(self.blocks, Kept(inner=product))
+
+    def weighted_means(self, weight: BlockVector) -> Array:
+        """Of each column; from the first look where all rows weigh the same."""
+        if not weight.blocks.weighted:
+            return self._frame.sizes.means
+        found, statistics = self._sum("column-means", partial(_pull_back, self._columns), weight)
+        return np.asarray(found) / Statistics(*statistics).total
 
     def dot_and_sizes(self, vector: Array) -> Any:
         return self.dot(vector)
@@ -263,10 +276,6 @@ class BlockMatrix:
         raise NotImplementedError("Rows in blocks cannot be paired.")
 
 
-def _no_values(shard: Shard) -> Array:
-    raise AssertionError("a kept vector is not computed by its function")
-
-
 def _here(shard: Shard, rows: Index) -> Index:
     """Which of these rows, by their numbers among all, lie in the shard: by their numbers there."""
     low, high = np.searchsorted(rows, [shard.start, shard.start + shard.n_rows])
@@ -274,19 +283,20 @@ def _here(shard: Shard, rows: Index) -> Index:
 
 
 def _look(starts: Index, amid: Index, rows: Index, shard: Shard) -> tuple[Any, ...]:
+    from everypair._compiled import columns_look
+
     X = shard.matrix()
+
+    def part(start: int, stop: int) -> tuple[Array, float]:
+        found = np.zeros((3, X.shape[1]))
+        return found, columns_look(X.X.T, start, stop, *found)
+
     with np.errstate(over="ignore", invalid="ignore"):
-        sums, squares, largest = np.zeros(X.shape[1]), np.zeros(X.shape[1]), np.zeros(X.shape[1])
-        longest = 0.0
-        ones = np.ones(X.block_rows)
-        for some, block in X._pieces(0, X.shape[0], whole=False):
-            ones_here = ones[: some.stop - some.start]
-            sums += ones_here @ block
-            np.square(block, out=block)
-            squares += ones_here @ block
-            np.maximum(largest, block.max(axis=0), out=largest)
-            longest = max(longest, float(block.sum(axis=1).max()))
-        largest = np.sqrt(largest)
+        parts = over_rows(part, X.shape[0], X.X.size)
+        sums, squares = np.sum([found[:2] for found, _ in parts], axis=0)
+        largest = np.max([found[2] for found, _ in parts], axis=0)
+        longest = max(longest for _, longest in parts)
+        largest[np.isnan(sums) & np.isfinite(largest)] = np.nan
     refuse_missing(shard, largest)
     near, taken = X.X[_here(shard, amid)], X.X[_here(shard, rows)]
     return largest, sums, squares, float(np.sqrt(longest)), [near], [taken]
@@ -322,6 +332,16 @@ def _take(columns: Any, starts: Index, rows: Index, shard: Shard) -> list[NDArra
 
 def _dot(columns: Any, vector: Array, shard: Shard) -> Array:
     return shard.matrix(columns).dot(vector)
+
+
+def _dot_by_fold(columns: Any, folds: Folds, coefs: Array, levels: Array, shard: Shard) -> Array:
+    X, fold = shard.matrix(columns), folds.of(shard)
+    out = np.zeros(shard.n_rows)
+    for k in range(folds.n_folds):
+        rows = np.flatnonzero(fold == k)
+        if rows.size:
+            out[rows] = (X.dot(coefs[k]) - levels[k])[rows]
+    return out
 
 
 def _pull_back(columns: Any, shard: Shard, weights: Array) -> tuple[Array, tuple[float, ...]]:

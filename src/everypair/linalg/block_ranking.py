@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.linalg.blocks import BlockVector, Job, Shard, followed_by
+from everypair.linalg.block_jobs import Job, followed_by
+from everypair.linalg.block_shard import Shard
+from everypair.linalg.block_vector import BlockVector
 
 Array = NDArray[np.float64]
 

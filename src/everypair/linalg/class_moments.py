@@ -24,7 +24,7 @@ SPARSE_BLOCK = 4096
 """Rows (CSR) or columns (CSC) of a sparse matrix that are multiplied at a time."""
 
 NEAR_ORIGIN = 10.0
-"""A class whose mean is within so many deviations of zero loses two digits of 16 about zero."""
+"""Moments about zero lose two of 16 digits if the mean is this many deviations from zero."""
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from everypair.cached import cached_property
 
 Array = NDArray[np.float64]
 
@@ -18,8 +21,9 @@ SAFE_SQUARES = 1e-280, 1e300
 """Sums of squares outside have lost terms to underflow, or the whole to overflow."""
 
 
-class Sizes(NamedTuple):
-    """Of each column: mean, and norms about zero and about the mean."""
+@dataclass(frozen=True)
+class Sizes:
+    """The mean of each column, and its norms about zero and about the mean."""
 
     means: Array
     lengths: Array
@@ -48,6 +52,11 @@ class Sizes(NamedTuple):
         low, high = SAFE_SQUARES
         spreads = np.where((squares > low) & (squares < high), np.sqrt(about), lengths)
         return cls(means, lengths, np.minimum(spreads, lengths))
+
+    @cached_property
+    def finite(self) -> bool:
+        """Whether every column has a mean."""
+        return bool(np.all(np.isfinite(self.means)))
 
     def on(self, columns: NDArray[np.intp]) -> Sizes:
         return Sizes(self.means[columns], self.lengths[columns], self.spreads[columns])

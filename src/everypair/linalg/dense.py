@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 HESSIAN_COLUMNS_PER_PRODUCT = 15
-"""A whole Hessian costs about a product for so many columns: BLAS makes more of a dense matrix."""
+"""A Hessian costs about one product per this many columns: BLAS is faster on dense matrices."""
 
 COVARIANCE_COLUMNS = 300
 """Columns up to which the class covariance is worth its price."""
@@ -263,7 +263,7 @@ class DenseMatrix:
         return gram
 
     def gram_and_sums(self, weights: Array, others: Sequence[Array]) -> tuple[Array, Array]:
-        """In one pass."""
+        """The Gram matrix and the sums, in one pass."""
 
         def add(rows: slice, block: Array, gram: Array, sums: Array) -> None:
             for k, other in enumerate(others):
@@ -289,7 +289,8 @@ class DenseMatrix:
     def gram_and_boxes(
         self, weights: Array, boxed: BoxedRows, n_terms: int, rough: bool
     ) -> tuple[Array, Array]:
-        """In one pass; where ``rough``, in single precision."""
+        """The Gram matrix and the moments in boxes, in one pass; in single precision if
+        ``rough``."""
         from everypair._compiled import box_row_moments
 
         def add(rows: slice, block: Array, gram: Array, moments: Array) -> None:
@@ -366,7 +367,7 @@ class FactorMatrix(DenseMatrix):
 
     @cached_property
     def rough(self) -> FactorMatrix:
-        """In single precision, where it has the range: reading the factor costs most."""
+        """The matrix in single precision, where its range suffices: reading it costs most."""
         largest = max(self.X.max(initial=0.0), -self.X.min(initial=0.0))
         in_range = 1 / SINGLE_RANGE < largest < SINGLE_RANGE
         return FactorMatrix(self.X.astype(np.float32)) if in_range else self

@@ -33,11 +33,11 @@ BLOCK_ENTRIES = 2**20
 
 DIAGONAL_ROWS = 64
 
-TILE = 128
+TILE_ROWS = 128
 """Rows and columns of a square of a matrix that is compared with its mirror image."""
 
-ASYMMETRY = 1e-6
-"""Of the largest entry: two halves of a matrix that differ by more are no rounding."""
+MOST_ASYMMETRY = 1e-6
+"""Share of the largest entry by which two halves of a matrix may differ through rounding."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Kernel:
             if values.shape != (X.shape[0], Z.shape[0]):
                 raise ValueError(
                     f"The kernel returned shape {values.shape} for {X.shape[0]} and {Z.shape[0]} "
-                    "rows: it must return one value for each two of them."
+                    "rows: it must return one value for each pair of them."
                 )
             return values
         return pairwise_kernels(
@@ -166,7 +166,8 @@ class Expansion:
 def refuse_not_finite(values: Array) -> Array:
     if not np.all(np.isfinite(values)):
         raise ValueError(
-            "The kernel has NaN or infinite values: rescale X, or give a lower or a whole degree."
+            "The kernel has NaN or infinite values: rescale X, lower the degree, or use a whole "
+            "number as degree."
         )
     return values
 
@@ -174,14 +175,14 @@ def refuse_not_finite(values: Array) -> Array:
 def check_symmetric(K: Any) -> None:
     """Refuse a matrix whose two halves differ by more than rounding, naming the entry."""
     # The diagonal of a kernel holds its largest entry.
-    worst, at = ASYMMETRY * float(np.max(np.abs(K.diagonal()), initial=0.0)), None
+    worst, at = MOST_ASYMMETRY * float(np.max(np.abs(K.diagonal()), initial=0.0)), None
     if sparse.issparse(K):
         apart = abs(K - K.T).tocoo()
         if apart.nnz and apart.data.max() > worst:
             place = int(np.argmax(apart.data))
             at = int(apart.row[place]), int(apart.col[place])
     else:
-        tiles = [slice(start, start + TILE) for start in range(0, K.shape[0], TILE)]
+        tiles = [slice(start, start + TILE_ROWS) for start in range(0, K.shape[0], TILE_ROWS)]
         for k, rows in enumerate(tiles):
             for columns in tiles[: k + 1]:
                 with np.errstate(invalid="ignore"):  # what is not finite is refused elsewhere

@@ -28,11 +28,11 @@ Index = NDArray[np.intp]
 
 BLOCK_COLUMNS = 128
 
-ROUNDING = 1e-13
+LEAST_REMAINDER = 1e-13
 """A remainder below this share of the largest diagonal entry is rounding, not a direction."""
 
-NOT_PSD = 1e-6
-"""A diagonal that falls below zero by this share of its largest is no rounding."""
+MOST_NEGATIVE = 1e-6
+"""A diagonal entry below zero by more than this share of the largest is not due to rounding."""
 
 MEMORY_SHARE = 0.5
 """Of the memory that is free, the part that a factor and its Hessian may take."""
@@ -94,7 +94,7 @@ class GrowingFactor:
         return complete
 
     def _open(self, importance: Array) -> NDArray[np.bool_]:
-        return (importance > 0) & (self.left > ROUNDING * self._largest)
+        return (importance > 0) & (self.left > LEAST_REMAINDER * self._largest)
 
     def _explained(self, importance: Array, tol: float) -> bool:
         return float(self.left[self._open(importance)].sum()) <= tol * self._trace
@@ -119,7 +119,9 @@ class GrowingFactor:
 
         with one_blas_thread():
             over_rows(free_of_known, n_rows, n_rows * rank * chosen.size)
-            factor, order, kept, _ = dpstrf(columns[chosen], tol=ROUNDING * self._largest, lower=1)
+            factor, order, kept, _ = dpstrf(
+                columns[chosen], tol=LEAST_REMAINDER * self._largest, lower=1
+            )
             order = order[:kept] - 1
             factor = np.tril(factor[:kept, :kept])
             new = room[:, rank : rank + kept]
@@ -140,7 +142,7 @@ class GrowingFactor:
 
     def _refuse_negative(self) -> None:
         least = float(self.left.min(initial=0.0))
-        if least < -NOT_PSD * max(self._largest, np.finfo(float).tiny):
+        if least < -MOST_NEGATIVE * max(self._largest, np.finfo(float).tiny):
             raise not_psd(f"a pivot of its Cholesky factor is {least:.1e}")
 
 

@@ -27,12 +27,12 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 HESSIAN_COLUMNS_PER_PRODUCT = 8
-"""A whole Hessian costs about a product for so many columns."""
+"""A Hessian costs about one product per this many columns."""
 
 SCATTERED_SHARE = 0.25
-"""Rows with so few non-zeros are multiplied entry by entry, fuller ones written out for BLAS."""
+"""Rows with at most this share of non-zeros are multiplied entry by entry, fuller ones by BLAS."""
 
-DIFFERENCES = 4096
+DIFFERENCES_AT_ONCE = 4096
 """Differences of rows that are multiplied at a time."""
 
 
@@ -113,7 +113,7 @@ class SparseMatrix:
     def _centred_sums(
         self, shapes: Sequence[tuple[int, ...]], add: Callable[..., None]
     ) -> list[Array]:
-        """As for dense X: rows are written out a block at a time, never the whole."""
+        """The sums of `DenseMatrix`: rows are written out a block at a time, never the whole."""
         data, indices, indptr = self._rows_first._arrays
 
         def part(start: int, stop: int) -> list[Array]:
@@ -142,7 +142,7 @@ class SparseMatrix:
     def _add_rows(
         self, shape: tuple[int, ...], operations: int, add: Callable[[int, int, Array], None]
     ) -> Array:
-        """An array after ``add(start, stop, array)`` on blocks of compressed rows, one a thread."""
+        """An array after ``add(start, stop, array)`` on blocks of rows, one per thread."""
 
         def part(start: int, stop: int) -> Array:
             out = np.zeros(shape)
@@ -299,7 +299,7 @@ class SparseMatrix:
 
     def gram_of_differences(self, first: Index, second: Index, weights: Array) -> Array:
         rows, out = self._rows_first.X, np.zeros((self.shape[1], self.shape[1]))
-        for some in slices(0, weights.size, DIFFERENCES):
+        for some in slices(0, weights.size, DIFFERENCES_AT_ONCE):
             apart = rows[first[some]].astype(np.float64) - rows[second[some]]
             out += (apart.T @ (sparse.diags_array(weights[some]) @ apart)).toarray()
         return out
@@ -320,7 +320,7 @@ class SparseMatrix:
         return spreads_of(self, weight)
 
     def columns(self, columns: NDArray[np.intp]) -> SparseMatrix:
-        """These columns, as rows: a CSR matrix of as many non-zeros as they have."""
+        """These columns as the rows of a CSR matrix."""
         few = SparseMatrix(self.X[:, columns].tocsr())
         if "sizes" in vars(self):
             few.sizes = self.sizes.on(columns)

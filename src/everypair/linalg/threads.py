@@ -97,13 +97,13 @@ def _alone(work: Callable[[int, int], Result], start: int, stop: int) -> Result:
 
 
 def used_threads() -> int:
-    """At most so many blocks of rows run at a time."""
+    """At most this many blocks of rows run at a time."""
     limit = _limit.get()
     return available_threads() if limit is None else limit
 
 
 def over_rows(work: Callable[[int, int], Result], n_rows: int, operations: int) -> list[Result]:
-    """``[work(start, stop), ...]`` over contiguous blocks of rows, one a thread.
+    """``[work(start, stop), ...]`` over contiguous blocks of rows, one per thread.
 
     ``operations``: a rough count of the work in all rows together.
     """

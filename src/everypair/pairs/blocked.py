@@ -16,11 +16,14 @@ from scipy.special import logsumexp
 
 from everypair._compiled import COEFFICIENTS
 from everypair.cached import cached_property
-from everypair.linalg.blocks import Blocks, BlockVector, Extent, Job, Shard, Summary, joined
+from everypair.linalg.block_jobs import Extent, Job, Summary, joined
+from everypair.linalg.block_shard import Shard
+from everypair.linalg.block_vector import BlockVector
+from everypair.linalg.blocks import Blocks
 from everypair.linalg.matrix import Matrix
 from everypair.linalg.row_sums import BoxedRows
 from everypair.pairs.boxes import PER_UNIT
-from everypair.pairs.point import EXACT, extent, growth, margin_rounding, usable
+from everypair.pairs.point import FULL_ACCURACY, extent, growth, margin_rounding, usable
 from everypair.pairs.separable import _SeparablePoint
 from everypair.pairs.smooth import (
     LOGISTIC_KERNELS,
@@ -177,16 +180,17 @@ class BlockBoxes:
         longest = max(lengths)
         return 2 * float(np.sqrt(longest)) + 8 * self.ids.size + len(lengths)
 
-    def moments(self, weights: BlockVector) -> Array:
-        job = Job.of("box-moments", partial(_moments, self.ids), [self.scores, weights])
+    def moments(self, weights: BlockVector, rough: bool = False) -> Array:
+        work = partial(_moments, self.ids, rough)
+        job = Job.of("box-moments", work, [self.scores, weights])
         return np.asarray(self.scores.blocks.run(job))
 
     def evaluate(self, on_negatives: Array, on_positives: Array) -> BlockVector:
         return self.scores.each(partial(_evaluated, self.ids, on_negatives, on_positives))
 
 
-def _moments(ids: Array, shard: Shard, scores: Array, weights: Array) -> Array:
-    return BoxedScores(shard, scores, ids).moments(weights)
+def _moments(ids: Array, rough: bool, shard: Shard, scores: Array, weights: Array) -> Array:
+    return BoxedScores(shard, scores, ids).moments(weights, rough)
 
 
 def _evaluated(
@@ -310,7 +314,7 @@ class _BlockSeparablePoint(_SeparablePoint):
         positive: Any = self.pairs.positive
         return positive.each(partial(_where, of_positives, of_negatives))
 
-    def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
+    def hessian(self, X: Matrix, accuracy: float = FULL_ACCURACY) -> Array:
         c = self._class_weight
         gram, sums = X.gram_and_sums(c, [c * self._by_class(0.0, 1.0), c])
         of_positives, of_all = sums

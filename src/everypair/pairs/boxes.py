@@ -25,34 +25,60 @@ from everypair._compiled import COEFFICIENTS, box_far, box_near, box_near_rows
 from everypair.cached import cached_property
 
 Array = NDArray[np.float64]
+Function = Callable[[NDArray[np.longdouble]], NDArray[np.longdouble]]
 
-WIDTH = 0.25
-PER_UNIT = 1 / WIDTH
 REACH = 6.0
 TERMS = 6
 """Past the reach ``exp(-|u|) ... exp(-6|u|)`` are enough: the next is below 1e-15 of the first."""
-REACH_BOXES = round(REACH / WIDTH)
 
 WINDOWS_AT_ONCE = 64
 """Windows of boxes that are written out for one product: they stay in a core's own cache."""
 
-# Nodes and the map from values at the nodes to coefficients; extended precision, so that
-# the tables carry no rounding of their own.
-_PI = np.arccos(np.longdouble(-1))
-_ANGLES = (np.arange(COEFFICIENTS, dtype=np.longdouble) + 0.5) * (_PI / COEFFICIENTS)
-_NODES = np.cos(_ANGLES)
-_TO_COEFFICIENTS = (2 / COEFFICIENTS) * np.cos(
-    np.arange(COEFFICIENTS, dtype=np.longdouble)[:, None] * _ANGLES
-)
-_TO_COEFFICIENTS[0] /= 2
+
+@dataclass(frozen=True)
+class BoxGrid:
+    """Boxes of a width, a power of two, with so many coefficients each, and how many boxes beside
+    its own each one meets by a table."""
+
+    width: float
+    coefficients: int
+    reach_boxes: int
+
+    # Extended precision, so that the tables carry no rounding of their own.
+    @property
+    def _angles(self) -> NDArray[np.longdouble]:
+        n = self.coefficients
+        return (np.arange(n, dtype=np.longdouble) + 0.5) * (np.arccos(np.longdouble(-1)) / n)
+
+    @property
+    def _to_coefficients(self) -> NDArray[np.longdouble]:
+        """The map from values at the nodes ``cos(angles)`` to coefficients."""
+        degrees = np.arange(self.coefficients, dtype=np.longdouble)
+        out = (2 / np.longdouble(self.coefficients)) * np.cos(degrees[:, None] * self._angles)
+        out[0] /= 2
+        return out
+
+    def exponentials(self, sign: int) -> Array:
+        """``[m - 1, k]``: the coefficients of ``exp(sign m width t / 2)``."""
+        nodes = np.cos(self._angles)
+        values = [np.exp(sign * m * self.width / 2 * nodes) for m in range(1, TERMS + 1)]
+        return np.array([self._to_coefficients @ v for v in values], dtype=np.float64)
+
+    def table(self, function: Function) -> Array:
+        """``[d + reach_boxes, l, k]``: coefficient of T_k(target) T_l(source), d boxes below."""
+        nodes = np.cos(self._angles)
+        inside = (nodes[:, None] - nodes[None, :]) / 2
+        distances = np.arange(-self.reach_boxes, self.reach_boxes + 1, dtype=np.longdouble)
+        values = function(self.width * (distances[:, None, None] + inside))
+        table = self._to_coefficients @ values @ self._to_coefficients.T
+        return np.ascontiguousarray(table.transpose(0, 2, 1), dtype=np.float64)
 
 
-def _coefficients(values: NDArray[np.longdouble]) -> Array:
-    return np.asarray(_TO_COEFFICIENTS @ values, dtype=np.float64)
-
-
-EXP_UP = np.array([_coefficients(np.exp(+m * WIDTH / 2 * _NODES)) for m in range(1, TERMS + 1)])
-EXP_DOWN = np.array([_coefficients(np.exp(-m * WIDTH / 2 * _NODES)) for m in range(1, TERMS + 1)])
+WIDTH = 0.25
+PER_UNIT = 1 / WIDTH
+REACH_BOXES = round(REACH / WIDTH)
+NARROW = BoxGrid(WIDTH, COEFFICIENTS, REACH_BOXES)
+EXP_UP, EXP_DOWN = NARROW.exponentials(+1), NARROW.exponentials(-1)
 
 
 @dataclass(frozen=True)
@@ -63,18 +89,14 @@ class BoxKernel:
     ``constant + linear u + sum_m e_m exp(-m |u|)`` with `TERMS` terms, ``below`` u -> -inf.
     """
 
-    function: Callable[[NDArray[np.longdouble]], NDArray[np.longdouble]]
+    function: Function
     above: tuple[float, ...]
     below: tuple[float, ...]
 
     @cached_property
     def near(self) -> Array:
         """``near[d + REACH_BOXES, l, k]``: coefficient of T_k(target) T_l(source)."""
-        inside = (_NODES[:, None] - _NODES[None, :]) / 2
-        distances = np.arange(-REACH_BOXES, REACH_BOXES + 1, dtype=np.longdouble)
-        values = self.function(WIDTH * (distances[:, None, None] + inside))
-        table = _TO_COEFFICIENTS @ values @ _TO_COEFFICIENTS.T
-        return np.ascontiguousarray(table.transpose(0, 2, 1), dtype=np.float64)
+        return NARROW.table(self.function)
 
     @cached_property
     def _near_window(self) -> Array:

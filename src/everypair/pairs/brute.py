@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.pairs.losses import PairLoss
+from everypair.pairs.losses import MarginLoss
 from everypair.rows import Rows
 
 Array = NDArray[np.float64]
@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 class BrutePoint:
     """One loss at one vector of scores, by the definition."""
 
-    def __init__(self, loss: PairLoss, pairs: Rows, scores: Array):
+    def __init__(self, loss: MarginLoss, pairs: Rows, scores: Array):
         self.loss, self.pairs = loss, pairs
         p, n = pairs.positives, pairs.negatives
         self.margins = scores[p][:, None] - scores[n][None, :]

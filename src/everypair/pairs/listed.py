@@ -15,7 +15,7 @@ from everypair.cached import cached_property
 from everypair.linalg.matrix import Matrix
 from everypair.pairs.losses import HINGE, huber_hinge
 from everypair.pairs.point import (
-    EXACT,
+    FULL_ACCURACY,
     extent,
     fenchel_dual,
     growth,
@@ -122,7 +122,7 @@ class ListedHuberHingePoint:
     def product(self, vector: Array) -> Array:
         return self.pairs.to_rows(self._curvatures * self.pairs.margins(vector))
 
-    def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
+    def hessian(self, X: Matrix, accuracy: float = FULL_ACCURACY) -> Array:
         """Gathered from the differences of the curved pairs' rows: nothing cancels."""
         curved = np.flatnonzero(self._curvatures)
         first, second = self.pairs.first[curved], self.pairs.second[curved]

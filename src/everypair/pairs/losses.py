@@ -22,7 +22,7 @@ Function = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
-class PairLoss:
+class MarginLoss:
     """phi with its first two derivatives and, where phi is convex, its dual term."""
 
     name: str
@@ -49,42 +49,42 @@ def _bell(z: Array) -> Array:
     return expit(z) * expit(-z)
 
 
-SQUARE = PairLoss(
+SQUARE = MarginLoss(
     "square",
     value=lambda z: (1 - z) ** 2,
     slope=lambda z: -2 * (1 - z),
     curvature=lambda z: np.full_like(z, 2.0),
     dual_term=_squared_hinge_dual,
 )
-HINGE = PairLoss(
+HINGE = MarginLoss(
     "hinge",
     value=lambda z: np.maximum(0, 1 - z),
     slope=lambda z: -np.where(z < 1, 1.0, 0.0),
     curvature=np.zeros_like,
     dual_term=lambda a: a,
 )
-SQUARED_HINGE = PairLoss(
+SQUARED_HINGE = MarginLoss(
     "squared_hinge",
     value=lambda z: np.maximum(0, 1 - z) ** 2,
     slope=lambda z: -2 * np.maximum(0, 1 - z),
     curvature=lambda z: np.where(z < 1, 2.0, 0.0),
     dual_term=_squared_hinge_dual,
 )
-LOGISTIC = PairLoss(
+LOGISTIC = MarginLoss(
     "logistic",
     value=_logistic,
     slope=lambda z: -expit(-z),
     curvature=_bell,
     dual_term=lambda a: entr(a) + entr(1 - a),
 )
-EXPONENTIAL = PairLoss(
+EXPONENTIAL = MarginLoss(
     "exponential",
     value=lambda z: np.exp(-z),
     slope=lambda z: -np.exp(-z),
     curvature=lambda z: np.exp(-z),
     dual_term=lambda a: a + entr(a),
 )
-SIGMOID = PairLoss(
+SIGMOID = MarginLoss(
     "sigmoid",
     value=lambda z: expit(-z),
     slope=lambda z: -_bell(z),
@@ -93,7 +93,7 @@ SIGMOID = PairLoss(
 )
 
 
-def huber_hinge(width: float) -> PairLoss:
+def huber_hinge(width: float) -> MarginLoss:
     """The hinge with its corner rounded over ``1 - width < z < 1``.
 
     ``(1 - z)^2 / (2 width)`` there, ``1 - z - width / 2`` below; within ``width / 2`` of
@@ -104,7 +104,7 @@ def huber_hinge(width: float) -> PairLoss:
         u = np.maximum(0, 1 - z)
         return np.where(u < width, u * (u / (2 * width)), u - width / 2)
 
-    return PairLoss(
+    return MarginLoss(
         "huber_hinge",
         value=value,
         slope=lambda z: -np.clip((1 - z) / width, 0, 1),

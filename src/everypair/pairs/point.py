@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.linalg.blocks import BlockVector
+from everypair.linalg.block_vector import BlockVector
 from everypair.linalg.matrix import Matrix
 from everypair.linalg.threads import over_rows, used_threads
 
 Array = NDArray[np.float64]
 
-EXACT = 1e-11
+FULL_ACCURACY = 1e-11
 """Accuracy of a Hessian when nothing rougher is asked for, relative to its largest entry."""
 
 UNIT_ROUNDOFF = 2.0**-53
@@ -21,13 +22,13 @@ CONFIDENCE = 4.0
 
 
 def growth(terms: float) -> float:
-    """Relative rounding of a sum of so many terms: ``4 sqrt(terms)`` unit roundoffs.
+    """Relative rounding of a sum of this many terms: ``4 sqrt(terms)`` unit roundoffs.
 
     Roundings partly cancel (Higham & Mary 2019). Spread evenly, with a variance of a third, more
     than lambda sqrt(terms) are left with a probability of at most ``2 exp(-3 lambda^2 / 2)``, for
     lambda = 4 about 1e-10.
     """
-    return CONFIDENCE * float(np.sqrt(terms)) * UNIT_ROUNDOFF
+    return CONFIDENCE * math.sqrt(terms) * UNIT_ROUNDOFF
 
 
 def length(values: Array) -> float:
@@ -60,7 +61,7 @@ class PairPoint(Protocol):
         ...
 
     def product(self, vector: Array) -> Array: ...
-    def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
+    def hessian(self, X: Matrix, accuracy: float = FULL_ACCURACY) -> Array:
         """``X' H X``; a rougher ``accuracy`` may come cheaper."""
         ...
 
@@ -74,7 +75,7 @@ class PairPoint(Protocol):
         ...
 
     def gradient_row_errors(self, gradient: Array) -> Array:
-        """The same by entry of ``gradient``, its own."""
+        """The error of each entry of ``gradient``, which is this point's own."""
         ...
 
     def steepest(self) -> float:
@@ -125,5 +126,5 @@ def fenchel_dual(value: float, pairs: Any, scores: Array, gradient: Array) -> fl
 
 
 def gram_bytes(n_columns: int) -> int:
-    """Of such a matrix, of another beside it, and of each thread's part."""
+    """Bytes of a Gram matrix, of another beside it, and of each thread's part."""
     return 8 * n_columns**2 * (2 + used_threads())

@@ -9,14 +9,42 @@ weighs ``b_j (l_j / L)^(p - 1)``, so one more set of box moments is all that a p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from everypair.cached import cached_property
+from everypair.pairs import pair_point
 from everypair.pairs.smooth import LOGISTIC_KERNELS, SmoothPoint
 from everypair.rows import Rows
 
 Array = NDArray[np.float64]
+
+
+def check_push(loss: str, push: float, losses: Sequence[str], within: Any = None) -> float:
+    """The push as a number, if the loss is one of ``losses`` and takes it; without groups."""
+    if loss not in losses:
+        raise ValueError(
+            f"loss={loss!r} is not available here: use one of {', '.join(map(repr, losses))}."
+        )
+    if not isinstance(push, Real) or not 1 <= push < np.inf:
+        raise ValueError(f"push={push!r} is not a power: use a number >= 1.")
+    if push > 1 and loss != "logistic":
+        raise ValueError(
+            f"push={push:g} needs the logistic loss, but loss={loss!r}: use loss='logistic', or "
+            "push=1."
+        )
+    if push > 1 and within is not None:
+        raise ValueError(f"push={push:g} is a norm over all negative rows: use push=1 with within.")
+    return float(push)
+
+
+def pushed_point(loss: str, pairs: Rows, scores: Array, push: float) -> Any:
+    """The loss at these scores; its p-norm over the negative rows where push is above one."""
+    return pair_point(loss, pairs, scores) if push == 1 else PushedPoint(pairs, scores, push)
 
 
 class PushedPoint:
@@ -28,7 +56,7 @@ class PushedPoint:
 
     @cached_property
     def _of_negatives(self) -> tuple[Array, Array, float]:
-        """Of the negative rows: ``b_j l_j`` and ``l_j / L``; and L."""
+        """``b_j l_j`` and ``l_j / L`` of the negative rows, and L."""
         pairs = self._plain.pairs
         weighted = self._plain.losses_of_negatives()[pairs.negatives]
         share = pairs.share[pairs.negatives]

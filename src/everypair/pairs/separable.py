@@ -17,7 +17,7 @@ from everypair.linalg.group_blocks import GroupBlocks, sums_over_groups
 from everypair.linalg.matrix import Matrix
 from everypair.linalg.row_sums import add_weighted_gram
 from everypair.pairs.point import (
-    EXACT,
+    FULL_ACCURACY,
     extent,
     fenchel_dual,
     growth,
@@ -40,18 +40,18 @@ class _Classes:
         return np.array([values[~self._positive].sum(), values[self._positive].sum()])
 
     def log_sums(self, logs: Array) -> Array:
-        """Of exponentials, as logarithms."""
+        """The logarithms of sums of exponentials."""
         return np.array([logsumexp(logs[~self._positive]), logsumexp(logs[self._positive])])
 
     def own(self, sums: Array) -> Array:
-        """Of each row's own class."""
+        """The sum of each row's own class."""
         return np.where(self._positive, sums[1], sums[0])
 
     def other(self, sums: Array) -> Array:
         return np.where(self._positive, sums[0], sums[1])
 
     def of_group(self, values: Array) -> Array | float:
-        """Of each row's group; here there is one."""
+        """The sum of each row's group; without groups there is one."""
         return float(values[0])
 
     def cross(self, X: Matrix, weight: Array, curvature: Array, scale: Array) -> Array:
@@ -148,7 +148,7 @@ class _SeparablePoint:
         others = self._cells.other(self._cells.sums(weighted))
         return np.asarray(self._row_scale * (weighted - c * others))
 
-    def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
+    def hessian(self, X: Matrix, accuracy: float = FULL_ACCURACY) -> Array:
         return self._cells.cross(X, self._class_weight, self.curvature(), self._scale)
 
     def hessian_bytes(self, n_columns: int) -> int:

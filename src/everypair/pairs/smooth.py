@@ -26,7 +26,7 @@ from everypair.linalg.row_sums import BoxedRows
 from everypair.linalg.threads import over_rows, used_threads
 from everypair.pairs.boxes import PER_UNIT, TERMS, BoxKernel
 from everypair.pairs.point import (
-    EXACT,
+    FULL_ACCURACY,
     UNIT_ROUNDOFF,
     extent,
     fenchel_dual,
@@ -147,14 +147,15 @@ class BoxedScores:
     def _over_rows(self, work) -> list:  # type: ignore[no-untyped-def, type-arg]
         return over_rows(work, self.scores.size, 10 * self.scores.size)
 
-    def moments(self, weights: Array) -> Array:
-        """``[class, box, k]``, class 1 positive."""
+    def moments(self, weights: Array, rough: bool = False) -> Array:
+        """``[class, box, k]``, class 1 positive; ``rough`` ones are not added up in blocks."""
+        block = self.scores.size if rough else self.block
 
         def part(start: int, stop: int) -> Array:
             out = np.zeros((2, self.ids.size, COEFFICIENTS))
             box_moments(
                 self.scores, weights, self.pairs.positive, self.slots, PER_UNIT, start, stop,
-                self.block, out,
+                block, out,
             )  # fmt: skip
             return out
 
@@ -229,10 +230,11 @@ class SmoothPoint:
 
     def product(self, vector: Array) -> Array:
         vector = self.pairs.centred(vector)
-        others = self.curvature_sums(self.boxes.moments(self.pairs.share * vector))
+        # A product makes a direction, which no certificate rests on.
+        others = self.curvature_sums(self.boxes.moments(self.pairs.share * vector, rough=True))
         return self._curvature * vector - others
 
-    def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
+    def hessian(self, X: Matrix, accuracy: float = FULL_ACCURACY) -> Array:
         """``X' diag(d) X - C - C'`` with ``C = Z_P' (table) Z_N``, Z the moments of rows."""
         n_coef = ROUGH_COEFFICIENTS if accuracy >= ROUGH_ACCURACY else COEFFICIENTS
         rough = n_coef < COEFFICIENTS

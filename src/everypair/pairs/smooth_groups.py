@@ -8,6 +8,7 @@ Each group is summed by the definition or by Chebyshev boxes of its own, whichev
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from everypair._compiled import (
     COEFFICIENTS,
+    WIDE_COEFFICIENTS,
     add_row_moments,
     evaluate_rows,
     lay_boxes,
@@ -27,9 +29,9 @@ from everypair.linalg.group_blocks import GroupBlocks, rows_in_a_block, sums_ove
 from everypair.linalg.matrix import Matrix
 from everypair.linalg.row_sums import add_weighted_gram
 from everypair.linalg.threads import over_rows
-from everypair.pairs.boxes import EXP_DOWN, EXP_UP, PER_UNIT, WIDTH, BoxKernel
+from everypair.pairs.boxes import EXP_DOWN, EXP_UP, PER_UNIT, WIDTH, BoxGrid, BoxKernel
 from everypair.pairs.point import (
-    EXACT,
+    FULL_ACCURACY,
     UNIT_ROUNDOFF,
     fenchel_dual,
     gram_bytes,
@@ -57,8 +59,22 @@ Gathered = Iterator[tuple[slice, Array, Array]]
 """Places of positive rows, the rows, and the sums of the negatives of each."""
 
 
-def _tables(*kernels: BoxKernel) -> list[Array]:
-    return [*(table for k in kernels for table in (k.near, k.far)), EXP_UP, EXP_DOWN]
+WIDE = BoxGrid(width=2.0, coefficients=WIDE_COEFFICIENTS, reach_boxes=5)
+"""A group has some hundred rows more often than a million: few boxes of many coefficients. The ends
+of the kernels hold from 3 boxes on; their tables cost less than they do up to 5."""
+
+
+@cache
+def _exponentials() -> tuple[Array, Array]:
+    return WIDE.exponentials(+1), WIDE.exponentials(-1)
+
+
+@cache
+def _tables(targets: tuple[BoxKernel, ...], back: BoxKernel) -> tuple[Array, ...]:
+    """Of kernels that the positives see, side by side, and of one that the negatives see."""
+    near = np.concatenate([WIDE.table(kernel.function) for kernel in targets], axis=2)
+    far = (kernel.far for kernel in (*targets, back))
+    return np.ascontiguousarray(near), WIDE.table(back.function), *far, *_exponentials()
 
 
 class GroupedSmoothPoint:
@@ -101,16 +117,16 @@ class GroupedSmoothPoint:
         """In one pass: a group's pairs or boxes serve both."""
         paired, kernels = self._paired, self.kernels
         gradient, values = np.zeros(self.pairs.n_rows), np.empty(paired.n_groups)
-        tables = _tables(kernels.value, kernels.slope, kernels.slope_from_negatives)
+        tables = _tables((kernels.value, kernels.slope), kernels.slope_from_negatives)
         self._over_groups(
             lambda first, last: smooth_group_slopes(
-                *self._layout, first, last, LARGE_GROUP, PER_UNIT, WIDTH, *tables, values, gradient
+                *self._layout, first, last, LARGE_GROUP, 1 / WIDE.width, *tables, values, gradient
             )
         )
         for g, rows, point in self._large:
             values[g] = point.value()
             gradient[rows] = paired.weight[g] * point.gradient()
-        return float(paired.weight @ values), gradient
+        return float(np.sum(paired.weight * values)), gradient
 
     def value(self) -> float:
         return self._value_and_gradient[0]
@@ -121,12 +137,12 @@ class GroupedSmoothPoint:
     def _curvatures(self, vector: Array, known: Array | None) -> Array:
         """``sum b phi''`` of each row, or of ``b phi'' (v_i - v_j)`` where the former is known."""
         out, kernels = np.zeros(self.pairs.n_rows), self.kernels
-        tables = _tables(kernels.curvature, kernels.curvature_from_negatives)
+        tables = _tables((kernels.curvature,), kernels.curvature_from_negatives)
         differ, curvature = known is not None, out if known is None else known
         self._over_groups(
             lambda first, last: smooth_group_curvatures(
-                *self._layout, vector, curvature, differ, first, last, LARGE_GROUP, PER_UNIT,
-                WIDTH, *tables, out,
+                *self._layout, vector, curvature, differ, first, last, LARGE_GROUP,
+                1 / WIDE.width, *tables, out,
             )
         )  # fmt: skip
         for g, rows, point in self._large:
@@ -144,7 +160,7 @@ class GroupedSmoothPoint:
     def product(self, vector: Array) -> Array:
         return self._curvatures(self.pairs.centred(vector), self._curvature)
 
-    def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
+    def hessian(self, X: Matrix, accuracy: float = FULL_ACCURACY) -> Array:
         """``sum_g X_g' diag(d) X_g - C_g - C_g'``, C gathered at the positives of each group."""
         n_coef = ROUGH_COEFFICIENTS if accuracy >= ROUGH_ACCURACY else COEFFICIENTS
         paired, n_columns = self._paired, X.shape[1]

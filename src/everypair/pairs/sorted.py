@@ -29,13 +29,13 @@ from everypair._compiled import (
 from everypair.cached import cached_property
 from everypair.linalg.block_histogram import Ranking
 from everypair.linalg.block_ranking import area_of
-from everypair.linalg.blocks import BlockVector
+from everypair.linalg.block_vector import BlockVector
 from everypair.linalg.matrix import Matrix
 from everypair.linalg.order import descending, descending_in_groups
 from everypair.linalg.row_sums import Windows
 from everypair.linalg.threads import over_rows
 from everypair.pairs.point import (
-    EXACT,
+    FULL_ACCURACY,
     fenchel_dual,
     gram_bytes,
     growth,
@@ -266,7 +266,7 @@ class _SortedPoint:
         self.order.over_classes(part)
         return out
 
-    def hessian(self, X: Matrix, accuracy: float = EXACT) -> Array:
+    def hessian(self, X: Matrix, accuracy: float = FULL_ACCURACY) -> Array:
         """``X' diag(d) X - C - C'``, C gathered from the side with the fewer targets.
 
         The gathering takes rows of X in the order of their scores.
@@ -294,10 +294,10 @@ class _SortedPoint:
         return margin_rounding(*self.order.extent, self._corner)
 
     def gradient_error(self, size: float) -> float:
-        """Of the sums, and of the margins where the slope changes with them."""
+        """The error of the sums, and of the margins where the slope changes with them."""
         of_margin = self._margin_error
         curvature = self._height * self.pairs.share_length  # at most
-        if of_margin * curvature > EXACT * size:
+        if of_margin * curvature > FULL_ACCURACY * size:
             curvature = length(self._curvature)
         return growth(self.pairs.n_rows) * size + of_margin * curvature
 

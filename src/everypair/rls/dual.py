@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dsymv
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from everypair.linalg.low_rank import NOT_PSD
-from everypair.rls.primal import CERTAIN, relative_gap
+from everypair.linalg.low_rank import MOST_NEGATIVE
+from everypair.rls.primal import CHOLESKY_GAP, relative_gap
 from everypair.rows import Rows
 
 Array = NDArray[np.float64]
@@ -36,7 +36,7 @@ BLOCK_ROWS = 64
 
 class DualSolution(NamedTuple):
     coef: Array
-    """One coefficient a row, summing to zero."""
+    """One coefficient per row; they sum to zero."""
     scores: Array
     """Of the training rows, zero at the midpoint of the class means."""
     midpoint: float
@@ -105,7 +105,7 @@ def solve(K: Array, weights: PairWeights, ridge: float, overwrite: bool = False)
         if not failed:
             coef = _stretched(dpotrs(factor, weights.y, lower=1)[0], weights, product)
             solution = _judged(coef, weights, ridge, product, towards)
-    if solution is None or not solution.gap <= CERTAIN:
+    if solution is None or not solution.gap <= CHOLESKY_GAP:
         np.einsum("kk->k", centred)[:] = diagonal
         eigen = scaled_eigenvectors(np.tril(centred), weights.root, size)
         # The coefficients leave out what K maps to zero: the function is that of eq. (8),
@@ -117,21 +117,21 @@ def solve(K: Array, weights: PairWeights, ridge: float, overwrite: bool = False)
 
 
 class Eigen(NamedTuple):
-    """Of a kernel matrix that is positive semi-definite but for rounding."""
+    """Eigenvalues and vectors of a kernel matrix that is positive semi-definite up to rounding."""
 
     values: Array
     vectors: Array
     doubtful: tuple[Array, Array]
-    """Values and vectors that are no larger than the most negative one, but no rounding."""
+    """Values above rounding but not above the size of the most negative one, and their vectors."""
 
 
 def scaled_eigenvectors(lower: Array, root: Array, size: float) -> Eigen:
-    """Of a matrix ``root_i K_ij root_j`` that was centred, where K was of this size before."""
+    """Eigenvectors of a centred matrix ``root_i K_ij root_j``; ``K`` had this size before."""
     values, vectors = np.linalg.eigh(lower, UPLO="L")
     largest = float(np.max(np.abs(values), initial=0.0))
     rounding = np.finfo(float).eps * max(values.size * largest, 4 * size * float(root @ root))
     rounding += values.size * float(np.finfo(float).smallest_subnormal)
-    if -values[0] > max(rounding, NOT_PSD * largest):
+    if -values[0] > max(rounding, MOST_NEGATIVE * largest):
         raise ValueError(
             "The kernel matrix is not positive semi-definite: its eigenvalues range from "
             f"{values[0]:.3g} to {values[-1]:.3g}. Use another kernel or a larger alpha."

@@ -13,10 +13,10 @@ from everypair.linalg.kernels import TrainingKernel
 
 Array = NDArray[np.float64]
 
-COLUMNS = 512
+COLUMNS_AT_ONCE = 512
 """Columns of a dense X that are widened and centred at a time."""
 
-SPARSE_ROWS = 2048
+SPARSE_ROWS_AT_ONCE = 2048
 
 
 def kernel_matrix(kernel: TrainingKernel) -> Array:
@@ -38,7 +38,7 @@ def linear_gram(X: Any) -> tuple[Array, Array]:
     K = np.zeros((n_rows, n_rows))
     if sparse.issparse(X):
         rows, origin = X.tocsr(), sparse_centre(X)
-        slices = [slice(b, b + SPARSE_ROWS) for b in range(0, n_rows, SPARSE_ROWS)]
+        slices = [slice(b, b + SPARSE_ROWS_AT_ONCE) for b in range(0, n_rows, SPARSE_ROWS_AT_ONCE)]
         for left in slices:
             block = moved(rows[left], origin)
             for right in slices:
@@ -47,8 +47,8 @@ def linear_gram(X: Any) -> tuple[Array, Array]:
                     K[right, left] = K[left, right].T
         return K, origin
     origin = np.empty(n_columns)
-    for begin in range(0, n_columns, COLUMNS):
-        columns = slice(begin, begin + COLUMNS)
+    for begin in range(0, n_columns, COLUMNS_AT_ONCE):
+        columns = slice(begin, begin + COLUMNS_AT_ONCE)
         origin[columns] = X[:, columns].mean(axis=0, dtype=np.float64)
         block = np.subtract(X[:, columns], origin[columns], dtype=np.float64, order="C")
         K += block @ block.T
@@ -60,11 +60,11 @@ def pull_back(X: Any, coef: Array, origin: Array) -> Array:
     out = np.zeros(X.shape[1])
     if sparse.issparse(X):
         rows = X.tocsr()
-        for begin in range(0, X.shape[0], SPARSE_ROWS):
-            some = slice(begin, begin + SPARSE_ROWS)
+        for begin in range(0, X.shape[0], SPARSE_ROWS_AT_ONCE):
+            some = slice(begin, begin + SPARSE_ROWS_AT_ONCE)
             out += moved(rows[some], origin).T @ coef[some]
         return out
-    for begin in range(0, X.shape[1], COLUMNS):
-        columns = slice(begin, begin + COLUMNS)
+    for begin in range(0, X.shape[1], COLUMNS_AT_ONCE):
+        columns = slice(begin, begin + COLUMNS_AT_ONCE)
         out[columns] = coef @ np.subtract(X[:, columns], origin[columns], dtype=np.float64)
     return out

@@ -46,7 +46,7 @@ class PairsLeftOut:
             if rows.size < 2:
                 raise ValueError(
                     f"Leave-pair-out needs two rows of each class, but there is {rows.size} "
-                    f"{name} row: without it no pair is left to train on."
+                    f"{name} row: give more rows, because without it no pair is left to train on."
                 )
         self._decompose = decompose
         self._groups = list(self._by_totals())
@@ -89,7 +89,7 @@ class PairsLeftOut:
 
 
 def _sum_without(weights: Array, one: float) -> float:
-    """Of all but one of this value; not by subtraction, as one may outweigh the others."""
+    """The sum of all but one of this value; not by subtraction, as one may outweigh the others."""
     return float(np.delete(weights, np.argmax(weights == one)).sum())
 
 

@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 ROUNDING_STEPS = 8.0
-"""A difference of scores within so many times its usual rounding is a tie."""
+"""Scores that differ by at most this many times their usual rounding are tied."""
 
 PIVOT_TOLERANCE = 1e-4
 """Share of a filter that its combination may miss; less takes more products, more more repeats."""

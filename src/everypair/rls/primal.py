@@ -22,7 +22,7 @@ from everypair.rls.moments import PairMoments
 
 Array = NDArray[np.float64]
 
-CERTAIN = 1e-16
+CHOLESKY_GAP = 1e-16
 """A relative gap above this sends a Cholesky solution back to the eigendecomposition."""
 
 LIGHTEST, HEAVIEST = 1e-120, 1e120
@@ -58,7 +58,7 @@ def solve(moments: PairMoments, ridge: float) -> Solution:
             direction = inverse(moments.apart)
             coef = direction / (1 + float(moments.apart @ direction))
             solution = _judged(moments, ridge, coef, inverse)
-            if solution.gap <= CERTAIN:
+            if solution.gap <= CHOLESKY_GAP:
                 return solution
     path = PrimalPath(moments)
     coef = path.coefficients(np.array([ridge]))[:, 0]
@@ -97,7 +97,7 @@ class PrimalPath:
         return np.asarray(vectors @ ((vectors.T @ self._apart)[:, None] * filters))
 
     def inverse(self, ridge: float, v: Array) -> Array:
-        """Of the Hessian of ``J / 2``, curvatures that are rounding counted as that."""
+        """The inverse of the Hessian of ``J / 2``; curvatures below rounding count as rounding."""
         values = np.maximum(self._values + ridge, np.finfo(float).tiny)
         return np.asarray(self._vectors @ ((self._vectors.T @ v) / values))
 

@@ -33,8 +33,8 @@ HESSIAN_COLUMNS = 300
 
 FIRM_ALPHA, FACTOR_COLUMNS = 2e-5, 128
 """With a penalty of at least the first, in units of the kernel's diagonal, few Hessian products
-make a step, and they are cheaper than the Hessian from so many columns on. With less, products by
-the hundred do not make one, and the Hessian does."""
+make a step, and they are cheaper than the Hessian with more columns than this. With a smaller
+alpha, hundreds of products do not make a step, and the Hessian does."""
 
 RADII = 2.0 ** np.arange(-2, 9)
 """Lengths tried for the sigmoid, in lengths of the logistic solution."""
@@ -42,9 +42,9 @@ RADII = 2.0 ** np.arange(-2, 9)
 SAMPLE_ROWS, LEAST_SAMPLE, LEAST_HINGE_SAMPLE = 20_000, 3_000, 10_000
 SAMPLE_SHARE = 0.2
 SAMPLE_TOL = 1e-4
-"""A first solve on this share of the rows, but no more than so many, saves most of the steps on
-the whole; a smaller sample saves none, least of all for the hinge, whose last steps it does not
-see. Past this gap the sample's own noise is larger than what is left."""
+"""A first solve on this share of the rows, at most `SAMPLE_ROWS`, saves most of the steps on all
+rows. A sample below the least size saves none, least of all for the hinge, whose last steps it does
+not see. Below this gap the noise of the sample is larger than what is left."""
 
 
 def choose_solver(X: Matrix, loss: str, solver: str) -> Solver:

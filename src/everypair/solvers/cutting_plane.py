@@ -14,7 +14,6 @@ The bound and the gap are the same, the cuts are fewer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,8 +27,8 @@ from everypair.solvers.result import Result
 
 Array = NDArray[np.float64]
 
-LEFT_OF_WAY = 0.1
-NO_WAY = 1e-3
+GAP_SHARE_LEFT = 0.1
+TOL_SHARE_LEFT = 1e-3
 
 
 @dataclass(frozen=True)
@@ -54,34 +53,27 @@ def cutting_plane(
     verbose: int = 0,
 ) -> SlackResult:
     """Minimise ``1/2 |w|^2 + C slack(Xw)``; ``constant`` adds a feature that is 1 in each row."""
-    path = cutting_plane_path(
-        X, positive, measure, [C], constant=constant, tol=tol, max_iter=max_iter, verbose=verbose
-    )
-    return next(path)
+    return SlackPath(X, positive, measure, constant).fit(C, tol, max_iter, verbose)
 
 
-def cutting_plane_path(
-    X: Matrix,
-    positive: NDArray[np.bool_],
-    measure: Measure,
-    Cs: Iterable[float],
-    *,
-    constant: bool,
-    tol: float = 1e-3,
-    max_iter: int = 1000,
-    verbose: int = 0,
-) -> Iterator[SlackResult]:
-    """A fit at each C, each from where the last one ended.
+class SlackPath:
+    """Fits of the same rows at one C after the other, each from where the last one ended.
 
     A plane below the slack stays below it whatever C is: all planes found so far are kept.
     """
-    problem = SlackProblem(X, positive, measure, 0.0, constant)
-    planes, w = Planes(problem), np.zeros(X.shape[1] + 1)
-    for C in Cs:
-        problem.C = planes.C = float(C)
-        fit = _cutting_plane(problem, planes, w, tol, max_iter, verbose)
-        w = np.append(fit.coef, fit.constant)
-        yield fit
+
+    def __init__(self, X: Matrix, positive: NDArray[np.bool_], measure: Measure, constant: bool):
+        self._problem = SlackProblem(X, positive, measure, 0.0, constant)
+        self._planes = Planes(self._problem)
+        self._w = np.zeros(X.shape[1] + 1)
+
+    def fit(
+        self, C: float, tol: float = 1e-3, max_iter: int = 1000, verbose: int = 0
+    ) -> SlackResult:
+        self._problem.C = self._planes.C = float(C)
+        fit = _cutting_plane(self._problem, self._planes, self._w, tol, max_iter, verbose)
+        self._w = np.append(fit.coef, fit.constant)
+        return fit
 
 
 def _cutting_plane(
@@ -110,7 +102,7 @@ def _cutting_plane(
         # Where C is small, P hardly changes from w = 0 to the minimum, and a gap that is small
         # beside P says little: most of the way must be done, or none be left.
         ahead, way = best.objective - bound, at_zero - bound
-        settled = ahead <= LEFT_OF_WAY * way or gap <= NO_WAY * tol
+        settled = ahead <= GAP_SHARE_LEFT * way or gap <= TOL_SHARE_LEFT * tol
         # Once the gap is small the model is right near its own minimum, which is the last point.
         last = gap <= tol and settled
         if last:

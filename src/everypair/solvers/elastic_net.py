@@ -17,7 +17,7 @@ from everypair.linalg.matrix import Matrix, too_large
 from everypair.pairs import pair_point
 from everypair.penalties import ElasticNet
 from everypair.rows import Rows
-from everypair.solvers.columns import group_spreads
+from everypair.solvers.column_moments import group_spreads
 from everypair.solvers.hinge import hinge_by_continuation, result_at, rounded_problem
 from everypair.solvers.problem import CloseEnough, Iterate, Problem, Stop, run_settled
 from everypair.solvers.progress import Progress
@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 LEAST_COLUMNS = 50
-"""A working set has at least so many columns, where there are so many near their bound."""
+"""A working set has at least this many columns, if that many are near their bound."""
 
 JOINING_SHARE = 0.7
 """Columns whose gradient is at this share of its bound join before they must: on a path of
@@ -82,13 +82,17 @@ class WorkingSet:
 
 
 def _support(now: Iterate) -> NDArray[np.bool_]:
-    return (now.w != 0) | now.problem.separable.free
+    penalty = now.problem.separable
+    return (now.w != penalty.rest) | ((penalty.l1 == 0) & (penalty.lower < penalty.upper))
 
 
 def _urgency(now: Iterate) -> Array:
-    """``|X'c|`` in units of the bound that keeps a coefficient at zero."""
-    l1 = now.problem.separable.l1
-    return np.abs(now.pulled) / np.where(l1 > 0, l1, np.inf)
+    """``|X'c|`` in units of what keeps a coefficient at rest; 0 where a bound keeps it."""
+    penalty = now.problem.separable
+    up = np.where(now.w < penalty.upper, -now.pulled, 0.0)
+    down = np.where(now.w > penalty.lower, now.pulled, 0.0)
+    l1 = np.where(penalty.l1 > 0, penalty.l1, np.inf)
+    return np.maximum(0.0, np.maximum(up, down)) / l1
 
 
 def on_working_sets(
@@ -110,7 +114,7 @@ def on_working_sets(
                 break
             working = None
             continue
-        w = np.zeros_like(now.w)
+        w = now.w.copy()
         w[working.columns] = inner.w
         now = Iterate(now.problem, w, inner.point)
         if everything:
@@ -123,10 +127,19 @@ class SparseProblem:
 
     One loss, one X; alpha after alpha, each from where the last one ended. A weight of infinity
     keeps a coefficient at zero, and so does a constant column, whose coefficient no pair sees.
+    ``bounds`` are the lowest and the highest value of each coefficient.
     """
 
-    def __init__(self, X: Matrix, pairs: Rows, loss: str, l1_ratio: float, weights: Array):
-        self.X, self.pairs, self.loss = X, pairs, loss
+    def __init__(
+        self,
+        X: Matrix,
+        pairs: Rows,
+        loss: str,
+        l1_ratio: float,
+        weights: Array,
+        bounds: tuple[Array, Array] | None = None,
+    ):
+        self.X, self.pairs, self.loss, self.bounds = X, pairs, loss, bounds
         spreads = _spreads(X, pairs)
         self.l1_ratio, self.weights = l1_ratio, np.where(spreads > 0, weights, np.inf)
         self._free = np.flatnonzero(self.weights == 0)
@@ -137,12 +150,14 @@ class SparseProblem:
         self._slope = float(np.max(slopes, initial=0.0)) or 1.0
         self._working: WorkingSet | None = None
         self._now = zero
+        if np.any(zero.problem.separable.rest):
+            self.start_at(zero.w)
 
     def _problem(self, alpha: float, tol: float = 0.0) -> Problem:
         return Problem(
             self.X,
             partial(pair_point, self.loss, self.pairs),
-            ElasticNet.of(alpha, self.l1_ratio, self.weights, self._unit),
+            ElasticNet.of(alpha, self.l1_ratio, self.weights, self._unit, self.bounds),
             tol=tol,
             lost_by_scaling=LOST_BY_SCALING[self.loss],
             slope=self._slope,
@@ -158,8 +173,9 @@ class SparseProblem:
         """
         zero = self._now
         if self._free.size:
-            nothing = np.zeros(self._free.size)
-            alone = SparseProblem(self.X.columns(self._free), self.pairs, self.loss, 1.0, nothing)
+            columns, nothing = self.X.columns(self._free), np.zeros(self._free.size)
+            bounds = self.bounds and (self.bounds[0][self._free], self.bounds[1][self._free])
+            alone = SparseProblem(columns, self.pairs, self.loss, 1.0, nothing, bounds)
             alone.fit(0.0, tol=1e-9, max_iter=100)
             zero = Iterate(zero.problem, zero.w, alone._now.point)
         kept = (self.weights > 0) & np.isfinite(self.weights)
@@ -168,11 +184,16 @@ class SparseProblem:
         return float(np.max(slopes, initial=0.0) / self.l1_ratio)
 
     def start_at(self, w: Array) -> None:
-        """Begin the next fit from these coefficients, those that are held at zero set to it."""
-        self._now = self._problem(0.0).at(np.where(np.isinf(self.weights), 0.0, w))
+        """Begin the next fit from these coefficients, or from the nearest that are allowed."""
+        problem = self._problem(0.0)
+        penalty = problem.separable
+        w = np.where(np.isinf(self.weights), penalty.rest, w)
+        self._now = problem.at(np.clip(w, penalty.lower, penalty.upper))
 
     def approach(self, alpha: float, max_iter: int) -> None:
         """Come from alpha_max to near ``alpha`` in rough steps: for a cold start."""
+        if self.l1_ratio == 0:  # nothing enters one by one
+            return
         coarse = self.alpha_max * COARSE_STEP
         while coarse > alpha:
             self.fit(coarse, tol=COARSE_TOL, max_iter=max_iter)
@@ -254,13 +275,14 @@ def minimise_sparse(
     l1_ratio: float,
     weights: Array,
     *,
+    bounds: tuple[Array, Array] | None = None,
     tol: float = 1e-6,
     max_iter: int = 100,
     start: Array | None = None,
     verbose: int = 0,
 ) -> Result:
-    """One fit, from ``start`` or from alpha_max down."""
-    problem = SparseProblem(X, pairs, loss, l1_ratio, weights)
+    """One fit, from ``start`` or from alpha_max down; an ``l1_ratio`` of 0 is L2 with bounds."""
+    problem = SparseProblem(X, pairs, loss, l1_ratio, weights, bounds)
     if start is None:
         problem.approach(alpha, max_iter)
     else:

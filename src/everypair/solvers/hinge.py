@@ -33,16 +33,17 @@ from everypair.solvers.scaling import LOST_BY_SCALING
 Array = NDArray[np.float64]
 
 FIRST_WIDTH = 2.0  # at w = 0 every pair has a shortfall of 1: inside the rounding
-NARROWER = 4.0
+NARROWING_FACTOR = 4.0
 LAST_WIDTH = 1e-9
 WORTH_NARROWING = 0.8
-"""A start is rounded more narrowly while that takes so much off its gap. Where the rounding makes
-most of the gap, a narrower one leaves a sixteenth; elsewhere it leaves all, and only makes the
-problem harder."""
+"""A start is rounded more narrowly while that multiplies its gap by at most this. Where the
+rounding makes most of the gap, a narrower one leaves a sixteenth of it; elsewhere it leaves all of
+it, and only makes the problem harder."""
 
-SHARES = (0.25, 0.5, 0.75, 1.0)
+STRETCH_SHARES = (0.25, 0.5, 0.75, 1.0)
 MOST_STRETCH = 0.5
-"""Stretches are tried that end so large a share of the shortfall on the margin."""
+"""The solution is stretched until these shares of its largest shortfall (at most `MOST_STRETCH`)
+lie on the margin; the best of these stretches is kept."""
 
 INNER_SHARE = 0.3
 """An inner solve ends when its own gap is this share of what the rounding costs."""
@@ -73,10 +74,13 @@ def judge_against(
 
 
 def dual_of_hinge(now: Iterate, error: Array | float = 0.0) -> float:
-    """Of the rounded hinge's multipliers, which lie in [0, 1]; at least, where X'c has an error."""
+    """The dual value of the rounded hinge's multipliers, which lie in [0, 1]: a lower bound of
+    it."""
     penalty, mass = now.problem.penalty, now.point.multipliers
-    u = np.abs(now.pulled) + error
-    return max(theta * mass - penalty.conjugate(theta * u, now.w) for theta in penalty.scales(u))
+    return max(
+        theta * mass - penalty.conjugate(theta * now.pulled, now.w, theta * error)
+        for theta in penalty.scales(now.pulled, error)
+    )
 
 
 def duals_of_hinge(now: Iterate) -> tuple[float, float]:
@@ -102,7 +106,7 @@ def best_stretch(now: Iterate) -> tuple[float, float]:
     stretches, values = [1.0], [loss.hinge_value() + penalty.value(now.w)]
     short = min(loss.largest_shortfall(), loss.width, MOST_STRETCH)
     if not penalty.has_corners and short > 0 and now.gap <= (values[0] - dual_of_hinge(now)) / 2:
-        stretches += [1 / (1 - share * short) for share in SHARES]
+        stretches += [1 / (1 - share * short) for share in STRETCH_SHARES]
         values += [loss.hinge_value(t) + penalty.value(t * now.w) for t in stretches[1:]]
     least = int(np.argmin(values))
     now.stretch = stretches[least], values[least]
@@ -112,7 +116,7 @@ def best_stretch(now: Iterate) -> tuple[float, float]:
 def rounded_problem(
     X: Matrix, pairs: Rows | PairList, penalty: Penalty, tol: float, width: float = FIRST_WIDTH
 ) -> Problem:
-    """Of the hinge rounded by ``width``, judged as the hinge itself."""
+    """The problem of the hinge rounded by ``width``, judged as the hinge itself."""
     return Problem(
         X, partial(rounded_hinge, pairs, width), penalty, judge_as_hinge, tol,
         LOST_BY_SCALING["hinge"], by_row=True,
@@ -132,10 +136,10 @@ def hinge_by_continuation(
     tol = start.problem.tol
     best, width = start, FIRST_WIDTH
     while best.w.any() and width > LAST_WIDTH:
-        narrower = _narrowed(best, width / NARROWER)
+        narrower = _narrowed(best, width / NARROWING_FACTOR)
         if narrower.judged.distance > WORTH_NARROWING * best.judged.distance:
             break
-        best, width = narrower, width / NARROWER
+        best, width = narrower, width / NARROWING_FACTOR
     now, limit = best, _Limit(best) if start.problem.penalty.has_corners else None
     before: Iterate | None = None
     while True:
@@ -151,7 +155,7 @@ def hinge_by_continuation(
                 return limit.certificate, limit.result(progress)
         elif best.judged.done(tol) or last:
             return best, result_at(best, progress)
-        width /= NARROWER
+        width /= NARROWING_FACTOR
         now, before = _continued(now, before, width), now
 
 
@@ -174,7 +178,7 @@ class _Limit:
         if before is not None:
             error = now.point.error + before.point.error
             step = now.w - before.w, now.scores - before.scores
-            found.append(found[1].moved(1 / (NARROWER - 1), *step, error) or found[1])
+            found.append(found[1].moved(1 / (NARROWING_FACTOR - 1), *step, error) or found[1])
         self._best = min(found, key=lambda at: at.value)
         self._judge()
 
@@ -232,7 +236,9 @@ def _continued(now: Iterate, before: Iterate | None, width: float) -> Iterate:
     start = _narrowed(now, width)
     if before is not None:
         error = now.point.error + before.point.error
-        ahead = start.moved(1 / NARROWER, now.w - before.w, now.scores - before.scores, error)
+        ahead = start.moved(
+            1 / NARROWING_FACTOR, now.w - before.w, now.scores - before.scores, error
+        )
         if ahead is not None and _nearer(ahead, start):
             return ahead
     return start
@@ -245,7 +251,7 @@ def _nearer(one: Iterate, other: Iterate) -> bool:
 
 
 def result_at(now: Iterate, progress: Progress) -> Result:
-    """Of a solver that ended at ``now``; at a rounded hinge, of the best stretch of it."""
+    """The result of a solver that ended at ``now``; for a rounded hinge, at its best stretch."""
     width, stretch = getattr(now.loss, "width", None), 1.0
     if width is not None:
         stretch, _ = best_stretch(now)

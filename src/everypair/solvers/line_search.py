@@ -25,7 +25,8 @@ SLOPE_SHARE_TO_GO_ON = 0.5
 
 LONGEST_STEP = 4.0
 MOST_HALVINGS = 10
-"""... is lengthened up to so far, or so many times half way to a length that was too long."""
+"""... is lengthened up to `LONGEST_STEP`, or at most this many times half way to a length that was
+too long."""
 
 
 def search_line(
@@ -93,7 +94,7 @@ class _Line:
 
     @cached_property
     def _step_error(self) -> float:
-        """Of `score_step`; nobody knows that of a step which was itself added up."""
+        """The error of `score_step`; infinite for a step that was itself added up."""
         known = self._known is not None
         return np.inf if known else self.start.problem.product_error(self.direction)
 
@@ -102,8 +103,6 @@ class _Line:
 
     def slope_at(self, point: Iterate) -> float:
         of_penalty = self.start.problem.quadratic.alpha * float(point.w @ self.direction)
-        if self.start.problem.X.in_order_only:  # the pass that a point taken needs anyway
-            return float(point.pulled @ self.direction) + of_penalty
         if self.start.problem.X.in_order_only:  # the pass that a point taken needs anyway
             return float(point.pulled @ self.direction) + of_penalty
         return float(point.point.gradient @ self.score_step) + of_penalty

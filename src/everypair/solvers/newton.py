@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from everypair.linalg.matrix import too_large
-from everypair.pairs.point import EXACT
+from everypair.pairs.point import FULL_ACCURACY
 from everypair.pairs.smooth import ROUGH_ACCURACY
 from everypair.solvers.line_search import search_line
 from everypair.solvers.newton_cg import Patience, newton_cg
@@ -19,14 +19,15 @@ Array = NDArray[np.float64]
 GAIN_TO_KEEP = 3.0
 """A step must shrink the gap by this factor for its matrix to serve once more."""
 
-WORN_STEPS = 6
-"""A matrix that has learnt from so many steps is worn."""
+STEPS_OF_A_MATRIX = 6
+"""Steps that a matrix learns from before it is made anew."""
 
 CHEAP_COLUMNS = 3
-"""A Hessian's passes over a sample, one a column, cost little beside so many over all rows."""
+"""A Hessian on a sample takes one pass over the sample per column. It is cheap if that costs at
+most this many passes over all rows."""
 
 HESSIANS_OF_A_SOLVE = 8
-"""Newton's method is taken to need so many, where products have not been enough."""
+"""Hessians that Newton's method is expected to need where products have not been enough."""
 
 HESSIAN_BYTES = 2**25
 """The sums behind a matrix may take this much, or as much as X."""
@@ -47,7 +48,7 @@ class NewtonMatrix:
             self._scaled(now, accuracy=ROUGH_ACCURACY)
             self._factor = cho_factor(self._matrix, lower=True, check_finite=False)
         except LinAlgError:
-            self._scaled(now, accuracy=EXACT)
+            self._scaled(now, accuracy=FULL_ACCURACY)
             self._factor = self._lifted_factor()
         del self._matrix
 
@@ -58,7 +59,7 @@ class NewtonMatrix:
         diagonal += alpha
         if not np.all(np.isfinite(matrix)):
             raise too_large("their squares overflow")
-        if accuracy != EXACT and diagonal.min() < alpha / 2:
+        if accuracy != FULL_ACCURACY and diagonal.min() < alpha / 2:
             raise LinAlgError("rounding has eaten the diagonal")
         # Nothing below the rounding of the largest entry, so that no scale explodes.
         floor = max(alpha, np.finfo(float).eps * diagonal.max())
@@ -92,7 +93,7 @@ class NewtonMatrix:
             self._learnt.append((step, change, curvature))
 
     def step(self, gradient: Array) -> Array:
-        """Of the matrix corrected by what was learnt: BFGS, two loops (Nocedal 1980)."""
+        """The step of the matrix corrected by what was learnt: BFGS, two loops (Nocedal 1980)."""
         left, shares = -gradient, []
         for step, change, curvature in reversed(self._learnt):
             shares.append(float(step @ left) / curvature)
@@ -120,7 +121,7 @@ class Newton:
         if self._matrix is None:
             return
         cheap = now.problem.X.shape[0] * now.w.size <= CHEAP_COLUMNS * n_rows
-        if self._matrix.n_learnt >= (1 if cheap else WORN_STEPS):
+        if self._matrix.n_learnt >= (1 if cheap else STEPS_OF_A_MATRIX):
             self._matrix = NewtonMatrix(now)
 
     def __call__(self, now: Iterate, stop: Stop, progress: Progress) -> Iterate:

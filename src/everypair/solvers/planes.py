@@ -14,16 +14,17 @@ from everypair.solvers.simplex_qp import SimplexQP
 
 Array = NDArray[np.float64]
 
-LEVEL = 0.7
+LEVEL_SHARE = 0.7
 NEAR_LEVEL = (0.5, 0.85)
 """The projection's multiplier is searched until the level is met this closely."""
 
 MULTIPLIER_TRIALS = 12
 LOG_STEP = 1.5
 LOG_LEAST = -60.0
-STALE = 30
+STALE_STEPS = 30
 DROP_TOGETHER = 0.1
-"""Cuts with no weight in either QP for so many steps are dropped, once they are this share."""
+"""A cut without weight in either QP for this many steps is stale. Stale cuts are dropped together,
+once they make up this share."""
 
 
 class SlackProblem:
@@ -165,7 +166,7 @@ class Planes:
     def drop_stale(self) -> None:
         used = (self._bound.x > 0) | (self._level.x > 0)
         self._idle = np.where(used, 0, self._idle + 1)
-        keep = self._idle <= STALE
+        keep = self._idle <= STALE_STEPS
         keep[0] = True
         if np.count_nonzero(~keep) > DROP_TOGETHER * keep.size:
             self.slopes.keep(keep)
@@ -206,7 +207,7 @@ class Planes:
             share = (model - bound) / (best - bound)
             if NEAR_LEVEL[0] <= share <= NEAR_LEVEL[1]:
                 break
-            if share > LEVEL:
+            if share > LEVEL_SHARE:
                 high = log_multiplier
             else:
                 low = log_multiplier

@@ -128,8 +128,8 @@ class Problem:
 
     def reach(self, w: Array) -> float:
         """A bound on Xw: on the norm over the rows, or on any one of them."""
-        (_, lengths, _), sizes = self.X.sizes, np.abs(w)
-        of_all = float(np.sum(lengths * sizes))
+        sizes = np.abs(w)
+        of_all = float(np.sum(self.X.sizes.lengths * sizes))
         return min(self.X.longest * length(sizes), of_all) if self.by_row else of_all
 
     def product_error(self, w: Array) -> float:
@@ -207,7 +207,7 @@ class Iterate:
 
     @cached_property
     def gradient(self) -> Array:
-        """Of the whole objective, where the penalty has one."""
+        """The gradient of the whole objective, if the penalty has one."""
         return self.pulled + self.problem.quadratic.slope(self.w)
 
     @cached_property
@@ -244,7 +244,7 @@ class Iterate:
         penalty = self.problem.penalty
         return min(
             penalty.young(self.w, theta * self.pulled, theta * error) + self._lost(theta)
-            for theta in penalty.scales(np.abs(self.pulled) + error)
+            for theta in penalty.scales(self.pulled, error)
         )
 
     def _lost(self, theta: float) -> float:

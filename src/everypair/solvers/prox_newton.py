@@ -8,6 +8,7 @@ active-set methods), so the number of steps does not depend on how correlated th
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +24,16 @@ from everypair.solvers.progress import Progress
 
 Array = NDArray[np.float64]
 Reached = Callable[[Iterate], bool]
+Model = Callable[[Array, Any, Array, Array], Array]
+"""The minimum of a quadratic model plus the penalty: of the Hessian, the penalty, w, the slope."""
 
 GAIN_TO_KEEP = 4.0
 """A step must shrink the gap by this factor for its matrix to serve once more. (The gap is of
 first order in the distance here, not of second as with L2 alone.)"""
 
-ROUNDS = 50
-EPOCHS = 20
+MOST_ROUNDS = 50
+MOST_EPOCHS = 20
+WHOLE_STEP = 1 - 1e-9
 MODEL_TOLERANCE = 1e-10
 """Share of the first epoch's largest move at which coordinate descent has arrived."""
 
@@ -49,18 +53,21 @@ def prox_newton(
     stop: Reached,
     progress: Progress,
     hessian: Array | None = None,
+    model: Model | None = None,
 ) -> tuple[Iterate, Array | None]:
     """Newton steps until ``stop`` or no way down; the last point and the last matrix.
 
-    A matrix is kept while its steps gain enough, as in `newton`. A rounded hinge may have no
-    curvature along a direction; then the model is damped (Levenberg) until its step is one.
+    ``model`` minimises the quadratic model; the elastic net's when None. A matrix is kept while
+    its steps gain enough, as in `newton`. A rounded hinge may have no curvature along a direction;
+    then the model is damped (Levenberg) until its step is one.
     """
     penalty, damping = now.problem.separable, 0.0
+    model = minimise_model if model is None else model
     stale = hessian is not None
     while not stop(now) and not progress.exhausted:
         if hessian is None:
             hessian, stale = hessian_at(now), False
-        target = minimise_model(damped(hessian, damping, penalty.unit), penalty, now.w, now.pulled)
+        target = model(damped(hessian, damping, penalty.unit), penalty, now.w, now.pulled)
         slope = predicted_change(now, target)
         direction = target - now.w
         after = search_line(now, direction, slope=slope)
@@ -73,6 +80,8 @@ def prox_newton(
                 damping = max(LEAST_DAMPING, 100 * damping)
             continue
         length = np.max(np.abs(after.w - now.w)) / np.max(np.abs(direction))
+        if length > WHOLE_STEP:
+            penalty.snap(after.w, target)
         if length == 1:
             damping = 0.0 if damping <= LEAST_DAMPING else damping / 10
         elif length < 0.25:
@@ -99,25 +108,34 @@ def damped(hessian: Array, damping: float, unit: Array) -> Array:
 def minimise_model(hessian: Array, penalty: Separable, start: Array, gradient: Array) -> Array:
     """``argmin_w g.(w - start) + (w - start)' H (w - start) / 2 + Omega(w)``."""
     w, gradient = start.copy(), gradient.copy()
-    for _ in range(ROUNDS):
-        before = w != 0
+    for _ in range(MOST_ROUNDS):
+        before = _moves(penalty, w)
         share = descend_coordinates(
-            hessian, penalty.l1, penalty.l2, w, gradient, EPOCHS, MODEL_TOLERANCE
-        )
+            hessian, penalty.l1, penalty.l2, penalty.lower, penalty.upper, w, gradient,
+            MOST_EPOCHS, MODEL_TOLERANCE,
+        )  # fmt: skip
         if share <= MODEL_TOLERANCE:
             break
         moved = _solve_on_support(hessian, penalty, w, gradient)
-        if moved == 1 and np.array_equal(before, w != 0) and _settled(penalty, w, gradient):
+        moving = _moves(penalty, w)
+        at_rest = moved == 1 and np.array_equal(before, moving)
+        if at_rest and not np.any(penalty.residual(w, gradient)[~moving]):
             break
     return w
 
 
+def _moves(penalty: Separable, w: Array) -> NDArray[np.bool_]:
+    """Which coefficients lie neither at a corner nor at a bound."""
+    return ((w != 0) | (penalty.l1 == 0)) & (w > penalty.lower) & (w < penalty.upper)
+
+
 def _solve_on_support(hessian: Array, penalty: Separable, w: Array, gradient: Array) -> float:
-    """Newton's equation with the signs held, in place; how far it went before a sign changed.
+    """Newton's equation with the signs held, in place; how far it went before a sign changed or a
+    bound was met.
 
     A singular matrix leaves everything as it was: distance 0.
     """
-    support = np.flatnonzero((w != 0) | penalty.free)
+    support = np.flatnonzero(_moves(penalty, w))
     signs = np.sign(w[support])
     matrix = hessian[np.ix_(support, support)]
     l1, l2 = penalty.l1[support], penalty.l2[support]
@@ -129,21 +147,20 @@ def _solve_on_support(hessian: Array, penalty: Separable, w: Array, gradient: Ar
         return 0.0
     if not np.all(np.isfinite(step)):
         return 0.0
-    held = l1 > 0
-    toward = held & (step * signs < 0)
-    with np.errstate(divide="ignore", over="ignore"):
-        crossings = -w[support[toward]] / step[toward]
+    # The first corner or bound in the way of each, and how far it is.
+    low, high = penalty.lower[support], penalty.upper[support]
+    low = np.where((l1 > 0) & (signs > 0), np.maximum(low, 0.0), low)
+    high = np.where((l1 > 0) & (signs < 0), np.minimum(high, 0.0), high)
+    ends = np.where(step > 0, high, low)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        crossings = np.where(step != 0, (ends - w[support]) / step, np.inf)
     length = float(min(1.0, np.min(crossings, initial=1.0)))
-    w[support] += length * step
+    w[support] = np.clip(w[support] + length * step, low, high)
+    met = crossings <= length
     if length < 1:
-        w[support[toward][crossings <= length]] = 0.0
+        w[support[met]] = ends[met]
     gradient += length * (step @ hessian[support])
     return length
-
-
-def _settled(penalty: Separable, w: Array, gradient: Array) -> bool:
-    """No coefficient at zero wants to leave it."""
-    return bool(np.all((w != 0) | (np.abs(gradient) <= penalty.l1)))
 
 
 def predicted_change(now: Iterate, target: Array) -> float:

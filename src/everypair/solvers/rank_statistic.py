@@ -28,10 +28,10 @@ from everypair.rows import Rows
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-SATURATED = 5.0
+SATURATED_MARGIN = 5.0
 """A sigmoid whose argument is further from zero than this counts as flat (section 3.2)."""
 
-TIE = 1e-9
+TIE_SHARE = 1e-9
 """A margin up to this share of the widest is a tie: equal rows may round to unequal scores."""
 
 RADIUS_ACCURACY = 1e-6
@@ -60,12 +60,12 @@ class Statistic(Protocol):
     def loss(self, scores: Array) -> float: ...
     def at(self, scores: Array) -> Point: ...
     def radius(self, scores: Array, share: float) -> float:
-        """The factor ``SATURATED / t`` on the scores that saturates this share of the pairs.
+        """The factor ``SATURATED_MARGIN / t`` on the scores that saturates this share of the pairs.
 
         The share is of the pairs' weight: t is the least level that pairs ``|z| > t`` of no
-        more than this share exceed. Ties never saturate. Where so many pairs are tied that
-        the share is out of reach, t is half the smallest margin that is no tie, and every
-        other pair saturates. Scores without a difference keep their size: the factor is one.
+        more than this share exceed. Pairs with equal scores never saturate. If ties make the
+        share unreachable, t is half the smallest margin that is not a tie, and every other
+        pair saturates. Scores without a difference keep their size: the factor is one.
         """
         ...
 
@@ -104,8 +104,8 @@ class LinearStatistic:
         beyond = np.concatenate([[0.0], np.cumsum(weight)])
         last = np.searchsorted(beyond, (share + SHARE_ROUNDING) * beyond[-1], side="right") - 1
         level = sizes[last] if last < sizes.size else 0.0
-        if level <= TIE * widest:
-            level = np.min(sizes, initial=widest, where=sizes > TIE * widest) / 2
+        if level <= TIE_SHARE * widest:
+            level = np.min(sizes, initial=widest, where=sizes > TIE_SHARE * widest) / 2
         return _radius_for(float(level))
 
 
@@ -161,8 +161,8 @@ class AllPairsStatistic:
         if not 0 < margins.widest < np.inf:
             return 1.0
         level = margins.level(share)
-        if level <= TIE:
-            level = margins.next_beyond(TIE) / 2
+        if level <= TIE_SHARE:
+            level = margins.next_beyond(TIE_SHARE) / 2
         return _radius_for(margins.widest * level)
 
 
@@ -251,5 +251,5 @@ class _EveryMargin:
 
 def _radius_for(level: float) -> float:
     """The factor that takes a margin of ``level`` to the edge of saturation."""
-    radius = SATURATED / level if level > 0 else np.inf
+    radius = SATURATED_MARGIN / level if level > 0 else np.inf
     return float(radius) if np.isfinite(radius) else 1.0

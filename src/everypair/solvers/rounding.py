@@ -33,25 +33,26 @@ no more than this share is worth another step."""
 def pulled(X: Matrix, gradient: Array) -> Array:
     """``X'c``. The exact c sums to zero; what rounding leaves of the sum is taken off, because it
     would meet the means of columns that lie far from zero."""
-    means, pulled_back = X.sizes.means, X.pull_back(gradient)
+    sizes, pulled_back = X.sizes, X.pull_back(gradient)
     left = compensated_sum(gradient) if isinstance(gradient, np.ndarray) else gradient.sum()
-    return pulled_back - np.where(np.isfinite(means), means, 0.0) * left
+    means = sizes.means if sizes.finite else np.where(np.isfinite(sizes.means), sizes.means, 0.0)
+    return pulled_back - means * left
 
 
 def pulled_error(X: Matrix, error: float, size: float) -> Array:
-    """Of `pulled` beside what the exact multipliers would give, by coefficient: from the norms of
-    c and of its error.
+    """The error of `pulled` beside the exact multipliers, by coefficient, from the norms of c and
+    of its error.
 
     Without the sum of c, its error meets the columns about their means.
     """
-    means, lengths, spreads = X.sizes
-    out = spreads * error
-    out += lengths * (growth(X.chain) * size)
-    return np.where(np.isfinite(means), out, np.inf)
+    sizes = X.sizes
+    out = sizes.spreads * error
+    out += sizes.lengths * (growth(X.chain) * size)
+    return out if sizes.finite else np.where(np.isfinite(sizes.means), out, np.inf)
 
 
 def pulled_error_by_rows(X: Matrix, loss: PairPoint, gradient: Array) -> Array:
-    """As `pulled_error`, from one more pass over X: an outlier counts as far as its row does."""
+    """`pulled_error` from one more pass over X: an outlier counts as far as its row does."""
     size = abs(gradient)
     of_rows = loss.gradient_row_errors(gradient) + growth(X.chain) * size
     of_means = growth(X.chain) * np.abs(X.sizes.means) * float(size.sum())
@@ -61,10 +62,11 @@ def pulled_error_by_rows(X: Matrix, loss: PairPoint, gradient: Array) -> Array:
 def hinge_error(
     of_score: float, n_rows: int, value: float, mass_short: Callable[[float], float], tol: float
 ) -> float:
-    """Of the objective of the hinge, which takes errors of the scores as they are.
+    """A bound on the error of the hinge objective, which passes errors of the scores on as they
+    are.
 
-    Of every pair at most; where that is no small share of the tolerance, of the pairs alone that
-    may be short, whose weight ``mass_short`` says: of those with a shortfall of at least so much.
+    Every pair may be off. Where that bound is a large share of the tolerance, only the pairs that
+    may be short count: ``mass_short(x)`` is the weight of the pairs with a shortfall of at least x.
     """
     of_margin = 2 * of_score
     if of_margin > NEGLIGIBLE_SHARE * tol * value:

@@ -19,10 +19,10 @@ from everypair._compiled import simplex_ascent
 
 Array = NDArray[np.float64]
 
-RIDGE = 1e-13
+DIAGONAL_SHARE = 1e-13
 """Share of the shift added to the diagonal: planes may depend on each other linearly."""
 
-ACCURACY = 1e-12
+QP_ACCURACY = 1e-12
 """Of ``max(gradient) - gradient . x``, which bounds how far x is from the maximum."""
 
 LEAST_SQUARE = 1e-250
@@ -54,8 +54,8 @@ class SimplexQP:
             b,
             scale,
             self._shift,
-            RIDGE * self._shift,
-            ACCURACY,
+            DIAGONAL_SHARE * self._shift,
+            QP_ACCURACY,
             MOVES_PER_VARIABLE * b.size,
             self.x,
             self._support,
@@ -84,4 +84,4 @@ class SimplexQP:
         largest = float(G.diagonal().max())
         self._shift = largest if largest > LEAST_SQUARE else 1.0
         corner = self._support[0]
-        self._factor[0, 0] = np.sqrt(G[corner, corner] + self._shift * (1 + RIDGE))
+        self._factor[0, 0] = np.sqrt(G[corner, corner] + self._shift * (1 + DIAGONAL_SHARE))

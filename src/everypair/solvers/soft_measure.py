@@ -17,16 +17,22 @@ and the same with M_f and beta on negative ones. A mean over quotas is the sum o
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everypair._compiled import add_soft_slopes, soft_counts
+from everypair.linalg.block_jobs import Job
+from everypair.linalg.block_shard import Shard
+from everypair.linalg.block_vector import BlockVector
 from everypair.linalg.threads import over_rows
-from everypair.measures.operating import OperatingMeasure, Quota, Smooth, precision_worth
+from everypair.measures.grouped import TopOfEachGroup
+from everypair.measures.operating_point import OperatingMeasure, Quota, Smooth, precision_worth
 from everypair.pairs.point import extent
 from everypair.rows import Rows
+from everypair.solvers.grouped_quota import GroupedQuota
 from everypair.solvers.rank_statistic import AllPairsStatistic, Point, Statistic
 
 Array = NDArray[np.float64]
@@ -84,6 +90,9 @@ class SoftMeasure:
 
     def rates(self, scores: Array, cut: float) -> Rates:
         pairs = self.pairs
+        if isinstance(scores, BlockVector):
+            job = Job.of("soft-counts", partial(_block_rates, cut), [scores])
+            return Rates(*scores.blocks.run(job))
 
         def part(start: int, stop: int) -> tuple[float, ...]:
             return soft_counts(scores, pairs.share, pairs.positive, cut, start, stop)
@@ -97,6 +106,9 @@ class SoftMeasure:
     def at(self, scores: Array) -> Point:
         pairs = self.pairs
         value, terms = self._value_and_terms(scores)
+        if isinstance(scores, BlockVector):
+            slopes: Any = scores.each(partial(_block_slopes, terms))
+            return Point(self.smooth.best - value, slopes)
         gradient = np.zeros(scores.size)
 
         def part(start: int, stop: int) -> None:
@@ -190,7 +202,7 @@ class SoftMeasure:
         zero; the first allows long strides where it is not.
         """
         gain, price = quota.of_positives, -quota.of_negatives
-        high = float(scores[self.pairs.positives].max()) + 1.0
+        high = self._highest_positive(scores) + 1.0
         cut, rates = self.cut_of(Quota(0.0, 1.0, gain / price), scores, number=0)
         tried, stride = [(cut, rates)], 0.0
         for _ in range(MOST_TRIALS):
@@ -212,15 +224,41 @@ class SoftMeasure:
             tried.append((cut, rates))
         return tried
 
+    def _highest_positive(self, scores: Array) -> float:
+        if isinstance(scores, BlockVector):
+            job = Job.of("highest-positive", _highest_positive, [scores], max)
+            return float(scores.blocks.run(job))
+        return float(scores[self.pairs.positives].max())
+
     def radius(self, scores: Array, share: float) -> float:
         """As of the statistic of every pair: the measure is smoothed as AUC would be."""
         return AllPairsStatistic(self.pairs).radius(scores, share)
+
+
+def _block_rates(cut: float, shard: Shard, scores: Array) -> tuple[float, ...]:
+    return tuple(soft_counts(scores, shard.share, shard.positive, cut, 0, scores.size))
+
+
+def _block_slopes(terms: list[Term], shard: Shard, scores: Array) -> Array:
+    out = np.zeros(scores.size)
+    for cut, of_positives, of_negatives in terms:
+        add_soft_slopes(
+            scores, shard.share, shard.positive, cut, -of_positives, -of_negatives, 0, scores.size,
+            out,
+        )  # fmt: skip
+    return out
+
+
+def _highest_positive(shard: Shard, scores: Array) -> float:
+    return float(np.max(scores, where=shard.positive, initial=-np.inf))
 
 
 def smoothed(measure: OperatingMeasure, pairs: Rows, totals: tuple[float, float]) -> Statistic:
     """What a climb of this measure climbs: of the area under the ROC curve, what `RankOpt` does."""
     if measure.of_pairs:
         return AllPairsStatistic(pairs)
+    if isinstance(measure, TopOfEachGroup):
+        return GroupedQuota.of(measure, pairs)
     return SoftMeasure.of(measure, pairs, totals)
 
 

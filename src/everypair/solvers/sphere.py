@@ -19,19 +19,19 @@ from scipy.optimize import minimize
 
 from everypair.linalg.matrix import Matrix
 from everypair.rows import Rows
-from everypair.solvers.columns import column_moments
+from everypair.solvers.column_moments import column_moments
 from everypair.solvers.rank_statistic import Statistic
 
 Array = NDArray[np.float64]
 
 FIRST_ANGLE = 0.1
-LONGER, SHORTER = 1.2, 0.5
+ANGLE_GROWTH, ANGLE_SHRINKAGE = 1.2, 0.5
 SHORTEST_ANGLE = 1e-10
 PATIENCE = 5
 """Steps whose gains together must fall below ``tol^2`` of the loss before a climb by gradients
 ends: about what a slope of ``tol`` has left to give."""
 
-MEMORY = 10
+LBFGS_MEMORY = 10
 
 LIMIT_REACHED = 1
 """``status`` of scipy's L-BFGS where the steps or the looks at the statistic ran out."""
@@ -177,12 +177,12 @@ def climb_by_gradients(
             trial = statistic.at(radius * trial_scores)
             if trial.loss < now.loss or rate * steepness < SHORTEST_ANGLE:
                 break
-            rate *= SHORTER
+            rate *= ANGLE_SHRINKAGE
         if not trial.loss < now.loss:
             converged = True
             break
         direction, scores, now = (direction + rate * uphill) / length, trial_scores, trial
-        rate *= LONGER
+        rate *= ANGLE_GROWTH
         history.append(now.loss)
         if len(history) > PATIENCE:
             converged = history[-1 - PATIENCE] - now.loss <= tol**2 * now.loss
@@ -244,7 +244,7 @@ def climb_by_lbfgs(
             jac=True,
             method="L-BFGS-B",
             callback=after_step,
-            options={"maxiter": max_iter, "maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0},
+            options={"maxiter": max_iter, "maxcor": LBFGS_MEMORY, "ftol": 0.0, "gtol": 0.0},
         )
         if not np.array_equal(seen.y, result.x):
             loss_and_gradient(result.x)

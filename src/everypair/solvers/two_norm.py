@@ -18,14 +18,14 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from everypair.linalg.low_rank import NOT_PSD, not_psd
+from everypair.linalg.low_rank import MOST_NEGATIVE, not_psd
 from everypair.solvers.progress import Judgement, Progress
 from everypair.solvers.result import Result
 
 Array = NDArray[np.float64]
 
 SHORTEST_STEP = 2.0**-40
-EASY_COST = 1.0
+EASY_C = 1.0
 ROUGH_TOL = 1e-2
 
 
@@ -47,7 +47,7 @@ class TwoNormPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class TwoNormResult(Result):
-    """A coefficient a feature, or a row of the kernel matrix; scores without the intercept."""
+    """A coefficient per feature or row of the kernel matrix; scores without the intercept."""
 
     intercept: float = 0.0
     slacks: Array = field(default_factory=lambda: np.zeros(0))
@@ -84,7 +84,7 @@ def two_norm_svm(
     Large costs are approached tenfold at a time: from far away their Newton steps are short.
     """
     n_rows, n_features = features.shape
-    share = min(1.0, EASY_COST / float(costs.max()))
+    share = min(1.0, EASY_C / float(costs.max()))
     w, scores, progress = np.zeros(n_features), np.zeros(n_rows), Progress(max_iter, verbose)
     while True:
         accuracy = tol if share == 1 else max(tol, ROUGH_TOL)
@@ -162,7 +162,7 @@ def _judgement(value: float, gap: float) -> Judgement:
 def refuse_not_psd(K: Array) -> None:
     """Refuse a matrix with an eigenvalue below zero by more than rounding."""
     lifted = K.copy()
-    lifted[np.diag_indices_from(lifted)] += NOT_PSD * max(float(K.diagonal().max()), 1e-300)
+    lifted[np.diag_indices_from(lifted)] += MOST_NEGATIVE * max(float(K.diagonal().max()), 1e-300)
     try:
         cho_factor(lifted, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError:
@@ -170,13 +170,13 @@ def refuse_not_psd(K: Array) -> None:
 
 
 class NoFactorError(Exception):
-    """Rounding has eaten the ridge: the kernel matrix is no way to solve this."""
+    """Rounding has removed the ridge: the kernel matrix cannot be used to solve this."""
 
 
 def two_norm_svm_matrix(
     K: Array, signs: Array, costs: Array, tol: float, max_iter: int, verbose: int = 0
 ) -> TwoNormResult:
-    """The same for ``f = K beta``: each Newton step is exact on the rows S that fall short,
+    """The 2-norm SVM for ``f = K beta``: each Newton step is exact on the rows S that fall short,
 
         (K_SS + diag(1 / 2c)) beta_S + b = y_S,    sum beta_S = 0
 

@@ -7,7 +7,7 @@ import numpy as np
 from everypair._compiled.compiling import compiled
 from everypair._compiled.walks import compensated_sum
 
-STRIP = 2048
+STRIP_ROWS = 2048
 """Rows whose sums stay in a core's nearest cache while the columns go by."""
 
 LANES = 64
@@ -19,8 +19,8 @@ def columns_dot(columns, vector, start, stop, out):
     """``out[i] = sum_j vector[j] columns[j, i]`` over the rows ``start:stop``, four columns at a
     time."""
     n_columns = columns.shape[0]
-    for begin in range(start, stop, STRIP):
-        end = min(begin + STRIP, stop)
+    for begin in range(start, stop, STRIP_ROWS):
+        end = min(begin + STRIP_ROWS, stop)
         for i in range(begin, end):
             out[i] = 0.0
         j = 0
@@ -38,11 +38,51 @@ def columns_dot(columns, vector, start, stop, out):
 
 
 @compiled
+def columns_look(columns, start, stop, sums, squares, largest):
+    """Adds each column's sum and sum of squares over the rows ``start:stop``, raises ``largest`` to
+    the largest absolute value, and returns the largest sum of squares of a row.
+
+    A value that is NaN is seen in ``sums`` alone.
+    """
+    of_rows, longest = np.empty(STRIP_ROWS), 0.0
+    totals, lanes = np.empty(LANES), np.empty(LANES)
+    tops = np.empty(LANES)
+    for begin in range(start, stop, STRIP_ROWS):
+        end = min(begin + STRIP_ROWS, stop)
+        whole = (end - begin) // LANES * LANES
+        of_rows[:] = 0.0
+        for j in range(columns.shape[0]):
+            totals[:], lanes[:], tops[:] = 0.0, 0.0, 0.0
+            for i in range(0, whole, LANES):
+                for k in range(LANES):
+                    value = np.float64(columns[j, begin + i + k])
+                    square = value * value
+                    totals[k] += value
+                    lanes[k] += square
+                    of_rows[i + k] += square
+                    tops[k] = max(tops[k], abs(value))
+            for i in range(whole, end - begin):
+                value = np.float64(columns[j, begin + i])
+                square = value * value
+                totals[0] += value
+                lanes[0] += square
+                of_rows[i] += square
+                tops[0] = max(tops[0], abs(value))
+            for k in range(LANES):
+                sums[j] += totals[k]
+                squares[j] += lanes[k]
+                largest[j] = max(largest[j], tops[k])
+        for i in range(end - begin):
+            longest = max(longest, of_rows[i])
+    return longest
+
+
+@compiled
 def columns_add_rows(columns, weights, start, stop, out):
     """``out[j] += sum_i weights[i] columns[j, i]`` over the rows ``start:stop``."""
     sums = np.empty(LANES)
-    for begin in range(start, stop, STRIP):
-        end = min(begin + STRIP, stop)
+    for begin in range(start, stop, STRIP_ROWS):
+        end = min(begin + STRIP_ROWS, stop)
         whole = begin + (end - begin) // LANES * LANES
         for j in range(columns.shape[0]):
             sums[:] = 0.0

@@ -37,7 +37,7 @@ class ColumnMoments(NamedTuple):
         return np.maximum(added, self.separation**2 / MOST_SEPARATION)
 
     def variance_of_all(self, positive_share: float) -> Array:
-        """Of all rows, when this share of them is positive."""
+        """The variance over all rows if this share of them is positive."""
         return np.asarray(
             positive_share * self.variance_of_positives
             + (1 - positive_share) * self.variance_of_negatives
@@ -58,7 +58,7 @@ def column_moments(X: Matrix, pairs: Rows) -> ColumnMoments:
         size = squares.sum(axis=0)
     if not np.all(np.isfinite(size)):
         raise too_large("their squares overflow")
-    # What is left of a constant column after rounding is no variance.
+    # What rounding leaves of a constant column is not a variance.
     variance = np.where(variance > 1e-13 * size, variance, 0.0)
     varies = np.any(variance > 0, axis=0) | (separation**2 > 1e-13 * size)
     return ColumnMoments(np.where(varies, separation, 0.0), *variance)
@@ -72,9 +72,7 @@ def class_covariance(X: Matrix, pairs: Rows) -> Array | None:
     if pairs.n_rows > n_rows:
         rows = pairs.sample(n_rows)
         X, pairs = X.take(rows), pairs.take(rows)
-    weight = pairs.share
-    of_positives = np.where(pairs.positive, weight, 0.0)
-    gram, means = X.gram_and_sums(weight, [weight - of_positives, of_positives])
+    gram, means = X.gram_and_sums(pairs.share, pairs.shares_by_class)
     return np.asarray((gram - means.T @ means) / 2)
 
 

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Bool = NDArray[np.bool_]
 
-ROUNDING = 1e-12
+SAME_DISTANCE = 1e-12
 """Distances that are closer than this are the same one, summed in another order."""
 
 
@@ -102,12 +102,20 @@ class _Growth:
             self.positive[rows], 1 / of_class[0], -1 / of_class[1]
         )
         distance, feature, position, missing_left = best_split(
-            self.X, self.order, self.numeric, start, stop, gain, self.weight, self.least, ROUNDING
+            self.X,
+            self.order,
+            self.numeric,
+            start,
+            stop,
+            gain,
+            self.weight,
+            self.least,
+            SAME_DISTANCE,
         )
         chosen = None
         for f in self.categorical:
             found = self._best_set(int(f), rows, gain)
-            if found is not None and found[0] > distance + ROUNDING:
+            if found is not None and found[0] > distance + SAME_DISTANCE:
                 distance, feature, chosen = found[0], f, found
         if feature < 0:
             return start
@@ -157,7 +165,7 @@ class _Growth:
         left_weight = np.cumsum(weights[held])[:-1]
         distances = np.abs(np.cumsum(gains[held])[:-1])
         fits = (left_weight >= self.least) & (weights[held].sum() - left_weight >= self.least)
-        if not np.any(fits & (distances > ROUNDING)):
+        if not np.any(fits & (distances > SAME_DISTANCE)):
             return None
         k = int(np.argmax(np.where(fits, distances, -1.0)))
         in_set = np.zeros(self.n_codes + 1, dtype=bool)

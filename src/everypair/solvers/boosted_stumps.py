@@ -1,4 +1,4 @@
-"""RankBoost over every positive–negative pair, one decision stump a round."""
+"""RankBoost over every positive–negative pair, one decision stump per round."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 SMOOTHING = 1e-6
 """Added to the weights of the right and of the wrong pairs: a perfect stump has a finite vote."""
 
-ROUNDING = 1e-12
+SAME_Z = 1e-12
 """Stumps whose Z are closer than this are the same one, summed in another order."""
 
 
@@ -52,7 +52,7 @@ class SortedColumns:
 def rank_boost(
     X: NDArray[Any], positive: NDArray[np.bool_], weight: Array, n_rounds: int
 ) -> tuple[Stumps, Array]:
-    """At most ``n_rounds`` stumps and the training scores; weights above zero, one a row.
+    """At most ``n_rounds`` stumps and the training scores; weights above zero, one per row.
 
     The pairs' weights are products v_i v_j of the rows' (section 3.2), each class summing to
     one. A round takes the stump h of least Z, gives it the vote that Z is least for,
@@ -85,7 +85,7 @@ def rank_boost(
         cuts.append(columns.cut(feature, position))
         votes.append(vote)
         factors.append(factor)
-        if max(right, wrong) > 1 - ROUNDING:
+        if max(right, wrong) > 1 - SAME_Z:
             break  # every pair is ranked, and this stump would come again
     stumps = Stumps(
         np.array(features, dtype=np.intp), np.array(cuts), np.array(votes), np.array(factors)
@@ -99,11 +99,11 @@ def _best(
     n_features, n_rows = columns.order.shape
 
     def work(start: int, stop: int) -> tuple[float, int, int, float, float]:
-        return best_stump(columns.order, columns.ends, positive, share, start, stop, ROUNDING)
+        return best_stump(columns.order, columns.ends, positive, share, start, stop, SAME_Z)
 
     found = over_rows(work, n_features, 4 * n_features * n_rows)
     best = found[0]
     for other in found[1:]:
-        if other[0] < best[0] - ROUNDING:
+        if other[0] < best[0] - SAME_Z:
             best = other
     return best

@@ -7,7 +7,7 @@ import numpy as np
 from everypair._compiled.compiling import compiled
 from everypair._compiled.walks import auc_pairs, two_sum
 
-RUN = 16
+INSERTION_ROWS = 16
 """So many are sorted by insertion before runs are merged."""
 
 
@@ -34,15 +34,15 @@ def sort_groups(values, rows, edges, most):
         start, stop = edges[g], edges[g + 1]
         if stop - start >= most:
             continue
-        for begin in range(start, stop, RUN):
-            for k in range(begin + 1, min(begin + RUN, stop)):
+        for begin in range(start, stop, INSERTION_ROWS):
+            for k in range(begin + 1, min(begin + INSERTION_ROWS, stop)):
                 value, row = values[k], rows[k]
                 j = k
                 while j > begin and values[j - 1] < value:
                     values[j], rows[j] = values[j - 1], rows[j - 1]
                     j -= 1
                 values[j], rows[j] = value, row
-        width = RUN
+        width = INSERTION_ROWS
         while width < stop - start:
             for begin in range(start, stop - width, 2 * width):
                 merge(values, rows, begin, begin + width, min(begin + 2 * width, stop),
