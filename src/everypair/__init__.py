@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from everypair.estimators.auc_cv import AUCClassifierCV as AUCClassifierCV
     from everypair.estimators.auc_path import auc_path as auc_path
     from everypair.estimators.auc_tree import AUCTree as AUCTree
+    from everypair.estimators.coefficient_table import coef_inference as coef_inference
     from everypair.estimators.cpauc import CPAUC as CPAUC
-    from everypair.estimators.inference import coef_inference as coef_inference
     from everypair.estimators.measure_opt import MeasureOpt as MeasureOpt
     from everypair.estimators.measure_opt_cv import MeasureOptCV as MeasureOptCV
     from everypair.estimators.measure_svm import MeasureSVM as MeasureSVM
@@ -51,7 +51,7 @@ _HOME = {
     "RankOptCV": "everypair.estimators.rankopt_cv",
     "TwoNormSVM": "everypair.estimators.two_norm_svm",
     "auc_path": "everypair.estimators.auc_path",
-    "coef_inference": "everypair.estimators.inference",
+    "coef_inference": "everypair.estimators.coefficient_table",
 }
 
 __all__ = [

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from everypair.estimators.auc import LOSS_NAMES
 from everypair.linalg.threads import own_threads
-from everypair.pairs import pair_point
-from everypair.pairs.pushed import PushedPoint
-from everypair.rows import Rows
+from everypair.pairs.pushed import check_push, pushed_point
+from everypair.rows import Rows, groups_of
+from everypair.within import GROUP_WEIGHTS, Groups
 
 __all__ = ["PairLoss"]
-
-LOSSES = ("logistic", "exponential", "square", "squared_hinge", "hinge", "sigmoid")
 
 
 class PairLoss(torch.nn.Module):  # type: ignore[misc]
@@ -24,7 +23,8 @@ class PairLoss(torch.nn.Module):  # type: ignore[misc]
 
     over the positive rows i and the negative rows j of the scores that it is given, a batch or a
     whole epoch's; a and b are the weights, each class summing to one. Value and gradient take
-    O(n) or O(n log n) time and O(n) memory, where a tensor of all differences takes n+ n-.
+    O(n) or O(n log n) time and O(n) memory, where a tensor of all differences takes n+ n-. With
+    ``within`` in the call the pairs are those inside groups, as in `everypair.AUCClassifier`.
 
     Parameters
     ----------
@@ -33,7 +33,9 @@ class PairLoss(torch.nn.Module):  # type: ignore[misc]
         The loss phi of a pair's margin, as in `everypair.AUCClassifier`.
     push : float, default=1
         Power p >= 1 of `everypair.boosting.pair_objective`: the p-norm over the negative rows
-        instead of their mean. Logistic loss only.
+        instead of their mean. Logistic loss only, and not with ``within``.
+    within_weight : {"pairs", "rows", "equal"}, default="pairs"
+        How much a group of ``within`` weighs: as its pairs, as its rows, or each group the same.
 
     See Also
     --------
@@ -42,8 +44,8 @@ class PairLoss(torch.nn.Module):  # type: ignore[misc]
     Notes
     -----
     The sums run on the processor in float64; scores on another device are copied there and the
-    gradient back. The gradient can be taken once, not twice. Scores of a batch that has only one
-    class give a loss of zero with zero gradient, as there is no pair.
+    gradient back. The gradient can be taken once, not twice. A batch without any pair, for
+    instance of one class only, gives a loss of zero with zero gradient.
 
     Examples
     --------
@@ -56,22 +58,19 @@ class PairLoss(torch.nn.Module):  # type: ignore[misc]
     0.4581 [-0.367  0.166  0.201]
     """
 
-    def __init__(self, loss: str = "logistic", push: float = 1):
+    def __init__(self, loss: str = "logistic", push: float = 1, within_weight: str = "pairs"):
         super().__init__()
-        if loss not in LOSSES:
+        if within_weight not in GROUP_WEIGHTS:
             raise ValueError(
-                f"loss={loss!r} is not known: use one of {', '.join(map(repr, LOSSES))}."
+                f"within_weight={within_weight!r} is not known: use one of {GROUP_WEIGHTS}."
             )
-        if not 1 <= push < np.inf:
-            raise ValueError(f"push={push!r} is not a power: use a number >= 1.")
-        if push > 1 and loss != "logistic":
-            raise ValueError(f"push={push:g} needs loss='logistic', but loss is {loss!r}.")
-        self.loss, self.push = loss, float(push)
+        self.loss, self.push = loss, check_push(loss, push, LOSS_NAMES)
+        self.within_weight = within_weight
 
     def extra_repr(self) -> str:
-        return f"loss={self.loss!r}, push={self.push:g}"
+        return f"loss={self.loss!r}, push={self.push:g}, within_weight={self.within_weight!r}"
 
-    def forward(self, scores: Any, target: Any, weight: Any = None) -> Any:
+    def forward(self, scores: Any, target: Any, weight: Any = None, within: Any = None) -> Any:
         """The loss of these scores.
 
         Parameters
@@ -82,6 +81,8 @@ class PairLoss(torch.nn.Module):  # type: ignore[misc]
             1 or True where a row is positive, else 0.
         weight : tensor of the same shape, default=None
             Weights >= 0; None means 1 for every row.
+        within : tensor or array of the same shape, default=None
+            The group of each row; pairs are made inside a group only.
 
         Returns
         -------
@@ -90,24 +91,26 @@ class PairLoss(torch.nn.Module):  # type: ignore[misc]
         """
         if scores.numel() != target.numel():
             raise ValueError(
-                f"scores has {scores.numel()} values and target {target.numel()}: one each per row."
+                f"scores has {scores.numel()} values and target has {target.numel()}: give one "
+                "of each per row."
             )
-        return _PairSum.apply(scores.reshape(-1), target, weight, self.loss, self.push)
+        check_push(self.loss, self.push, LOSS_NAMES, within)
+        return _PairSum.apply(scores.reshape(-1), target, weight, within, self)
 
 
 class _PairSum(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
-    def forward(ctx: Any, scores: Any, target: Any, weight: Any, loss: str, push: float) -> Any:
+    def forward(ctx: Any, scores: Any, target: Any, weight: Any, within: Any, of: PairLoss) -> Any:
         positive = _on_cpu(target) == 1
+        weights = None if weight is None else _on_cpu(weight)
+        groups = groups_of(_on_cpu(within), of.within_weight, positive.size)
         gradient = np.zeros(positive.size)
         value = 0.0
-        if 0 < np.count_nonzero(positive) < positive.size:
-            rows = Rows.uncut(positive, None if weight is None else _on_cpu(weight))
+        if _has_pairs(positive, weights, groups):
+            rows = Rows.uncut(positive, weights, groups)
             values = _on_cpu(scores).astype(np.float64)
             with own_threads():
-                point: Any = pair_point(loss, rows, values)
-                if push > 1:
-                    point = PushedPoint(rows, values, push)
+                point = pushed_point(of.loss, rows, values, of.push)
                 value = point.value()
                 if scores.requires_grad:
                     gradient = point.gradient()
@@ -121,5 +124,15 @@ class _PairSum(torch.autograd.Function):  # type: ignore[misc]
         return out * gradient, None, None, None, None
 
 
+def _has_pairs(positive: Any, weight: Any, groups: Groups | None) -> bool:
+    """Whether rows of both classes that weigh anything share a group."""
+    codes = np.zeros(positive.size, np.intp) if groups is None else groups.codes
+    if weight is not None and groups is not None:
+        positive, codes = positive[weight > 0], codes[weight > 0]
+    return bool(np.intersect1d(codes[positive], codes[~positive]).size)
+
+
 def _on_cpu(values: Any) -> Any:
+    if not isinstance(values, torch.Tensor):
+        return None if values is None else np.asarray(values).reshape(-1)
     return values.detach().reshape(-1).cpu().numpy()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from everypair import AUCRLS, AUCRLSCV, AUCClassifier, AUCClassifierCV, RankOpt, RankOptCV
+from everypair import AUCRLS, AUCRLSCV, ROCSVM, AUCClassifier, RankOpt
 from everypair.blocks import ArrayRows, RowBlocks
 from everypair.blocks import source as sources
 from everypair.blocks.source import Target
@@ -100,7 +100,7 @@ def test_hinges_gather_their_scores(data, loss):
 
 def test_hinges_are_refused_above_the_stated_memory(data, monkeypatch):
     X, y, _ = data
-    monkeypatch.setattr("everypair.estimators._training.MOST_GATHERED_BYTES", 2**20)
+    monkeypatch.setattr("everypair.blocks.source.MOST_GATHERED_BYTES", 2**20)
     with pytest.raises(ValueError, match=r"scores of all 20000 rows .* use loss='logistic'"):
         AUCClassifier("hinge").fit(ArrayRows(X, y))
 
@@ -174,7 +174,7 @@ def test_ranges_of_scores_have_the_area_and_the_cuts_of_all(monkeypatch, weighte
     engine, _ = ArrayRows(scores[:, None], y, weight, block_rows=270).engine("it")
     vector = engine.spread(scores)
     assert area_of(vector) == pytest.approx(auc_score(y, scores, weight), abs=1e-15)
-    from everypair.estimators._training import in_blocks
+    from everypair.estimators._block_training import BlockTraining
 
     rates = [
         {"fpr": 0.1},
@@ -191,9 +191,8 @@ def test_ranges_of_scores_have_the_area_and_the_cuts_of_all(monkeypatch, weighte
             wanted = threshold_for(y, scores, **rule, sample_weight=weight)
         else:
             wanted = rule if rule == 0.3 else threshold_for(y, scores, rule, sample_weight=weight)
-        assert in_blocks(engine, "logistic", rule).cut(vector) == pytest.approx(
-            wanted, abs=1e-12
-        ), rule
+        found = BlockTraining(AUCClassifier(threshold=rule), engine, "logistic").cut(vector)
+        assert found == pytest.approx(wanted, abs=1e-12), rule
     levels = list(levels_of(vector))
     assert len(levels) > 3
     joined = np.concatenate([some.scores for some in levels])
@@ -266,8 +265,26 @@ def test_closed_form_and_climb_over_blocks(data):
         RankOpt(pairs="linear").fit(rows)
 
 
-@pytest.mark.parametrize("model", [AUCClassifierCV(), AUCRLSCV(), RankOptCV()])
+@pytest.mark.parametrize("model", [AUCRLSCV(), ROCSVM()])
 def test_other_estimators_say_that_they_need_arrays(data, model):
     X, y, _ = data
     with pytest.raises(ValueError, match="needs arrays: rows in blocks are for AUCClassifier"):
         model.fit(ArrayRows(X, y), y)
+
+
+def test_a_fit_keeps_three_vectors_of_scores_and_no_more(data, monkeypatch):
+    from everypair.linalg import blocks as engines
+
+    X, y, _ = data
+    most, run = [], engines.LocalBlocks.run
+
+    def watched(self, job):
+        found = run(self, job)
+        there = (at() for at in self._kept)
+        most.append(sum(kept is not None and kept.store is not None for kept in there))
+        return found
+
+    monkeypatch.setattr(engines.LocalBlocks, "run", watched)
+    model = AUCClassifier(alpha=1e-5, tol=1e-10).fit(ArrayRows(X, y, block_rows=4000))
+    assert max(most) == 3
+    close(model.coef_, AUCClassifier(alpha=1e-5, tol=1e-10).fit(X, y).coef_)

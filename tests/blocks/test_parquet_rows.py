@@ -60,6 +60,17 @@ def test_files_of_any_size_give_the_fit_in_memory(table, tmp_path, cuts):
         weighted.predict(ParquetRows(folder, "y", names[::-1]))
 
 
+def test_hidden_and_underscored_names_are_not_data(table, tmp_path):
+    folder = written(table, tmp_path / ".rows", [3000])  # the folder itself may be hidden
+    for name in (".checkpoint", "_delta_log"):
+        written(table.select(["y"]), folder / name, [])
+    pq.write_table(table.select(["y"]), folder / "._part.parquet")
+    assert [file[-15:] for file in ParquetRows(folder, "y").files] == [
+        "part-00.parquet",
+        "part-01.parquet",
+    ]
+
+
 def test_integers_booleans_and_words_as_labels(table, tmp_path):
     words = pa.array(np.where(table["y"].to_numpy(), "bad", "a good one")).dictionary_encode()
     mixed = table.drop_columns(["y", "w"]).append_column("label", words)
@@ -113,7 +124,7 @@ def test_bad_files_are_named(table, tmp_path):
             with_column("x3", lambda some: missing), columns=["x0", "x1", "x2", "x3"])  # fmt: skip
     nothing = pa.array([True] * 1999 + [None])
     refused(r"target of .*part-01.parquet, .* missing", with_column("y", lambda some: nothing))
-    with pytest.raises(ValueError, match=r"no file \*.parquet"):
+    with pytest.raises(ValueError, match=r"without a \*.parquet file"):
         ParquetRows(_empty(tmp_path), "y")
     with pytest.raises(ValueError, match="There is no file or folder"):
         ParquetRows(tmp_path / "nowhere", "y")

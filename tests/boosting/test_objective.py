@@ -50,9 +50,9 @@ def test_the_unit_of_the_weights_does_not_matter():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"loss": "sigmoid"}, "loss='sigmoid' is not an objective"),
+        ({"loss": "sigmoid"}, "loss='sigmoid' is not available here"),
         ({"push": 0.5}, "push=0.5 is not a power"),
-        ({"push": 2, "loss": "square"}, "push=2 needs loss='logistic'"),
+        ({"push": 2, "loss": "square"}, "push=2 needs the logistic loss"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(options, words):

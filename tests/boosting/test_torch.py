@@ -87,5 +87,5 @@ def test_unknown_settings_are_refused(options, words):
 
 
 def test_lengths_that_differ_are_refused():
-    with pytest.raises(ValueError, match="3 values and target 2"):
+    with pytest.raises(ValueError, match="3 values and target has 2"):
         PairLoss()(torch.zeros(3), torch.zeros(2))

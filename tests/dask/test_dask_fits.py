@@ -8,14 +8,21 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from everypair import AUCRLS, AUCClassifier, RankOpt
+from everypair import AUCRLS, AUCClassifier, MeasureOpt, RankOpt
 from everypair.metrics import auc_score as local_auc
 from everypair.metrics import threshold_for
 
 da = pytest.importorskip("dask.array")
 pytest.importorskip("distributed")
 
-from everypair.dask import DaskAUCClassifier, DaskAUCRLS, DaskRankOpt, auc_score  # noqa: E402
+import everypair.dask as on_dask  # noqa: E402
+from everypair.dask import (  # noqa: E402
+    DaskAUCClassifier,
+    DaskAUCRLS,
+    DaskMeasureOpt,
+    DaskRankOpt,
+    auc_score,
+)
 
 
 def in_chunks(values, n_blocks):
@@ -131,17 +138,18 @@ def test_cuts_on_a_cluster_are_those_of_the_sorted_scores(client, data):
     X, y, _ = data
     scores = np.round(X @ [1, 0, 0, 1, 0], 2)
     from everypair.dask.engine import DaskBlocks
-    from everypair.estimators._training import in_blocks
+    from everypair.estimators._block_training import BlockTraining
 
     blocks = DaskBlocks(client, in_chunks(X, 3), in_chunks(y, 3), None, "it")
     vector = blocks.spread(scores)
+
+    def cut(rule):
+        return BlockTraining(AUCClassifier(threshold=rule), blocks, "logistic").cut(vector)
+
     for rule in ("balanced", "accuracy", "f1", "midpoint"):
-        assert in_blocks(blocks, "logistic", rule).cut(vector) == pytest.approx(
-            threshold_for(y, scores, rule), abs=1e-12
-        )
-    for rule in ({"fpr": 0.01}, {"recall": 0.9}, {"cost": (1, 5)}):
-        wanted = threshold_for(y, scores, **rule)
-        assert in_blocks(blocks, "logistic", rule).cut(vector) == pytest.approx(wanted, abs=1e-12)
+        assert cut(rule) == pytest.approx(threshold_for(y, scores, rule), abs=1e-12)
+    for rule in ({"fpr": 0.01}, {"recall": 0.9}, {"cost": (1, 5)}, {"top": 0.1}):
+        assert cut(rule) == pytest.approx(threshold_for(y, scores, **rule), abs=1e-12)
 
 
 def test_what_is_wrong_with_a_block_names_it(client, data):
@@ -172,3 +180,48 @@ def test_what_is_wrong_with_a_block_names_it(client, data):
         fit(in_chunks(X, 4), in_chunks(y, 4), in_chunks(weight, 4))
     with pytest.raises(ValueError, match="width=2"):
         auc_score(in_chunks(y, 2), in_chunks(X[:, 0], 2), width=2)
+
+
+def test_probabilities_on_a_cluster_are_the_local_ones_and_lazy(client, data):
+    X, y, weight = data
+    local = AUCClassifier(calibration="sigmoid", cv=3, tol=1e-8).fit(X, y, weight)
+    model = DaskAUCClassifier(calibration="sigmoid", cv=3, tol=1e-8, client=client)
+    model.fit(*(in_chunks(values, 3) for values in (X, y, weight)))
+    close(model.intercept_, local.intercept_, 1e-5)  # the fits of the folds end at a gap of tol
+    found = model.predict_proba(in_chunks(X, 3))
+    assert isinstance(found, da.Array)
+    assert found.shape == (len(y), 2)
+    np.testing.assert_allclose(found.compute(), local.predict_proba(X), atol=1e-5)
+    frames = pytest.importorskip("dask.dataframe")
+    table = frames.from_dask_array(in_chunks(X, 3)).rename(columns=str)
+    named = DaskAUCClassifier(calibration="sigmoid", cv=3, tol=1e-8, client=client)
+    labels = frames.from_dask_array(in_chunks(y, 3))
+    named.fit(table, labels)
+    assert list(named.predict_proba(table).columns) == ["0", "1"]
+    assert named.predict_proba(table).compute().shape == (len(y), 2)
+    with pytest.raises(AttributeError, match="only with a calibration"):
+        _ = DaskAUCClassifier(client=client).predict_proba
+
+
+def test_measure_climbed_on_a_cluster_is_the_local_climb(client, data):
+    X, y, _ = data
+    X, y = X[:3000], y[:3000]
+    settings = {"measure": "tpr_at_fpr", "fpr": 0.1, "saturation": 0.5}
+    local = MeasureOpt(**settings).fit(X, y)
+    model = DaskMeasureOpt(**settings, client=client).fit(in_chunks(X, 3), in_chunks(y, 3))
+    close(model.coef_, local.coef_, 1e-4)
+    assert model.train_score_ == pytest.approx(local.train_score_, abs=2e-3)
+    assert type(model.to_local()) is MeasureOpt
+    np.testing.assert_array_equal(model.to_local().predict(X), model.predict(X))
+
+
+def test_thresholds_of_scores_on_a_cluster_are_those_of_arrays(client, data):
+    X, y, weight = data
+    scores = np.round(X @ [1, 0, 0, 1, 0], 2)
+    given = [in_chunks(values, 4) for values in (y, scores)]
+    for asked in ({"rule": "f1"}, {"fpr": 0.05}, {"recall": 0.8}, {"cost": (1, 3)}):
+        wanted = threshold_for(y, scores, **asked, sample_weight=weight)
+        found = on_dask.threshold_for(*given, **asked, sample_weight=in_chunks(weight, 4))
+        assert found == pytest.approx(wanted, abs=1e-12)
+    with pytest.raises(ValueError, match="give one of a rule"):
+        on_dask.threshold_for(*given, "f1", fpr=0.1)

@@ -139,8 +139,8 @@ def test_weights_are_repeated_rows():
     X, y = table(200)
     weight = np.random.default_rng(0).integers(0, 3, 200)
     again = np.repeat(np.arange(200), weight)
-    weighted = AUCAdditive(tol=1e-10).fit(X, y, sample_weight=weight)
-    repeated = AUCAdditive(tol=1e-10).fit(X.iloc[again], y[again])
+    weighted = AUCAdditive(tol=1e-10, threshold=0.0).fit(X, y, sample_weight=weight)
+    repeated = AUCAdditive(tol=1e-10, threshold=0.0).fit(X.iloc[again], y[again])
     np.testing.assert_allclose(
         weighted.decision_function(X), repeated.decision_function(X), atol=1e-6
     )

@@ -101,8 +101,8 @@ def test_weights_equal_repeated_rows():
     y = X[:, 0] + rng.standard_normal(120) > 0
     weight = rng.integers(0, 4, 120)
     again = np.repeat(np.arange(120), weight)
-    weighted = AUCTree().fit(X, y, sample_weight=weight)
-    repeated = AUCTree().fit(X[again], y[again])
+    weighted = AUCTree(threshold=0.0).fit(X, y, sample_weight=weight)
+    repeated = AUCTree(threshold=0.0).fit(X[again], y[again])
     np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X))
 
 

@@ -16,8 +16,8 @@ from sklearn.preprocessing import SplineTransformer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from everypair import MeasureOpt, MeasureOptCV, RankOpt
+from everypair.estimators._climb_problem import ClimbProblem
 from everypair.estimators._held_out import HeldOut
-from everypair.estimators.measure_opt import _Problem
 from everypair.linalg.matrix import as_matrix
 from everypair.measures import ContingencyMeasure
 from everypair.measures.operating import operating_measure
@@ -67,9 +67,12 @@ def curved():
 
 @pytest.mark.parametrize("measure", OPTIONS)
 def test_no_climb_ends_below_its_start_on_the_training_rows(measure, curved):
-    model = MeasureOpt(measure, **OPTIONS[measure]).fit(*curved)
-    sign = model.measure_.sign
-    assert sign * model.train_score_ >= sign * model.start_score_ - 1e-12
+    X, y = curved
+    model = MeasureOpt(measure, **OPTIONS[measure]).fit(X, y)
+    rows = Rows.of(y)  # at the best cut of the training rows, as the start is
+    scores = rows.scores(model.decision_function(X))
+    reached = model.measure_.value(rows, scores, model.measure_.best_cut(rows, scores))
+    assert reached >= model.measure_.sign * model.start_score_ - 1e-12
     assert [row.saturation for row in model.path_] == [0.5, 0.9]
     assert all(np.isfinite(row).all() for row in model.path_)
     assert model.path_[-1].slope < 0.2
@@ -105,6 +108,7 @@ def test_whole_weights_are_repeated_rows(measure, curved):
     X, y = curved
     counts = np.random.default_rng(0).integers(0, 3, y.size)
     settings = {"saturation": (0.3,), "tol": 1e-5, "alpha": 1e-2, **OPTIONS[measure]}
+    settings["threshold"] = 0.0  # folds are of rows, which are not the same
     weighted = MeasureOpt(measure, **settings).fit(X, y, sample_weight=counts)
     repeated = MeasureOpt(measure, **settings).fit(np.repeat(X, counts, 0), np.repeat(y, counts))
     units = [model.coef_[0] / np.linalg.norm(model.coef_[0]) for model in (weighted, repeated)]
@@ -179,7 +183,7 @@ def test_models_are_told_apart_by_quotas_about_the_one_asked_for(curved):
 def test_the_cut_comes_from_held_out_scores(curved, saturation):
     X, y = curved[0][:500], curved[1][:500]
     model = MeasureOptCV("f1", alphas=[1e-5], saturation=saturation).fit(X, y)
-    problem = _Problem.of(as_matrix(X), y, None, model.measure_)
+    problem = ClimbProblem.of(as_matrix(X), y, None, model.measure_)
     held_out = np.zeros(y.size)
     for _, test in StratifiedKFold(5).split(X, y):
         part = problem.without(test)
@@ -206,7 +210,7 @@ def test_with_too_few_rows_in_the_quota_nothing_is_climbed():
     model = MeasureOptCV("tpr_at_fpr", fpr=0.01).fit(X, y)  # two of 200 negatives
     assert model.chose_start_
     assert model.path_ == []
-    assert np.isnan(model.saturation_)
+    assert model.saturation_ == ()
     assert len(model.cv_results_["score"]) == 6
 
 
@@ -285,7 +289,7 @@ def test_a_measure_of_ones_own(curved):
         ({"measure": "recall_at_precision", "precision": 1.5}, "precision=1.5"),
         ({"measure": "partial_roc_area", "fpr": (0.2, 0.1)}, "0 <= low < high <= 1"),
         ({"measure": "cost", "cost": (0, 0)}, "two costs >= 0, not both zero"),
-        ({"saturation": (0.9, 0.5)}, "must ascend"),
+        ({"saturation": (0.2, 1.5)}, "shares of pairs between 0 and 1"),
     ],
 )
 @pytest.mark.parametrize("kind", [MeasureOpt, MeasureOptCV])
@@ -294,6 +298,41 @@ def test_bad_settings_are_refused_in_one_sentence(kind, settings, said, curved):
         kind(**settings).fit(*curved)
     assert said in str(refusal.value)
     assert "\n" not in str(refusal.value)
+
+
+def test_a_series_that_does_not_ascend_and_a_climb_given_twice_are_refused(curved):
+    with pytest.raises(ValueError, match="ascending order"):
+        MeasureOpt(saturation=(0.9, 0.5)).fit(*curved)
+    with pytest.raises(ValueError, match="ascending order"):
+        MeasureOptCV(saturation=(0.5, (0.9, 0.5))).fit(*curved)
+    with pytest.raises(ValueError, match="each of them once"):
+        MeasureOptCV(saturation=(0.5, (0.5,))).fit(*curved)
+
+
+def test_a_series_is_climbed_one_after_the_other(curved):
+    X, y = curved
+    searched = MeasureOptCV("f1", alphas=[1e-3], saturation=[(0.35, 0.9)]).fit(X, y)
+    plain = MeasureOpt("f1", alpha=1e-3, saturation=(0.35, 0.9)).fit(X, y)
+    assert searched.saturation_ == (0.35, 0.9)
+    unit = [m.coef_ / np.linalg.norm(m.coef_) for m in (searched, plain)]
+    np.testing.assert_allclose(*unit, atol=1e-6)
+    assert [row.saturation for row in searched.path_] == [0.35, 0.9]
+
+
+def test_series_share_the_radii_that_begin_them(curved, monkeypatch):
+    X, y = curved
+    climbed, once = [], ClimbProblem.climbs
+
+    def counted(part, start, saturations, *settings):
+        climbed.append(saturations)
+        return once(part, start, saturations, *settings)
+
+    monkeypatch.setattr(ClimbProblem, "climbs", counted)
+    model = MeasureOptCV("f1", alphas=[1e-3], cv=3).fit(X, y)
+    assert model.cv_results_["saturation"] == [
+        (), (0.35,), (0.35, 0.8), (0.35, 0.8, 0.9), (0.9,)
+    ]  # fmt: skip
+    assert len(climbed) == 3 * 4 + len(model.saturation_)
 
 
 def test_one_positive_row():
@@ -338,9 +377,33 @@ def test_scores_without_a_difference_are_no_error():
 def test_a_precision_that_is_never_reached_leaves_the_start():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((800, 2)), rng.random(800) < 0.05
-    model = MeasureOptCV("recall_at_precision", precision=0.99).fit(X, y)
+    with pytest.warns(UserWarning, match=r"No cut of the scores is within precision=0\.99"):
+        model = MeasureOptCV("recall_at_precision", precision=0.99).fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()
     assert 0 <= model.best_score_ < 0.2
+    assert not model.predict(X).any()
+
+
+@pytest.mark.parametrize(
+    ("measure", "options"), [("tpr_at_fpr", {"fpr": 0.001}), ("precision_at_k", {"k": 2})]
+)
+def test_a_quota_that_ties_put_out_of_reach_is_told(measure, options):
+    """The highest score is that of half the rows of both classes."""
+    y = np.arange(200) % 4 == 0
+    X = np.column_stack([np.arange(200) % 8 < 5, np.zeros(200)]).astype(float)
+    with pytest.warns(UserWarning, match="No cut of the scores is within .*: predict calls no row"):
+        model = MeasureOpt(measure, **options).fit(X, y)
+    assert not model.predict(X).any()
+    assert np.isfinite(model.train_score_)
+
+
+@pytest.mark.parametrize("measure", OPTIONS)
+def test_one_positive_row_is_enough_for_one_fit(measure):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 2)), np.arange(60) == 3
+    model = MeasureOpt(measure, **OPTIONS[measure]).fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
+    assert np.isfinite([model.train_score_, model.start_score_]).all()
 
 
 def test_the_held_out_value_is_that_of_its_definition():

@@ -27,7 +27,7 @@ from everypair import ROCSVM, AUCClassifier, MeasureSVM, MeasureSVMCV
 from everypair.linalg import low_rank
 from everypair.linalg.matrix import as_matrix
 from everypair.measures import ContingencyMeasure, FBeta, RecallAtMostK, measure_of
-from everypair.solvers.cutting_plane import cutting_plane, cutting_plane_path
+from everypair.solvers.cutting_plane import SlackPath, cutting_plane
 
 CHECKED = [
     MeasureSVM(),
@@ -219,7 +219,8 @@ def test_a_path_over_c_is_that_of_single_fits(cancer):
     X, y = cancer
     positive = np.asarray(y == 1)
     Cs = [1e-4, 1e-3, 1e-2]
-    path = list(cutting_plane_path(as_matrix(X), positive, FBeta(1.0), Cs, constant=True, tol=1e-4))
+    follow = SlackPath(as_matrix(X), positive, FBeta(1.0), constant=True)
+    path = [follow.fit(C, tol=1e-4) for C in Cs]
     alone = [
         cutting_plane(as_matrix(X), positive, FBeta(1.0), C, constant=True, tol=1e-4) for C in Cs
     ]
@@ -383,10 +384,11 @@ def test_predictions_at_k_are_exactly_k(cancer, k):
 
 def test_rules_of_the_other_measures(cancer):
     X, y = cancer
+    # The cut comes from rows that were held out: on the training rows it holds nearly.
     prbep = MeasureSVM("prbep", C=1e-3).fit(X, y)
-    assert prbep.predict(X).sum() == y.sum()
+    assert prbep.predict(X).sum() == pytest.approx(y.sum(), abs=15)
     partial = MeasureSVM("partial_roc_area", C=1e-5, fpr=(0, 0.02)).fit(X, y)
-    assert partial.predict(X)[y == 0].mean() <= 0.02
+    assert partial.predict(X)[y == 0].mean() <= 0.04
     for measure in ("f1", "roc_area"):
         model = MeasureSVM(measure, C=1e-3, fit_intercept=False).fit(X, y)
         assert model.intercept_ == 0
@@ -407,7 +409,7 @@ def test_rules_of_the_other_measures(cancer):
         ({"kernel": "sigmoid", "gamma": 5.0, "coef0": -3.0}, "not positive semi-definite"),
         ({"kernel": lambda X, Z: X}, "The kernel returned shape"),
         ({"kernel": "precomputed"}, "square matrix"),
-        ({"kernel": "poly", "degree": 2.5}, "a lower or a whole degree"),
+        ({"kernel": "poly", "degree": 2.5}, "use a whole number as degree"),
         ({"C": 1e300}, r"C=1e\+300 is too large"),
         ({"measure": "fbeta", "beta": 1e-200}, "beta=1e-200 must be"),
         ({"measure": "fbeta", "beta": 1e160}, r"beta=1e\+160 must be"),
@@ -416,6 +418,24 @@ def test_rules_of_the_other_measures(cancer):
 def test_errors_say_what_to_do(options, message):
     with pytest.raises(ValueError, match=message):
         MeasureSVM(**options).fit(*small())
+
+
+def test_a_bound_that_says_nothing_is_found_without_another_fit(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((500, 3)), rng.random(500) < 0.1
+    fits, once = [], SlackPath.fit
+
+    def counted(path, *settings):
+        fits.append(once(path, *settings))
+        return fits[-1]
+
+    monkeypatch.setattr(SlackPath, "fit", counted)
+    with pytest.warns(ConvergenceWarning, match="says nothing on these rows"):
+        MeasureSVM("f1", C=1.0).fit(X, y)
+    assert len(fits) == 1
+    with pytest.warns(ConvergenceWarning, match="says nothing on these rows"):
+        MeasureSVM("f1", C=1e-9).fit(X, y)
+    assert len(fits) == 3
 
 
 @pytest.mark.parametrize(("measure", "C"), [("roc_area", 1.0), ("f1", 1.0), ("f1", 1e-300)])

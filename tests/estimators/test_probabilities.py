@@ -40,6 +40,7 @@ from everypair import (
     RankOptCV,
 )
 from everypair.estimators._calibration import LEAST_SLOPE, METHODS, Isotonic, LogOdds, calibrated
+from everypair.estimators._cross_fit import ROWS_PER_COLUMN, rarer_rows
 from everypair.metrics import threshold_for
 
 ESTIMATORS = [getattr(everypair, name) for name in everypair.__all__ if name[0].isupper()]
@@ -506,9 +507,67 @@ def test_a_guaranteed_cut_comes_from_rows_that_were_held_out(cls):
     X = rng.standard_normal((400, 60))
     y = X[:, 0] + rng.logistic(size=400) > 0
     rule = {"fpr": 0.2, "guarantee": 0.9}
-    promised, by_folds, in_training = (
+    promised, by_folds, without = (
         cls(threshold=threshold, cv=cv).fit(X, y).intercept_[0]
         for threshold, cv in ((rule, None), (rule, 5), ({"fpr": 0.2}, None))
     )
     assert promised == by_folds
-    assert promised < in_training  # a higher cut than the one of the training scores
+    assert promised < without  # a higher cut than the one that promises nothing
+
+
+@pytest.mark.parametrize("model", [AUCClassifier(), AUCRLS(), RankOpt(), RankBoost(20)], ids=str)
+def test_the_default_cut_of_few_rows_has_the_recall_that_was_asked_for(model):
+    """Five rows per column: 0.9 by training scores is 0.82 or less on new rows."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(12):
+        X = rng.standard_normal((1400, 30))
+        y = X[:, 0] + X[:, 1] + rng.logistic(size=1400) > 1
+        few, new = slice(0, 150), slice(150, None)
+        fitted = clone(model).set_params(threshold={"recall": 0.9}).fit(X[few], y[few])
+        scores = fitted.decision_function(X)
+        by_training = threshold_for(y[few], scores[few], recall=0.9)
+        found.append([np.mean(scores[new][y[new]] > cut) for cut in (by_training, 0.0)])
+    by_training, by_default = np.mean(found, axis=0)
+    assert by_training < 0.83
+    assert 0.87 < by_default < 0.96
+
+
+def test_many_rows_per_column_are_cut_by_training_scores():
+    rng = np.random.default_rng(1)
+    for per_column, by_training in ((ROWS_PER_COLUMN, True), (ROWS_PER_COLUMN - 1, False)):
+        y = np.arange(8 * per_column) < 2 * per_column  # two columns
+        X = rng.standard_normal((y.size, 2)) + y[:, None]
+        for cls in (AUCClassifier, AUCRLS, RankOpt, MeasureOpt, ROCSVM):
+            linear = {"kernel": "linear"} if cls is ROCSVM else {}
+            model = cls(threshold={"recall": 0.8}, **linear).fit(X, y)
+            of_training = threshold_for(y, X @ model.coef_[0], recall=0.8)
+            same = -model.intercept_[0] == pytest.approx(of_training, abs=1e-9)
+            assert same == by_training, cls
+    assert not AUCClassifier(threshold="midpoint")._cross_fits(X, y, None)
+    assert not AUCClassifier(threshold=0.3)._cross_fits(X, y, None)
+    assert RankBoost(threshold="f1")._cross_fits(
+        np.zeros((10**6, 1)), np.arange(10**6) % 2 == 0, None
+    )
+
+
+def test_weights_count_by_their_effective_number_of_rows():
+    y = np.arange(400) < 100
+    weight = np.where(np.arange(400) % 100 < 50, 1.0, 0.0)
+    assert rarer_rows(y, None) == 100
+    assert rarer_rows(y, weight) == pytest.approx(50)
+    assert rarer_rows(y, 7 * weight) == pytest.approx(50)
+    assert rarer_rows(y, np.where(np.arange(400) == 0, 1e6, 1.0)) == pytest.approx(1, abs=1e-3)
+
+
+def test_rows_too_few_for_folds_are_cut_by_their_training_scores():
+    X = np.arange(12.0)[:, None]
+    y = X[:, 0] == 11
+    np.testing.assert_array_equal(AUCClassifier(threshold="f1").fit(X, y).predict(X), y)
+    some, groups = X[:, 0] > 6, (X[:, 0] > 6).astype(int)  # two groups, of a class each
+    model = AUCClassifier(threshold="f1").fit(X, some, groups=groups)
+    np.testing.assert_array_equal(model.predict(X), some)
+    with pytest.raises(ValueError, match="two rows of each class"):
+        AUCClassifier(cv=3).fit(X, y)
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        AUCClassifier(threshold="f1").fit(X, some, groups=groups[:5])

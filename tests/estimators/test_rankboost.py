@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from everypair import RankBoost
-from everypair.solvers.rankboost import SMOOTHING
+from everypair.solvers.boosted_stumps import SMOOTHING
 
 
 @parametrize_with_checks([RankBoost(n_estimators=20)])

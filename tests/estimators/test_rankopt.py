@@ -302,7 +302,7 @@ def test_climb_finds_the_tail_that_the_logistic_loss_is_misled_by():
     ("settings", "message"),
     [
         ({"saturation": 1.5}, "saturation=1.5 must be one or more shares"),
-        ({"saturation": (0.5, 0.1)}, "must ascend"),
+        ({"saturation": (0.5, 0.1)}, "must be in ascending order"),
         ({"saturation": ()}, "one or more shares"),
         ({"pairs": "some"}, "'pairs' parameter"),
         ({"n_subfolds": 0}, "'n_subfolds' parameter"),

@@ -192,7 +192,7 @@ def test_a_cross_validated_model_does_not_stream():
     ],
 )
 def test_blas_has_one_thread_where_the_work_is_little(monkeypatch, shape, form, one_thread):
-    monkeypatch.setattr(rls_cv, "LITTLE_WORK", 1e7)
+    monkeypatch.setattr(rls_cv, "ONE_THREAD_OPERATIONS", 1e7)
     entered = []
     own_threads = threads.own_threads
     monkeypatch.setattr(threads, "own_threads", lambda: entered.append(True) or own_threads())

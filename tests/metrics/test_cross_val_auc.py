@@ -118,7 +118,7 @@ def test_models_that_agree_on_a_clear_signal_add_little_to_delongs_variance():
     clear = cross_val_auc(MeanDifference(), X, y, cv=5)
     noise = cross_val_auc(MeanDifference(), rng.standard_normal(X.shape), y, cv=5)
     assert clear.kappa < 0.15
-    assert noise.kappa == pytest.approx(1 + 0.3 / 16)
+    assert noise.kappa == pytest.approx((1 - 18 / 800) * (1 + 0.3 / 16))
     pattern = cross_val_auc(Identity(), X, y, cv=5)  # learns nothing: nothing depends on training
     assert pattern.kappa == pytest.approx(0, abs=1e-12)
 
@@ -152,17 +152,27 @@ def test_two_folds_cover_a_weak_signal():
 
 @pytest.mark.parametrize("n_folds", [2, 3, 5, 10])
 def test_kappa_falls_with_the_distance_from_a_half(n_folds):
-    """All of it up to 4 (1 + 1/K) standard errors sqrt(V), the measured share from 5/3 of that."""
+    """All of it up to 4 (1 + 1/K) standard errors sqrt(V), the measured share from 5/3 of that;
+    all times 1 - 18/n."""
     rng = np.random.default_rng(17)
     X, y = data(rng, 400)
     measured = area_of_mean_differences(rng, X, y, n_folds)
     within = np.sqrt(np.sum(measured.sums**2))
-    few, chance = 1 + 0.3 / (n_folds - 1) ** 2, 4 * (1 + 1 / n_folds)
+    few, chance = (1 - 18 / 400) * (1 + 0.3 / (n_folds - 1) ** 2), 4 * (1 + 1 / n_folds)
     for steps, share in ((0.0, 1.0), (1.0, 1.0), (4 / 3, 0.5), (5 / 3, 0.1), (9.0, 0.1)):
         for side in (-1, 1):
             area = replace(measured, auc=0.5 + side * steps * chance * within, dependence=0.1)
             assert area.kappa == pytest.approx(few * share)
             assert area.se == pytest.approx(np.sqrt(1 + few * share) * within)
+
+
+def test_a_handful_of_rows_adds_nothing_to_delongs_variance():
+    """1 - 18/n is not below zero."""
+    rng = np.random.default_rng(18)
+    X, y = data(rng, 400)
+    measured = area_of_mean_differences(rng, X, y, 5)
+    assert replace(measured, sizes=(8.0, 9.0)).kappa == 0
+    assert replace(measured, sizes=(8.0, 11.0)).kappa > 0
 
 
 def test_groups_of_repeated_rows_count_once():

@@ -142,8 +142,8 @@ def test_a_wrong_rule_is_named_in_the_error(rule, options):
 )
 def test_estimators_cut_where_threshold_for_does(parameter, call):
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((120, 3))
-    y = np.where(X[:, 0] + rng.standard_normal(120) > 0.5, "yes", "no")
+    X = rng.standard_normal((600, 3))  # rows for training scores to make the cut
+    y = np.where(X[:, 0] + rng.standard_normal(600) > 0.5, "yes", "no")
     model = AUCClassifier(threshold=parameter).fit(X, y)
     scores = model.decision_function(X) - model.intercept_[0]
     t = threshold_for(y, scores, **call)

@@ -13,6 +13,7 @@ from sklearn.metrics import precision_score, recall_score
 from everypair import AUCClassifier
 from everypair.metrics import cut_for, threshold_for
 from everypair.metrics.guarantees import (
+    binomial_test,
     fewest,
     highest_share,
     lowest_share,
@@ -115,8 +116,8 @@ def test_requirements_by_hand():
 
 def test_estimators_take_requirements():
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((400, 3))
-    y = X[:, 0] + rng.standard_normal(400) > 0.5
+    X = rng.standard_normal((600, 3))  # rows for training scores to make the cut
+    y = X[:, 0] + rng.standard_normal(600) > 0.5
     for threshold in (
         {"precision": 0.8},
         {"recall": 0.9, "rule": "f1"},
@@ -174,10 +175,12 @@ def test_the_sequence_looks_at_counts_only_and_never_back(seed, precision, risk)
     n = 600
     y = rng.random(n) < np.linspace(1, 0, n)
     above = np.arange(n + 1.0)
-    passed = precise(above, np.concatenate([[0], np.cumsum(y)]), precision, risk)
+    test = binomial_test(above, np.concatenate([[0], np.cumsum(y)]))
+    passed = precise(above, test, precision, risk)
     split = int(rng.integers(1, n))
     y[split:] = rng.random(n - split) < 0.5
-    other = precise(above, np.concatenate([[0], np.cumsum(y)]), precision, risk)
+    test = binomial_test(above, np.concatenate([[0], np.cumsum(y)]))
+    other = precise(above, test, precision, risk)
     np.testing.assert_array_equal(passed[: split + 1], other[: split + 1])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from everypair.blocks.source import BLOCK_BYTES, RowBlocks, Target
-from everypair.linalg.blocks import ALL
+from everypair.linalg.block_shard import ALL
 from everypair.linalg.row_sums import slices
 
 
@@ -68,7 +68,7 @@ class ArrayRows(RowBlocks):
         for values, name in ((self._y, "y"), (self._weight, "sample_weight")):
             if values is not None and values.shape != (n_rows,):
                 raise ValueError(
-                    f"{name} has shape {values.shape}, but X has {n_rows} rows: one value a row."
+                    f"{name} has shape {values.shape}, but X has {n_rows} rows: give one per row."
                 )
         self.n_features_in_, self.dtype = self._X.shape[1], self._X.dtype
         per_row = self._X.dtype.itemsize * self.n_features_in_

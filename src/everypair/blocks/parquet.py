@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.blocks.source import BLOCK_BYTES, RowBlocks, Target
-from everypair.linalg.blocks import ALL
+from everypair.blocks.source import BLOCK_BYTES, Buffers, RowBlocks, Target
+from everypair.linalg.block_shard import ALL
+
+BUFFER_BYTES = 2**20
+"""Of a column's file that are read at a time."""
 
 
 class ParquetRows(RowBlocks):
@@ -75,7 +78,7 @@ class ParquetRows(RowBlocks):
         sample_weight: str | None = None,
         block_rows: int | None = None,
     ):
-        self.files = _files(fspath(path))
+        self.files = parquet_files(fspath(path))
         self.target, self.sample_weight = target, sample_weight
         first = _schema(self.files[0])
         apart = {target} if sample_weight is None else {target, sample_weight}
@@ -105,20 +108,20 @@ class ParquetRows(RowBlocks):
                     f"{first.field(name).type} in {self.files[0]}: write all files with the same "
                     "types."
                 )
-        return _opened(file).metadata.num_rows
+        return opened_parquet(file).metadata.num_rows
 
     def _batches(self, names: list[str]) -> Iterator[tuple[str, Any]]:
         for file in self.files:
             done = 0
             try:
-                with _opened(file) as opened:
+                with opened_parquet(file) as opened:
                     for batch in opened.iter_batches(self.block_rows, columns=names):
                         if batch.num_rows:
                             where = f"{file}, rows {done} to {done + batch.num_rows - 1},"
                             yield where, batch
                         done += batch.num_rows
             except OSError as error:
-                raise _unreadable(file, error) from error
+                raise unreadable(file, error) from error
 
     def targets(self) -> Iterator[tuple[str, Target]]:
         """Labels and weights of each block."""
@@ -134,28 +137,41 @@ class ParquetRows(RowBlocks):
             yield where, Target(_labels(y), weight)
 
     def rows(self, columns: Any = ALL) -> Iterator[tuple[str, NDArray[Any]]]:
-        """The rows of each block, each column in one piece."""
+        """The rows of each block, each column in one piece; copy what is to outlive a block."""
         assert self.feature_names_in_ is not None
         names = self.feature_names_in_[columns].tolist()
+        buffers = Buffers(self.dtype)
         for where, batch in self._batches(names):
-            X = np.empty((batch.num_rows, len(names)), dtype=self.dtype, order="F")
+            X = buffers.empty(batch.num_rows, len(names))
             for k, name in enumerate(names):
                 X[:, k] = _numbers(batch.column(name), self.dtype)
             yield where, X
 
 
-def _files(path: str) -> list[str]:
-    if Path(path).is_dir():
-        found = sorted(str(file) for file in Path(path).rglob("*.parquet"))
+def parquet_files(path: str) -> list[str]:
+    """The Parquet files below a folder, or the one file; names in "." and "_" are not data.
+
+    Spark, Arrow and Delta keep checkpoints, temporary files and logs under such names.
+    """
+    folder = Path(path)
+    if folder.is_dir():
+        found = sorted(
+            str(file)
+            for file in folder.rglob("*.parquet")
+            if not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+        )
         if not found:
-            raise ValueError(f"The folder {path!r} has no file *.parquet.")
+            raise ValueError(
+                f"{path!r} is a folder without a *.parquet file: give a file, or a folder of "
+                "Parquet files."
+            )
         return found
-    if not Path(path).exists():
+    if not folder.exists():
         raise ValueError(f"There is no file or folder {path!r}.")
     return [path]
 
 
-def _opened(file: str) -> Any:
+def opened_parquet(file: str) -> Any:
     try:
         from pyarrow import parquet
     except ImportError as error:
@@ -163,18 +179,19 @@ def _opened(file: str) -> Any:
             "ParquetRows needs pyarrow: pip install 'everypair[cli]' or 'pyarrow'."
         ) from error
     try:
-        return parquet.ParquetFile(file)
+        # Through a buffer per column: a whole file ahead would stay in memory.
+        return parquet.ParquetFile(file, pre_buffer=False, buffer_size=BUFFER_BYTES)
     except (OSError, ValueError) as error:
-        raise _unreadable(file, error) from error
+        raise unreadable(file, error) from error
 
 
-def _unreadable(file: str, error: Exception) -> ValueError:
+def unreadable(file: str, error: Exception) -> ValueError:
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     return ValueError(f"{file} cannot be read as Parquet ({reason}): write it again or remove it.")
 
 
 def _schema(file: str) -> Any:
-    with _opened(file) as opened:
+    with opened_parquet(file) as opened:
         return opened.schema_arrow
 
 

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.linalg.blocks import ALL, LocalBlocks
-from everypair.rows import distinct_labels
+from everypair.checks import distinct_labels
+from everypair.linalg.block_shard import ALL
+from everypair.linalg.blocks import LocalBlocks
 
 Item = TypeVar("Item")
 
@@ -28,12 +29,31 @@ class Target(NamedTuple):
     weight: NDArray[Any] | None
 
 
+class Buffers:
+    """Memory for blocks that is used again: new pages cost as much as reading does.
+
+    An array is written over when the third block after it is asked for. By then nobody looks at it:
+    one block is worked on while the next is read.
+    """
+
+    def __init__(self, dtype: np.dtype[Any]):
+        self._arrays = [np.empty(0, dtype=dtype) for _ in range(3)]
+
+    def empty(self, n_rows: int, n_columns: int) -> NDArray[Any]:
+        """Each column in one piece."""
+        size, array = n_rows * n_columns, self._arrays.pop(0)
+        if array.size < size:
+            array = np.empty(size, dtype=array.dtype)
+        self._arrays.append(array)
+        return array[:size].reshape((n_rows, n_columns), order="F")
+
+
 class RowBlocks:
     """A re-iterable source of row blocks: the base of `ParquetRows` and `ArrayRows`.
 
     A subclass gives ``n_features_in_``, ``dtype``, `targets` and `rows`; ``feature_names_in_``
     where the columns have names. Blocks come in the same order each time, and empty ones are
-    left out.
+    left out. The memory of a block may be used again for a later one.
 
     Attributes
     ----------
@@ -61,6 +81,16 @@ class RowBlocks:
     def rows(self, columns: Any = ALL) -> Iterator[tuple[str, NDArray[Any]]]:
         """The name of each block with its rows of X: all columns, or those of these numbers."""
         raise NotImplementedError
+
+    def labels(self) -> NDArray[Any]:
+        """The labels of all rows, for `everypair.metrics` beside a model's scores of them.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            One label per row, in the order of the rows.
+        """
+        return np.concatenate([target.y for _, target in self.targets()])
 
     def check_columns(self, model: Any) -> None:
         """Refuse where these are not the columns that the model was fitted on."""
@@ -98,6 +128,18 @@ class RowBlocks:
             np.dtype(self.dtype).itemsize,
         )
         return engine, classes
+
+
+class EngineRows(RowBlocks):
+    """Rows of an engine that is there already, such as a fold of one."""
+
+    def __init__(self, blocks: Any, classes: NDArray[Any], names: NDArray[Any] | None):
+        self.blocks, self.classes, self.feature_names_in_ = blocks, classes, names
+        self.n_features_in_ = blocks.n_columns
+
+    def engine(self, name: str) -> tuple[Any, NDArray[Any]]:
+        """The engine and the labels as they are."""
+        return self.blocks, self.classes
 
 
 def _some(names: NDArray[Any] | None, n: int) -> str:

@@ -14,13 +14,17 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from everypair.boosting.libraries import LIBRARIES, Grown, Settings
-from everypair.boosting.objective import pair_objective
-from everypair.estimators._base import CUTS, BinaryRanker
+from everypair.boosting.objective import BOOSTED_LOSSES, pair_objective
+from everypair.estimators._base import CUTS, WITHIN_WEIGHTS, BinaryRanker
 from everypair.estimators._cross_fit import OutOfFold, default_folds, mean_score
-from everypair.estimators._search import with_progress
+from everypair.estimators._search import groups_with_pairs, with_progress
+from everypair.pairs.pushed import check_push
 from everypair.rows import Rows
+from everypair.within import Groups
 
 Array = NDArray[np.float64]
+Data = tuple[Any, NDArray[np.bool_], Array | None, Groups | None]
+"""X, which rows are positive, their weights and their groups."""
 
 
 class AUCBoostingClassifier(BinaryRanker):
@@ -30,6 +34,8 @@ class AUCBoostingClassifier(BinaryRanker):
     curvature of
 
         L(s) = sum_ij a_i b_j log(1 + exp(s_j - s_i))     or, with a push, its p-norm .
+
+    With ``within`` the pairs of the loss and of the AUC are those inside groups (a user, a query).
 
     The number of rounds is the one with the largest mean AUC over the folds of ``cv``. Threshold
     and probabilities are made from the held-out scores of the same folds; then a booster of that
@@ -56,7 +62,9 @@ class AUCBoostingClassifier(BinaryRanker):
         Further parameters of the library, by its own names; they take precedence.
     cv : int, splitter, iterable or None, default=None
         Folds that choose the number of rounds and give threshold and probabilities; None: five,
-        stratified.
+        stratified. With ``within`` and no ``groups``, None and a number keep each group of
+        ``within`` whole, or, where there are fewer groups than folds, share out its rows.
+    {within_weight}
     {threshold}
     {calibration}
     n_jobs : int or None, default=None
@@ -82,6 +90,7 @@ class AUCBoostingClassifier(BinaryRanker):
     intercept_ : array of shape (1,)
         Minus the threshold.
     {train_score}
+    {without_pairs}
     {fitted}
 
     See Also
@@ -116,6 +125,7 @@ class AUCBoostingClassifier(BinaryRanker):
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left")],
         "params": [dict, None],
+        "within_weight": WITHIN_WEIGHTS,
         **CUTS,
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -133,6 +143,7 @@ class AUCBoostingClassifier(BinaryRanker):
         patience: int = 50,
         params: dict[str, Any] | None = None,
         cv: Any = None,
+        within_weight: str = "pairs",
         threshold: str | float | Mapping[str, Any] = "balanced",
         calibration: str | None = None,
         prior: float | None = None,
@@ -149,6 +160,7 @@ class AUCBoostingClassifier(BinaryRanker):
         self.patience = patience
         self.params = params
         self.cv = cv
+        self.within_weight = within_weight
         self.threshold = threshold
         self.calibration = calibration
         self.prior = prior
@@ -167,6 +179,7 @@ class AUCBoostingClassifier(BinaryRanker):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        within: ArrayLike | None = None,
     ) -> Self:
         """Choose the number of rounds by cross-validation, then fit on all rows.
 
@@ -175,6 +188,7 @@ class AUCBoostingClassifier(BinaryRanker):
         {rows}
         {sample_weight}
         {groups}
+        {within}
 
         {returns_self}
         """
@@ -192,26 +206,30 @@ class AUCBoostingClassifier(BinaryRanker):
             weight = _check_sample_weight(
                 sample_weight, positive, dtype=np.float64, ensure_non_negative=True
             )
-            Rows.uncut(positive, weight)  # says so where a class weighs nothing
             kept = np.flatnonzero(weight)  # the libraries count rows of weight zero in leaves
-        folds = _among(kept, default_folds(self.cv, positive, weight, groups), positive.size)
+        check_push("logistic", self.push, BOOSTED_LOSSES, within)
+        inside = self._pair_up(positive, weight, within).within
+        folds = default_folds(self.cv, positive, weight, groups, within)
+        folds = _among(kept, folds, positive.size)
         if weight is not None:
             X, positive, weight = _safe_indexing(X, kept), positive[kept], weight[kept]
+            inside = None if inside is None else inside.take(kept)
+            groups = None if groups is None else np.asarray(groups)[kept]
         library = self._library()
-        grown = self._grow_folds(library, X, positive, weight, folds)
+        data = (X, positive, weight, inside)
+        grown = self._grow_folds(library, data, folds)
         self.cv_scores_ = _mean_curve([fold.curve for fold in grown])
         self.n_rounds_ = 1 + int(np.argmax(self.cv_scores_))
         self.best_score_ = float(self.cv_scores_[self.n_rounds_ - 1])
-        rows = (X, positive.astype(float), weight)
-        self.booster_ = library.grow(rows, None, self.n_rounds_, 0).booster
+        self.booster_ = library.grow(_of_rows(data, None), None, self.n_rounds_, 0).booster
         scores = library.scores(self.booster_, X, self.n_rounds_)
-        self.train_score_ = auc(Rows.uncut(positive, weight), scores)
+        self.train_score_ = auc(Rows.uncut(positive, weight, inside), scores)
         gains = library.importances(self.booster_, self.n_features_in_)
         self.feature_importances_ = gains / gains.sum() if gains.any() else gains
         held_out = None
         if self._needs_held_out():
             held_out = self._held_out(library, X, weight, folds, grown)
-        cut = self._choose_threshold(positive, scores, weight, held_out)
+        cut = self._choose_threshold(positive, scores, weight, held_out, groups=groups)
         self.intercept_ = np.array([-cut])
         return self
 
@@ -225,23 +243,18 @@ class AUCBoostingClassifier(BinaryRanker):
         )  # fmt: skip
         return LIBRARIES[self.library](pair_objective(push=float(self.push)), settings)
 
-    def _grow_folds(
-        self, library: Any, X: Any, positive: NDArray[np.bool_], weight: Array | None, folds: Any
-    ) -> list[Grown]:
+    def _grow_folds(self, library: Any, data: Data, folds: Any) -> list[Grown]:
+        positive, inside = data[1], data[3]
+
         def one(train: Any, test: Any) -> Grown:
-            parts = [
-                (
-                    _safe_indexing(X, rows),
-                    positive[rows].astype(float),
-                    None if weight is None else weight[rows],
-                )
-                for rows in (train, test)
-            ]
-            both = 0 < np.count_nonzero(positive[test]) < test.size
-            if not both:
+            codes = np.zeros(test.size, np.intp) if inside is None else inside.codes[test]
+            if not groups_with_pairs(codes, positive[test], np.ones(test.size, bool)).any():
                 raise ValueError(
                     "A fold of cv tests one class only: use stratified or fewer folds."
+                    if inside is None
+                    else "A fold of cv tests no pair inside a group of within: use fewer folds."
                 )
+            parts = [_of_rows(data, rows) for rows in (train, test)]
             return library.grow(*parts, int(self.max_rounds), int(self.patience))
 
         grown = (one(*fold) for fold in folds)
@@ -272,6 +285,19 @@ class AUCBoostingClassifier(BinaryRanker):
     def _scores(self, X: Any) -> Array:
         library = LIBRARIES[self.library]
         return library.scores(self.booster_, X, self.n_rounds_) + self.intercept_[0]
+
+
+def _of_rows(data: Data, rows: NDArray[np.intp] | None) -> Any:
+    """X, labels, weights and groups of some rows, or of all, as the libraries take them."""
+    X, positive, weight, inside = data
+    if rows is None:
+        return X, positive.astype(float), weight, inside
+    return (
+        _safe_indexing(X, rows),
+        positive[rows].astype(float),
+        None if weight is None else weight[rows],
+        None if inside is None else inside.take(rows),
+    )
 
 
 def _among(kept: NDArray[np.intp], folds: Any, n_rows: int) -> list[Any]:

@@ -38,7 +38,7 @@ class LightGBM:
         self.objective, self.settings = objective, settings
 
     def grow(self, rows: Any, held_out: Any, n_rounds: int, patience: int) -> Grown:
-        """Of rows (X, y, weights); without held-out rows every round is made."""
+        """Of rows (X, y, weights, groups); without held-out rows every round is made."""
         import lightgbm
 
         s = self.settings
@@ -46,7 +46,7 @@ class LightGBM:
             "learning_rate": s.learning_rate, "num_leaves": s.max_leaf_nodes,
             "min_data_in_leaf": s.min_samples_leaf, "lambda_l2": 1.0, "num_threads": s.n_threads,
             "seed": s.seed, "deterministic": True, "force_row_wise": True, "verbosity": -1,
-            **s.params, "objective": self.objective.for_train, "metric": "None",
+            **s.params, "objective": self.objective.inside(rows[3]).for_train, "metric": "None",
         }  # fmt: skip
         data = lightgbm.Dataset(*rows[:2], weight=rows[2], free_raw_data=True)
         if held_out is None:
@@ -56,7 +56,7 @@ class LightGBM:
             params, data, n_rounds,
             valid_sets=[lightgbm.Dataset(*held_out[:2], weight=held_out[2], reference=data)],
             valid_names=["held_out"],
-            feval=AUCMetric("lightgbm").for_train,
+            feval=AUCMetric("lightgbm", held_out[3]).for_train,
             callbacks=[
                 lightgbm.early_stopping(patience, verbose=False), lightgbm.record_evaluation(seen)
             ],
@@ -79,7 +79,7 @@ class XGBoost:
         self.objective, self.settings = objective, settings
 
     def grow(self, rows: Any, held_out: Any, n_rounds: int, patience: int) -> Grown:
-        """Of rows (X, y, weights); without held-out rows every round is made."""
+        """Of rows (X, y, weights, groups); without held-out rows every round is made."""
         import xgboost
 
         s = self.settings
@@ -97,17 +97,17 @@ class XGBoost:
             )
             watched = {
                 "evals": [(_matrix(held_out), "held_out")], "evals_result": seen,
-                "custom_metric": AUCMetric("xgboost").for_train, "callbacks": [stop],
+                "custom_metric": AUCMetric("xgboost", held_out[3]).for_train, "callbacks": [stop],
             }  # fmt: skip
         booster = xgboost.train(
-            params, _matrix(rows), n_rounds, obj=self.objective.for_train, verbose_eval=False,
-            **watched,
+            params, _matrix(rows), n_rounds, obj=self.objective.inside(rows[3]).for_train,
+            verbose_eval=False, **watched,
         )  # fmt: skip
         return Grown(booster, np.array(seen["held_out"][METRIC_NAME] if seen else []))
 
     @staticmethod
     def scores(booster: Any, X: Any, n_rounds: int) -> Array:
-        data = _matrix((X, None, None))
+        data = _matrix((X, None, None, None))
         margins = booster.predict(data, output_margin=True, iteration_range=(0, n_rounds))
         return np.asarray(margins, dtype=float)
 
@@ -121,7 +121,7 @@ class XGBoost:
 def _matrix(rows: Any) -> Any:
     import xgboost
 
-    X, y, weight = rows
+    X, y, weight, _ = rows
     return xgboost.DMatrix(X, y, weight=weight, enable_categorical=True)
 
 

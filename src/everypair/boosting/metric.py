@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from everypair.boosting.objective import _weight
+from everypair.boosting.objective import _weight, refuse_other_rows
 from everypair.metrics import auc_score
+from everypair.rows import groups_of
+from everypair.within import Groups
 
 METRIC_NAME = "auc_exact"
 """XGBoost maximises metrics whose name begins with auc."""
 
 
-def auc_metric(library: str) -> AUCMetric:
+def auc_metric(
+    library: str, within: ArrayLike | None = None, within_weight: str = "pairs"
+) -> AUCMetric:
     """The exact AUC, weighted and with ties as halves, in the convention of a library.
 
     The result goes as it is into ``eval_metric=``: of the constructor of `XGBClassifier`, or of
@@ -25,6 +30,11 @@ def auc_metric(library: str) -> AUCMetric:
     library : {"xgboost", "lightgbm"}
         Whose convention to follow: XGBoost wants a number, LightGBM a name, a number and whether
         higher is better.
+    within : array of shape (n_rows,), default=None
+        The group of each row that is evaluated, in the order of the rows: the AUC of the pairs
+        inside groups. The metric then serves these rows and no others.
+    within_weight : {"pairs", "rows", "equal"}, default="pairs"
+        How much a group weighs: as its pairs, as its rows, or each group the same.
 
     Returns
     -------
@@ -46,14 +56,14 @@ def auc_metric(library: str) -> AUCMetric:
     """
     if library not in ("xgboost", "lightgbm"):
         raise ValueError(f"library={library!r} is not known: use 'xgboost' or 'lightgbm'.")
-    return AUCMetric(library)
+    return AUCMetric(library, groups_of(within, within_weight))
 
 
 class AUCMetric:
     """What `auc_metric` returns."""
 
-    def __init__(self, library: str):
-        self.library, self.__name__ = library, METRIC_NAME
+    def __init__(self, library: str, within: Groups | None = None):
+        self.library, self.within, self.__name__ = library, within, METRIC_NAME
 
     def __repr__(self) -> str:
         return f"auc_metric({self.library!r})"
@@ -77,7 +87,9 @@ class AUCMetric:
         float or tuple (name, value, True)
             The AUC, as the library wants it.
         """
-        value = auc_score(y_true, y_pred, sample_weight=sample_weight)
+        refuse_other_rows(self.within, np.size(y_true))
+        inside: Any = self.within  # numbered already, which `auc_score` takes as well
+        value = auc_score(y_true, y_pred, sample_weight=sample_weight, within=inside)
         return value if self.library == "xgboost" else (METRIC_NAME, value, True)
 
     def for_train(self, preds: ArrayLike, data: Any) -> Any:

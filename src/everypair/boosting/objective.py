@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from everypair.checks import distinct_labels, finite_scores
 from everypair.linalg.threads import own_threads
-from everypair.pairs import pair_point
-from everypair.pairs.pushed import PushedPoint
-from everypair.rows import Rows, distinct_labels, finite_scores
+from everypair.pairs.pushed import check_push, pushed_point
+from everypair.rows import Rows, groups_of
+from everypair.within import Groups
 
 Array = NDArray[np.float64]
 
@@ -21,7 +21,12 @@ LEAST_CURVATURE = 1e-6
 """A row whose pairs are all decided still needs a curvature above zero: it is divided by."""
 
 
-def pair_objective(loss: str = "logistic", push: float = 1) -> PairObjective:
+def pair_objective(
+    loss: str = "logistic",
+    push: float = 1,
+    within: ArrayLike | None = None,
+    within_weight: str = "pairs",
+) -> PairObjective:
     """A loss over every positive–negative pair as an objective for boosted trees.
 
     The result goes as it is into ``objective=`` of `XGBClassifier`, `XGBRegressor`,
@@ -34,7 +39,9 @@ def pair_objective(loss: str = "logistic", push: float = 1) -> PairObjective:
 
     where i are the positive rows, j the negative ones, and a and b the row weights, each class
     summing to one. Both are multiplied by n / 2, so that the libraries' defaults for the least
-    weight of a leaf keep their meaning. The sums are exact and take O(n) or O(n log n) time.
+    weight of a leaf keep their meaning. The sums are exact and take O(n) or O(n log n) time. With
+    ``within`` the pairs are those inside groups (a user, a query), weighted as in
+    `everypair.AUCClassifier`.
 
     Parameters
     ----------
@@ -43,7 +50,12 @@ def pair_objective(loss: str = "logistic", push: float = 1) -> PairObjective:
     push : float, default=1
         Power p >= 1 with which the negative rows that outscore many positives weigh more:
         2 to 4 improve the top of the list (precision among the first rows, partial AUC) at
-        some cost in AUC. Logistic loss only.
+        some cost in AUC. Logistic loss only, and not with ``within``.
+    within : array of shape (n_rows,), default=None
+        The group of each training row, in the order of the rows; pairs are made inside a group
+        only. The objective then serves these rows and no others.
+    within_weight : {"pairs", "rows", "equal"}, default="pairs"
+        How much a group weighs: as its pairs, as its rows, or each group the same.
 
     Returns
     -------
@@ -83,32 +95,33 @@ def pair_objective(loss: str = "logistic", push: float = 1) -> PairObjective:
     >>> gradient
     array([ 0.375, -0.75 ,  0.375])
     """
-    if loss not in BOOSTED_LOSSES:
-        raise ValueError(
-            f"loss={loss!r} is not an objective for boosting: use one of "
-            f"{', '.join(map(repr, BOOSTED_LOSSES))}."
-        )
-    if not isinstance(push, Real) or not 1 <= push < np.inf:
-        raise ValueError(f"push={push!r} is not a power: use a number >= 1.")
-    if push > 1 and loss != "logistic":
-        raise ValueError(f"push={push:g} needs loss='logistic', but loss is {loss!r}.")
-    return PairObjective(loss, float(push))
+    push = check_push(loss, push, BOOSTED_LOSSES, within)
+    return PairObjective(loss, push, groups_of(within, within_weight))
 
 
 class PairObjective:
     """What `pair_objective` returns; `clone`, `copy` and `pickle` take it as any value."""
 
-    def __init__(self, loss: str, push: float):
-        self.loss, self.push = loss, push
+    def __init__(self, loss: str, push: float, within: Groups | None = None):
+        self.loss, self.push, self.within = loss, push, within
+        self._last: tuple[Any, Any, Rows] | None = None
 
     def __repr__(self) -> str:
-        return f"pair_objective(loss={self.loss!r}, push={self.push:g})"
+        inside = "" if self.within is None else f", within=<{self.within.names.size} groups>"
+        return f"pair_objective(loss={self.loss!r}, push={self.push:g}{inside})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, PairObjective) and vars(self) == vars(other)
+        return (
+            isinstance(other, PairObjective)
+            and (self.loss, self.push) == (other.loss, other.push)
+            and same_groups(self.within, other.within)
+        )
 
     def __hash__(self) -> int:
         return hash((self.loss, self.push))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_last": None}
 
     # LightGBM counts the arguments and XGBoost looks for the name of the third.
     def __call__(
@@ -130,18 +143,29 @@ class PairObjective:
         gradient, curvature : arrays of shape (n_rows,)
             The curvatures are above zero.
         """
-        rows = Rows.uncut(_positive(np.asarray(y_true)), sample_weight)
+        rows = self._rows(np.asarray(y_true), sample_weight)
         scores = finite_scores(y_pred, rows.n_rows, "y_pred")
         with own_threads():
-            point = self._point(rows, scores)
+            point = pushed_point(self.loss, rows, scores, self.push)
             gradient, curvature = point.gradient(), point.curvature()
         scale = rows.n_rows / 2
         return scale * gradient, np.maximum(scale * curvature, LEAST_CURVATURE)
 
-    def _point(self, rows: Rows, scores: Array) -> Any:
-        if self.push > 1:
-            return PushedPoint(rows, scores, self.push)
-        return pair_point(self.loss, rows, scores)
+    def inside(self, within: Groups | None) -> PairObjective:
+        """The same loss over the pairs inside these groups."""
+        return PairObjective(self.loss, self.push, within)
+
+    def _rows(self, y_true: NDArray[Any], sample_weight: ArrayLike | None) -> Rows:
+        """Rows as they were last time, ordered by group already, if labels and weights are."""
+        weight = None if sample_weight is None else np.asarray(sample_weight)
+        last = self._last
+        if last is None or not (_same(y_true, last[0]) and _same(weight, last[1])):
+            refuse_other_rows(self.within, y_true.size)
+            rows = Rows.uncut(_positive(y_true), weight, self.within)
+            # Copies: the libraries may write the next round's into the same memory.
+            last = np.array(y_true), None if weight is None else np.array(weight), rows
+            self._last = last
+        return last[2]
 
     def for_train(self, preds: ArrayLike, data: Any) -> tuple[Array, Array]:
         """The same in the form of `xgboost.train` and `lightgbm.train`.
@@ -159,6 +183,26 @@ class PairObjective:
             As of a call.
         """
         return self(data.get_label(), preds, _weight(data))
+
+
+def refuse_other_rows(within: Groups | None, n_rows: int) -> None:
+    if within is not None and within.codes.size != n_rows:
+        raise ValueError(
+            f"within has {within.codes.size} values, but the booster has {n_rows} rows here: give "
+            "the groups of exactly these rows, in their order."
+        )
+
+
+def same_groups(one: Groups | None, other: Groups | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one.weighting == other.weighting and _same(one.codes, other.codes)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if one is None or other is None:
+        return one is other
+    return bool(np.array_equal(one, other))
 
 
 def _weight(data: Any) -> Any:

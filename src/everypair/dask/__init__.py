@@ -11,7 +11,10 @@ try:
 except ImportError as error:
     raise ImportError("everypair.dask needs Dask: pip install 'everypair[dask]'.") from error
 
-from everypair.dask.estimators import DaskAUCClassifier, DaskAUCRLS, DaskRankOpt
-from everypair.dask.metrics import AreaInterval, auc_score
+from everypair.dask.estimators import DaskAUCClassifier, DaskAUCRLS, DaskMeasureOpt, DaskRankOpt
+from everypair.dask.metrics import AreaInterval, auc_score, threshold_for
 
-__all__ = ["AreaInterval", "DaskAUCClassifier", "DaskAUCRLS", "DaskRankOpt", "auc_score"]
+__all__ = [
+    "AreaInterval", "DaskAUCClassifier", "DaskAUCRLS", "DaskMeasureOpt", "DaskRankOpt",
+    "auc_score", "threshold_for",
+]  # fmt: skip

@@ -22,20 +22,12 @@ from distributed.client import FutureCancelledError
 from distributed.protocol import pickle as task_pickle
 from numpy.typing import NDArray
 
-from everypair.linalg.blocks import (
-    ALL,
-    Blocks,
-    BlockVector,
-    ClassTotals,
-    Extent,
-    Job,
-    Kept,
-    Shard,
-    Shares,
-    class_totals,
-)
+from everypair.checks import distinct_labels
+from everypair.linalg.block_jobs import Extent, Job
+from everypair.linalg.block_shard import ALL, ClassTotals, Kept, Shard, Shares, class_totals
+from everypair.linalg.block_vector import BlockVector
+from everypair.linalg.blocks import Blocks
 from everypair.linalg.threads import one_blas_thread, thread_limit
-from everypair.rows import distinct_labels
 
 LOOK_SECONDS = 2.0
 """So often it is looked whether there are workers at all."""
@@ -83,6 +75,7 @@ class Order(NamedTuple):
     fresh: tuple[str, ...]
     positive_label: Any
     shares: Shares
+    some: Callable[[Shard], NDArray[Any]] | None
     starts: NDArray[np.intp]
     places: tuple[int, ...]
 
@@ -110,7 +103,8 @@ class DaskBlocks(Blocks):
         self.lengths = [of.n_rows for of in there]
         self.n_rows, self.n_columns = sum(self.lengths), there[0].n_columns
         self.itemsize = there[0].itemsize
-        self.n_passes, self.summary = 0, Extent()
+        self._passes: list[str] = []
+        self.summary = Extent()
         self.weighted = sample_weight is not None
         nothing = ClassTotals((0, 0), (0.0, 0.0), (0.0, 0.0))
         low, high = ([of.of_labels.get(c, nothing) for of in there] for c in self.classes.tolist())
@@ -123,8 +117,11 @@ class DaskBlocks(Blocks):
             )
             for of_low, of_high in zip(low, high, strict=True)
         ]
-        self.counts = [of.counts for of in totals]
-        self.shares, self.largest_share = reduce(ClassTotals.__add__, totals).shares
+        self.weigh(totals)
+
+    @property
+    def n_passes(self) -> int:
+        return len(self._passes)
 
     def _check(self, seen: list[Seen], name: str) -> NDArray[Any]:
         """The two labels of all blocks."""
@@ -207,6 +204,7 @@ class DaskBlocks(Blocks):
             tuple(v.token for v in fresh),
             self.classes[1],
             self.shares,
+            self.some,
             self.starts,
             self._places,
         )
@@ -223,7 +221,7 @@ class DaskBlocks(Blocks):
             for place, vector in enumerate(fresh, start=1):
                 vector.keep([self._submit("kept", _item, task, place) for task in tasks])
         if job.reads is not None:
-            self.n_passes += 1
+            self._passes.append(job.name)
         if len(parts) > 2:
             combine = task_pickle.dumps(job.combine)
             while len(parts) > 1:
@@ -239,7 +237,7 @@ class DaskBlocks(Blocks):
     def spread(self, values: NDArray[Any]) -> BlockVector:
         pieces = np.split(values, self.starts[1:-1])
         store = [self._submit("scores", _itself, piece) for piece in pieces]
-        return BlockVector(self, Kept(_nothing, store=store))
+        return BlockVector(self, Kept(store=store))
 
 
 def _client_of(client: Client | None) -> Client:
@@ -255,10 +253,6 @@ def _client_of(client: Client | None) -> Client:
 
 
 # --- what runs on the workers ------------------------------------------------------------------
-
-
-def _nothing(shard: Shard) -> Any:
-    raise AssertionError("a kept vector is not computed by its function")
 
 
 def _itself(value: Any) -> Any:
@@ -333,6 +327,7 @@ def _work(message: bytes, number: int, block: Held, *kept: Any) -> Any:
         block.X if isinstance(reads, slice) else block.X[:, reads],
         reads,
         dict(zip(order.stored, kept, strict=True)),
+        order.some,
     )
     # One thread: the worker has others for other blocks.
     with thread_limit(1), one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
@@ -372,7 +367,7 @@ def _parts_of(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, ...]]:
         if known and not np.isnan(chunks).any() and chunks != rows:
             if sum(chunks) != sum(rows):
                 raise ValueError(
-                    f"{name} has {sum(chunks)} values, but X has {sum(rows)} rows: one a row."
+                    f"{name} has {sum(chunks)} values, but X has {sum(rows)} rows: one per row."
                 )
             alike = values.rechunk((rows, *values.chunks[1:]))
         parts.append(alike.to_delayed().ravel().tolist())

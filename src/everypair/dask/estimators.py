@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from everypair.blocks.source import EngineRows
 from everypair.dask.engine import DaskBlocks
+from everypair.estimators._base import IfCalibrated
 from everypair.estimators.auc import AUCClassifier
+from everypair.estimators.measure_opt import MeasureOpt
 from everypair.estimators.rankopt import RankOpt
 from everypair.estimators.rls import AUCRLS
 
@@ -27,6 +31,11 @@ class _OnDask:
     get_params: Any
 
     def _blocks_of(self, X: Any, y: Any, sample_weight: Any) -> DaskBlocks:
+        self.__dict__.pop("calibrator_", None)  # of an earlier fit
+        if isinstance(X, EngineRows):  # a fold
+            self.classes_ = X.classes
+            self._take_columns(X.n_features_in_, X.feature_names_in_)
+            return X.blocks
         blocks = DaskBlocks(self.client, X, y, sample_weight, type(self).__name__)
         self.classes_ = blocks.classes
         names = np.asarray(X.columns, dtype=object) if hasattr(X, "columns") else None
@@ -80,13 +89,35 @@ class _OnDask:
         """
         return self._mapped("predict", self.classes_.dtype, X)
 
+    @IfCalibrated
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of the two classes; there if ``calibration`` is set.
+
+        Parameters
+        ----------
+        X : dask.array, dask.dataframe, or what the estimator of the library takes
+            Rows to score.
+
+        Returns
+        -------
+        dask.array, dask.dataframe or array of shape (n_rows, 2)
+            Of Dask collections a lazy one, which is computed when it is asked for.
+        """
+        return self._mapped("predict_proba", np.dtype(np.float64), X)
+
     def _mapped(self, method: str, dtype: Any, X: Any) -> Any:
         local = self.to_local()
+        wide = method == "predict_proba"
         if hasattr(X, "chunks"):
             whole = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
+            shape = {"chunks": (whole.chunks[0], (2,))} if wide else {"drop_axis": 1}
             return whole.map_blocks(
-                _of_rows, local, method, dtype=dtype, drop_axis=1, name=f"everypair-{method}"
-            )
+                _of_rows, local, method, dtype=dtype, name=f"everypair-{method}-{uuid4().hex[:8]}",
+                meta=np.empty((0,) * (2 if wide else 1), dtype=dtype), **shape,
+            )  # fmt: skip
+        if wide and hasattr(X, "map_partitions"):
+            names = [str(label) for label in self.classes_]
+            return X.map_partitions(_table_of, local, names, meta=dict.fromkeys(names, "f8"))
         if hasattr(X, "map_partitions"):
             kind = dtype if dtype.kind in "biuf" else np.dtype(object)
             return X.map_partitions(_of_frame, local, method, meta=(method, kind))
@@ -104,8 +135,14 @@ class _OnDask:
 
 def _of_rows(X: Any, model: Any, method: str) -> Any:
     if len(X) == 0:
-        return np.empty(0, dtype=np.float64 if method != "predict" else model.classes_.dtype)
+        shape = (0, 2) if method == "predict_proba" else (0,)
+        return np.empty(shape, dtype=model.classes_.dtype if method == "predict" else np.float64)
     return getattr(model, method)(X)
+
+
+def _table_of(X: Any, model: Any, names: list[str]) -> Any:
+    found = _of_rows(X, model, "predict_proba")
+    return type(X)(found, index=X.index, columns=names)
 
 
 def _of_frame(X: Any, model: Any, method: str) -> Any:
@@ -136,6 +173,8 @@ class DaskAUCClassifier(_OnDask, AUCClassifier):
     solver : {"auto", "newton", "newton-cg"}, default="auto"
         As in `AUCClassifier`.
     {threshold}
+    {calibration}
+    {cv}
     tol : float, default=1e-06
         As in `AUCClassifier`.
     max_iter : int, default=100
@@ -196,6 +235,9 @@ class DaskAUCClassifier(_OnDask, AUCClassifier):
         penalty_weights: ArrayLike | None = None,
         solver: str = "auto",
         threshold: str | float | Mapping[str, Any] = "balanced",
+        calibration: str | None = None,
+        prior: float | None = None,
+        cv: Any = None,
         tol: float = 1e-6,
         max_iter: int = 100,
         warm_start: bool = False,
@@ -204,17 +246,14 @@ class DaskAUCClassifier(_OnDask, AUCClassifier):
     ):
         super().__init__(
             loss=loss, penalty=penalty, alpha=alpha, l1_ratio=l1_ratio,
-            penalty_weights=penalty_weights, solver=solver, threshold=threshold, tol=tol,
-            max_iter=max_iter, warm_start=warm_start, verbose=verbose,
+            penalty_weights=penalty_weights, solver=solver, threshold=threshold,
+            calibration=calibration, prior=prior, cv=cv, tol=tol, max_iter=max_iter,
+            warm_start=warm_start, verbose=verbose,
         )  # fmt: skip
         self.client = client
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{
-            name: kinds
-            for name, kinds in AUCClassifier._parameter_constraints.items()
-            if name not in ("calibration", "prior", "cv")
-        },
+        **AUCClassifier._parameter_constraints,
         "client": "no_validation",  # type: ignore[dict-item]
     }
 
@@ -229,6 +268,8 @@ class DaskAUCRLS(_OnDask, AUCRLS):
     alpha : float, default=0.001
         As in `AUCRLS`.
     {threshold}
+    {calibration}
+    {cv}
     client : distributed.Client, default=None
         The cluster; None takes the client that was started last.
 
@@ -253,14 +294,19 @@ class DaskAUCRLS(_OnDask, AUCRLS):
         self,
         alpha: float = 1e-3,
         threshold: str | float | Mapping[str, Any] = "midpoint",
+        calibration: str | None = None,
+        prior: float | None = None,
+        cv: Any = None,
         client: Client | None = None,
     ):
-        super().__init__(alpha, threshold=threshold)
+        super().__init__(alpha, threshold=threshold, calibration=calibration, prior=prior, cv=cv)
         self.client = client
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha": AUCRLS._parameter_constraints["alpha"],
-        "threshold": AUCRLS._parameter_constraints["threshold"],
+        **{
+            name: AUCRLS._parameter_constraints[name]
+            for name in ("alpha", "threshold", "calibration", "prior", "cv")
+        },
         "client": "no_validation",  # type: ignore[dict-item]
     }
 
@@ -276,6 +322,8 @@ class DaskRankOpt(_OnDask, RankOpt):
     saturation : float or ascending sequence of floats, default=None
         As in `RankOpt`.
     {threshold}
+    {calibration}
+    {cv}
     max_iter : int, default=200
         As in `RankOpt`.
     tol : float, default=0.01
@@ -308,20 +356,132 @@ class DaskRankOpt(_OnDask, RankOpt):
         self,
         saturation: Sequence[float] | float | None = None,
         threshold: str | float | Mapping[str, Any] = "balanced",
+        calibration: str | None = None,
+        prior: float | None = None,
+        cv: Any = None,
         max_iter: int = 200,
         tol: float = 1e-2,
         verbose: int = 0,
         client: Client | None = None,
     ):
         super().__init__(
-            saturation=saturation, threshold=threshold, max_iter=max_iter, tol=tol, verbose=verbose
-        )
+            saturation=saturation, threshold=threshold, calibration=calibration, prior=prior, cv=cv,
+            max_iter=max_iter, tol=tol, verbose=verbose,
+        )  # fmt: skip
         self.client = client
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{
             name: RankOpt._parameter_constraints[name]
-            for name in ("saturation", "threshold", "max_iter", "tol", "verbose")
+            for name in (
+                "saturation",
+                "threshold",
+                "calibration",
+                "prior",
+                "cv",
+                "max_iter",
+                "tol",
+                "verbose",
+            )
+        },
+        "client": "no_validation",  # type: ignore[dict-item]
+    }
+
+
+class DaskMeasureOpt(_OnDask, MeasureOpt):
+    """`MeasureOpt` on a Dask cluster: a smoothed measure climbed with sums on the workers.
+
+    Labels come to the client once, 1 byte per row, and scores once per radius and for the cut, 8
+    bytes per row: the radius and an exact cut depend on the order of all scores.
+
+    Parameters
+    ----------
+    measure : str, ContingencyMeasure or callable, default="f1"
+        As in `MeasureOpt`.
+    beta : float, default=1.0
+        As in `MeasureOpt`.
+    k : int, float or str, default=None
+        As in `MeasureOpt`.
+    fpr : float or (low, high), default=None
+        As in `MeasureOpt`.
+    tpr, recall, precision : float, default=None
+        As in `MeasureOpt`.
+    cost : (c_fp, c_fn), default=(1.0, 1.0)
+        As in `MeasureOpt`.
+    alpha : float, default=0.001
+        As in `MeasureOpt`.
+    saturation : float or ascending sequence of floats in (0, 1), default=(0.5, 0.9)
+        As in `MeasureOpt`.
+    {threshold}
+        Here the default is None: the cut that the measure asks for.
+    {calibration}
+    {cv}
+    max_iter : int, default=200
+        As in `MeasureOpt`.
+    tol : float, default=0.01
+        As in `MeasureOpt`.
+    verbose : int, default=0
+        As in `MeasureOpt`.
+    client : distributed.Client, default=None
+        The cluster; None takes the client that was started last.
+
+    Attributes
+    ----------
+    {linear}
+    train_score_ : float
+        The measure of the training rows, exact, at the cut of `predict`.
+    start_score_ : float
+        That of the logistic regression, at its own best cut.
+    chose_start_ : bool
+        Whether no radius was better than the start on the training rows.
+    path_ : list of named tuples
+        As in `MeasureOpt`.
+    n_iter_ : int
+        Steps of the logistic regression and of all climbs.
+    {n_passes}
+    {fitted}
+
+    See Also
+    --------
+    everypair.MeasureOpt : The same for arrays, with kernels, and for rows on disk.
+    """
+
+    _local = MeasureOpt
+
+    def __init__(
+        self,
+        measure: Any = "f1",
+        beta: float = 1.0,
+        k: int | float | str | None = None,
+        fpr: float | tuple[float, float] | None = None,
+        tpr: float | None = None,
+        recall: float | None = None,
+        precision: float | None = None,
+        cost: tuple[float, float] = (1.0, 1.0),
+        alpha: float = 1e-3,
+        saturation: Sequence[float] | float = (0.5, 0.9),
+        threshold: str | float | Mapping[str, Any] | None = None,
+        calibration: str | None = None,
+        prior: float | None = None,
+        cv: Any = None,
+        max_iter: int = 200,
+        tol: float = 1e-2,
+        verbose: int = 0,
+        client: Client | None = None,
+    ):
+        super().__init__(
+            measure, beta=beta, k=k, fpr=fpr, tpr=tpr, recall=recall, precision=precision,
+            cost=cost, alpha=alpha, saturation=saturation, threshold=threshold,
+            calibration=calibration, prior=prior, cv=cv, max_iter=max_iter, tol=tol,
+            verbose=verbose,
+        )  # fmt: skip
+        self.client = client
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{
+            name: kinds
+            for name, kinds in MeasureOpt._parameter_constraints.items()
+            if name not in ("kernel", "gamma", "degree", "coef0", "kernel_tol", "max_rank")
         },
         "client": "no_validation",  # type: ignore[dict-item]
     }

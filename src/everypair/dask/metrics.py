@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from everypair.dask.engine import DaskBlocks
 from everypair.linalg.block_histogram import Ranking
-from everypair.linalg.blocks import ALL, BlockVector, Expression, Shard
+from everypair.linalg.block_shard import ALL, Expression, Shard
+from everypair.linalg.block_vector import BlockVector
+from everypair.metrics.streamed import cut_of_ranking
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -96,6 +98,73 @@ def auc_score(
     ranking = Ranking.of(scores)
     low, high = ranking.area(float(width))
     return AreaInterval(low + (high - low) / 2, low, high, ranking.n_rounds)
+
+
+def threshold_for(
+    y_true: Any,
+    y_score: Any,
+    rule: str | None = None,
+    *,
+    cost: tuple[float, float] | None = None,
+    fpr: float | None = None,
+    recall: float | None = None,
+    sample_weight: Any = None,
+    client: Client | None = None,
+) -> float:
+    """The threshold t for predicting positive where ``score > t``, from counts in boxes of scores.
+
+    Boxes that may hold the best cut are split and counted again until one cut is left: the
+    threshold is that of `everypair.metrics.threshold_for`, and no score leaves its worker.
+
+    Parameters
+    ----------
+    y_true : dask.array or dask.dataframe.Series
+        Two distinct labels; the second of the sorted ones is positive.
+    y_score : dask.array or dask.dataframe.Series
+        Scores, finite: the higher, the more likely positive.
+    rule : {"accuracy", "balanced", "f1"}, default=None
+        What to maximise.
+    cost : tuple (c_fp, c_fn), default=None
+        Minimise ``c_fp FP + c_fn FN``.
+    fpr : float, default=None
+        The lowest cut with a false positive rate of at most this.
+    recall : float, default=None
+        Of the cuts with a recall of at least this, the one of the highest precision.
+    sample_weight : dask.array or dask.dataframe.Series, default=None
+        Weights >= 0; None means 1 for every row.
+    client : distributed.Client, default=None
+        The cluster; None takes the client that was started last.
+
+    Returns
+    -------
+    float
+        The threshold.
+
+    See Also
+    --------
+    everypair.metrics.threshold_for : The same for arrays, with more requirements and guarantees.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from everypair.dask import threshold_for
+    >>> y, scores = da.from_array([0, 0, 1, 1]), da.from_array([0.1, 0.4, 0.35, 0.8])
+    >>> with Client(processes=False, n_workers=1, dashboard_address=None) as client:
+    ...     round(threshold_for(y, scores, recall=1.0, client=client), 3)
+    0.225
+    """
+    given = {"rule": rule, "cost": cost, "fpr": fpr, "recall": recall}
+    asked = {name: value for name, value in given.items() if value is not None}
+    if len(asked) != 1 or rule == "midpoint":
+        raise ValueError(
+            f"threshold_for got {asked or 'nothing'}: give one of a rule ('accuracy', 'balanced', "
+            "'f1'), cost=, fpr= and recall=."
+        )
+    blocks = DaskBlocks(client, y_score, y_true, sample_weight, "threshold_for")
+    scores = BlockVector(blocks, Expression(_scores, reads=ALL))
+    totals = blocks.totals[1], blocks.totals[0]
+    return cut_of_ranking(rule if rule is not None else asked, Ranking.of(scores), totals)
 
 
 def _scores(shard: Shard) -> Array:

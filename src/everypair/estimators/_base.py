@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import warnings
 from collections.abc import Callable, Mapping
-from functools import update_wrapper, wraps
+from functools import partial, update_wrapper, wraps
 from numbers import Real
 from types import MethodType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _param_validation, check_array
+from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-import everypair
 from everypair.blocks.source import RowBlocks
+from everypair.checks import distinct_labels
 from everypair.estimators._calibration import CONSTRAINTS, Calibrator, calibrated, method_for
 from everypair.estimators._shared_docs import filled_in
-from everypair.linalg.dense import DenseMatrix
 from everypair.linalg.matrix import canonical, summed
 from everypair.metrics.thresholds import check_rule, cut_by
-from everypair.rows import Rows, distinct_labels
+from everypair.rows import Rows
 from everypair.within import GROUP_WEIGHTS
 
 if TYPE_CHECKING:
     from everypair.estimators._cross_fit import OutOfFold
+    from everypair.estimators._search import Fold
     from everypair.estimators._training import Training
     from everypair.linalg.blocks import Blocks
 
@@ -77,7 +72,7 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     The second of the sorted labels is the positive one. `decision_function` is the score
     less the threshold; `predict` says positive where it is above zero. Threshold and probabilities
-    come from out-of-fold scores where there are some, else from the training scores.
+    come from out-of-fold scores (`_cross_fits` says where training scores do as well).
     """
 
     classes_: NDArray[Any]
@@ -136,15 +131,16 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, X: Any, y: Any, sample_weight: Any, loss: str, groups: Any, within: Any
     ) -> Training:
         """The rows of a fit, from arrays or from a source of blocks."""
-        from everypair.estimators._training import in_blocks, in_memory
+        from everypair.estimators._block_training import BlockTraining
+        from everypair.estimators._training import ArrayTraining
 
         blocks = self._blocks_of(X, y, sample_weight)
         if blocks is None:
-            return in_memory(self, *self._validate_fit(X, y, sample_weight), groups, within)
+            return ArrayTraining(self, *self._validate_fit(X, y, sample_weight), groups, within)
         for given, name in ((groups, "groups"), (within, "within")):
             if given is not None:
                 raise ValueError(f"{name} needs arrays: leave it out for rows in blocks.")
-        return in_blocks(blocks, loss, self.threshold)
+        return BlockTraining(self, blocks, loss)
 
     def _blocks_of(self, X: Any, y: Any, sample_weight: Any) -> Blocks | None:
         """The engine of rows in blocks, whose labels and columns the model takes over."""
@@ -157,25 +153,16 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     f"{name} was given beside {type(X).__name__}, which has it already: leave it "
                     "out."
                 )
-        self._refuse_cross_fit()
+        self.__dict__.pop("calibrator_", None)  # of an earlier fit
         engine, self.classes_ = X.engine(type(self).__name__)
         self._take_columns(X.n_features_in_, X.feature_names_in_)
         return engine
 
-    def _refuse_cross_fit(self) -> None:
-        self.__dict__.pop("calibrator_", None)  # of an earlier fit
-        for name in ("calibration", "cv"):
-            if getattr(self, name) is not None:
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r} fits again on parts of the rows, which needs "
-                    f"arrays: leave {name} at None for rows in blocks."
-                )
-
     def _refuse_blocks(self) -> None:
         if not self._takes_blocks:
             raise ValueError(
-                f"{type(self).__name__} needs arrays: rows in blocks are for AUCClassifier, AUCRLS "
-                "and RankOpt."
+                f"{type(self).__name__} needs arrays: rows in blocks are for AUCClassifier(CV), "
+                "AUCRLS, RankOpt(CV) and MeasureOpt(CV)."
             )
 
     def _take_columns(self, n_features: int, names: NDArray[Any] | None) -> None:
@@ -221,6 +208,36 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Does the threshold promise something for new rows?"""
         return isinstance(self.threshold, Mapping) and "guarantee" in self.threshold
 
+    def _cross_fits(
+        self, X: Any, positive: Bools, sample_weight: Array | None, own: Any = None
+    ) -> bool:
+        """Do models of folds score the rows for the cut, or for the calibration?
+
+        They do where ``cv``, a calibration or a guarantee asks for them, and wherever the cut is
+        the best one on the rows: on training scores it is optimistic. The midpoint is no such
+        choice, the default "balanced" asks for no rate and stays the price of one fit, and a
+        linear score of many rows per column is hardly optimistic.
+        """
+        from everypair.estimators._cross_fit import rarer_rows
+
+        rarer = partial(rarer_rows, positive, sample_weight)
+        return self._wants_folds(self._n_coefficients(X), rarer, own)
+
+    def _wants_folds(self, n_columns: float, rarer: Callable[[], float], own: Any = None) -> bool:
+        """The same from counts, wherever the rows are."""
+        from everypair.estimators._cross_fit import ROWS_PER_COLUMN
+
+        if self.calibration is not None or self._guarantees:
+            return True
+        rule = own if self.threshold is None else self.threshold
+        if isinstance(rule, Real) or self.cv is not None:
+            return not isinstance(rule, Real)
+        return rule not in ("midpoint", "balanced") and rarer() < ROWS_PER_COLUMN * n_columns
+
+    def _n_coefficients(self, X: Any) -> float:
+        """Of a score that is linear in them; infinite for any other."""
+        return np.inf
+
     def _cut(
         self,
         X: Any,
@@ -230,17 +247,22 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         groups: ArrayLike | None,
         own: Any = None,
         within: ArrayLike | None = None,
+        in_folds: Callable[[list[Fold]], OutOfFold] | None = None,
     ) -> float:
-        """The cut of these scores of the training rows; ``cv``, a calibration or a guarantee
-        cross-fits: a promise for new rows cannot come from scores of the rows trained on."""
-        held_out = None
-        asked = self.cv is not None and self._needs_held_out(own)
-        if self.calibration is not None or self._guarantees or asked:
-            from everypair.estimators._cross_fit import cross_fit, default_folds
+        """The cut of these scores of the training rows, or of those that `_cross_fits` wants.
 
-            folds = default_folds(self.cv, positive, sample_weight, groups, within)
-            held_out = cross_fit(self._plain(), X, positive, sample_weight, folds, within)
-        return self._choose_threshold(positive, scores, sample_weight, held_out, own)
+        ``in_folds`` makes out-of-fold scores faster than fits of clones do.
+        """
+        held_out = None
+        if self._cross_fits(X, positive, sample_weight, own):
+            from everypair.estimators._cross_fit import cross_fit, folds_for
+
+            folds = folds_for(self, positive, sample_weight, groups, within)
+            if folds is not None and in_folds is not None:
+                held_out = in_folds(folds)
+            elif folds is not None:
+                held_out = cross_fit(self._plain(), X, positive, sample_weight, folds, within)
+        return self._choose_threshold(positive, scores, sample_weight, held_out, own, groups)
 
     def _plain(self) -> BinaryRanker:
         """The same method without cut, calibration and messages."""
@@ -255,11 +277,13 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight: Array | None,
         held_out: OutOfFold | None = None,
         own: Any = None,
+        groups: ArrayLike | None = None,
     ) -> float:
         """The cut of these scores, and ``calibrator_`` where it is asked for.
 
         ``own`` is what ``threshold=None`` means: a cut of these scores, or a function of rows and
-        scores that finds one.
+        scores that finds one. Rows of one of the ``groups`` depend on each other, which a guarantee
+        heeds.
         """
         level = 0.0
         if held_out is not None:
@@ -267,13 +291,14 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             positive, scores = positive[held_out.rows], held_out.scores
             if sample_weight is not None:
                 sample_weight = sample_weight[held_out.rows]
+            groups = None if groups is None else np.asarray(groups)[held_out.rows]
         rule = own if self.threshold is None else self.threshold
         if isinstance(rule, Real):
             cut = float(rule) - level
         else:
             rows = Rows.of(positive, sample_weight)
             kept = rows.scores(scores)
-            cut = rule(rows, kept) if callable(rule) else cut_by(rule, rows, kept)
+            cut = rule(rows, kept) if callable(rule) else cut_by(rule, rows, kept, groups=groups)
         if self.calibration is not None:
             counted = positive.size if sample_weight is None else np.count_nonzero(sample_weight)
             method = method_for(self.calibration, int(counted))
@@ -307,7 +332,7 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._scores(self._validate_predict(X))
 
     def _scores(self, X: Any) -> Array:
-        """Of checked rows."""
+        """Scores of checked rows."""
         raise NotImplementedError
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -362,117 +387,6 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "calibrator_")
         return self.calibrator_.log_probabilities(self.decision_function(X))
-
-
-class LinearRanker(BinaryRanker):
-    """Scores ``X @ coef_ + intercept_``."""
-
-    coef_: Array
-    intercept_: Array
-    kkt_residual_: float
-    tol: float
-    max_iter: int
-
-    def _set_linear(self, coef: Array, threshold: float) -> None:
-        self.coef_ = coef.reshape(1, -1)
-        self.intercept_ = np.array([-threshold])
-
-    def _keep_certificate(self, what: str, fit: Any) -> None:
-        """``kkt_residual_`` where the fit has one; a warning where it or the gap is above tol."""
-        residual, distance = getattr(fit, "kkt_residual", None), fit.distance
-        rounding = fit.rounding
-        if residual is not None:
-            self.kkt_residual_ = residual
-            if distance <= self.tol:
-                what, distance, rounding = "KKT residual", residual, fit.kkt_rounding
-        if not distance <= self.tol:
-            warn_not_converged(
-                what, distance, self.tol, fit.n_iter, max_iter=self.max_iter, rounding=rounding
-            )
-
-    def _scores(self, X: Any) -> Array:
-        return linear_scores(X, self.coef_[0]) + self.intercept_[0]
-
-
-def linear_scores(X: Any, coef: Array) -> Array:
-    """``X @ coef`` in float64, widening float32 a slice at a time."""
-    if not sparse.issparse(X):
-        return DenseMatrix(X).dot(coef)
-    if X.dtype == np.float64:
-        return np.asarray(X @ coef)
-    out = np.zeros(X.shape[0])
-    step = 10_000
-    if X.format == "csr":
-        for start in range(0, X.shape[0], step):
-            out[start : start + step] = X[start : start + step] @ coef
-    else:
-        for start in range(0, X.shape[1], step):
-            out += X[:, start : start + step] @ coef[start : start + step]
-    return out
-
-
-def check_penalty_weights(weights: Any, n_features: int) -> Array:
-    """One weight >= 0 a feature, infinity to exclude it; ones when None.
-
-    At least one must be above zero and finite: alpha would weigh nothing otherwise.
-    """
-    if weights is None:
-        return np.ones(n_features)
-    out = np.array(weights, dtype=np.float64)
-    if out.shape != (n_features,):
-        raise ValueError(
-            f"penalty_weights has shape {out.shape}, but X has {n_features} features: "
-            "give one weight a feature."
-        )
-    if not np.all(out >= 0):
-        raise ValueError("penalty_weights has negative or NaN values: give numbers >= 0.")
-    if not np.any((out > 0) & np.isfinite(out)):
-        raise ValueError(
-            "penalty_weights are all zero or infinite: at least one feature must be penalised "
-            "and not excluded."
-        )
-    return out
-
-
-def warn_not_converged(
-    what: str,
-    distance: float,
-    tol: float,
-    n_iter: int,
-    easier: str = "raise alpha",
-    max_iter: int | None = None,
-    rounding: float = 0.0,
-) -> None:
-    """Say how far the solver got, and why no further.
-
-    More steps are advised only where they had run out. ``rounding``, a part of the distance, is the
-    reason where it makes most of it and is above tol by itself, or where a fair share of it is
-    enough to have ended the steps.
-    """
-    steps_left = max_iter is not None and n_iter < max_iter
-    if rounding > (distance / 10 if steps_left else max(tol, distance / 2)):
-        advice = (
-            "float64 cannot show a smaller one for these features, because rounding makes "
-            f"{rounding:.1e} of it. Centre and scale the features (StandardScaler) or raise tol."
-        )
-    else:
-        more = "" if steps_left else "raise max_iter, "
-        advice = f"{more}scale the features (StandardScaler) or {easier}."
-    warn(
-        f"The {what} is {distance:.1e} after {n_iter} iterations, above tol={tol:g}: {advice}",
-        ConvergenceWarning,
-    )
-
-
-NOT_THE_CALLER = (os.path.dirname(everypair.__file__) + os.sep, _param_validation.__file__)
-
-
-def warn(message: str, category: type[Warning]) -> None:
-    """A warning at the line that called the library, however deep inside it arises."""
-    stacklevel, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(NOT_THE_CALLER):
-        stacklevel, frame = stacklevel + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=stacklevel)
 
 
 def whole_or_not_at_all(fit: Callable[..., Any]) -> Callable[..., Any]:

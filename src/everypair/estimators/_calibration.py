@@ -45,7 +45,7 @@ class Calibrator:
         raise NotImplementedError
 
     def probabilities(self, decisions: Array) -> Array:
-        """Of both classes, a column each."""
+        """Probabilities of both classes, one column each."""
         odds = self.log_odds(decisions)
         return np.column_stack([expit(-odds), expit(odds)])
 
@@ -137,7 +137,7 @@ def calibrated(
 
 
 def method_for(calibration: str, n_rows: int) -> str:
-    """What ``"auto"`` stands for with so many rows."""
+    """The method that ``"auto"`` stands for with this many rows."""
     if calibration != "auto":
         return calibration
     return "sigmoid" if n_rows < ROWS_FOR_BETA else "beta"

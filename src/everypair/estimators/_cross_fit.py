@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils.validation import check_consistent_length, has_fit_parameter
 
 from everypair.estimators._search import Fold, folds_of
 from everypair.linalg.matrix import canonical
@@ -20,6 +20,10 @@ Bools = NDArray[np.bool_]
 Index = NDArray[np.intp]
 
 N_FOLDS = 5
+
+ROWS_PER_COLUMN = 50
+"""Rows of the rarer class per column from which training scores of a linear model make the cut.
+A recall of 0.9 asked of them is then 0.885 to 0.90 on new rows (docs/benchmarks/cuts.md)."""
 
 
 class OutOfFold(NamedTuple):
@@ -60,14 +64,45 @@ def mean_score(scores: Array, weight: Array | None) -> float:
     return float((share / share.sum()) @ scores)
 
 
+def rarer_rows(positive: Bools, weight: Array | None) -> float:
+    """Rows of the rarer class; the effective number (Kish) where they have weights."""
+    if weight is None:
+        return float(min(np.count_nonzero(positive), np.count_nonzero(~positive)))
+    sizes = []
+    for members in (positive, ~positive):
+        relative = weight[members] / max(float(weight[members].max(initial=0.0)), 1e-300)
+        sizes.append(float(relative.sum()) ** 2 / max(float(relative @ relative), 1e-300))
+    return min(sizes)
+
+
+def folds_for(
+    model: Any,
+    positive: Bools,
+    weight: Array | None,
+    groups: ArrayLike | None,
+    within: ArrayLike | None,
+) -> list[Fold] | None:
+    """The folds of a model's cut. None where nobody asked for folds and the rows have none: two
+    rows of each class are needed, and as many groups; the training scores are all there is then."""
+    asked = model.cv is not None or model.calibration is not None or model._guarantees
+    if groups is not None:
+        check_consistent_length(positive, groups)
+    try:
+        return default_folds(model.cv, positive, weight, groups, within)
+    except ValueError:
+        if asked:
+            raise
+        return None
+
+
 def default_folds(
     cv: Any,
     positive: Bools,
     weight: Array | None,
     groups: ArrayLike | None,
-    within: ArrayLike | None = None,
+    within: Any = None,
 ) -> list[Fold]:
-    """As `folds_of`; None is five folds, or as many as the rarer class has rows.
+    """The folds of `folds_of`; None means five folds, or fewer if the rarer class has fewer rows.
 
     A number of folds shares out the rows that have weight.
     """

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from everypair.cached import cached_property
 from everypair.estimators._search import Fold
-from everypair.measures.operating import OperatingMeasure
+from everypair.measures.operating_point import OperatingMeasure
 from everypair.metrics.held_out import FEW_FOLDS, REPEATED
 from everypair.rows import Rows
 

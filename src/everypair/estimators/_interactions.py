@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -88,8 +89,9 @@ def find_pairs(
     gradient: Array,
     curvature: Array,
     n_pairs: int,
+    alone: Container[int] = (),
 ) -> list[PairShape]:
-    """The pairs of columns whose cells would lower the loss the most.
+    """The pairs of columns whose cells would lower the loss the most; none with a column ``alone``.
 
     The gain of a pair is ``sum_cells (sum gradient)^2 / (sum curvature)``: twice what a Newton step
     of the cells' values by themselves would gain. The single columns' curves have been fitted, so
@@ -101,7 +103,7 @@ def find_pairs(
     group_of = [groups_of(shape, curve) for shape, curve in zip(shapes, curves, strict=True)]
     grouped = [groups[column] for groups, column in zip(group_of, some, strict=True)]
     found = []
-    for j, k in combinations(range(len(shapes)), 2):
+    for j, k in combinations([j for j in range(len(shapes)) if j not in alone], 2):
         width = int(group_of[k].max()) + 1
         size = (int(group_of[j].max()) + 1) * width
         cells = grouped[j] * width + grouped[k]

@@ -13,7 +13,9 @@ from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from everypair.estimators._base import BinaryRanker, linear_scores, warn
+from everypair.estimators._base import BinaryRanker
+from everypair.estimators._linear import linear_scores
+from everypair.estimators._warnings import warn
 from everypair.linalg.kernels import BLOCK_ENTRIES, KERNEL_NAMES, Expansion, Kernel, TrainingKernel
 from everypair.linalg.low_rank import GrowingFactor, LowRank, rank_that_fits
 from everypair.linalg.row_sums import CENTRE_ROWS
@@ -57,6 +59,9 @@ class KernelRanker(BinaryRanker):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
+    def _n_coefficients(self, X: Any) -> float:
+        return float(X.shape[1]) if self.kernel == "linear" else np.inf
+
     def _forget_fit(self) -> None:
         """Attributes that belong to some kernels only: the last fit's must not outlive it."""
         for stale in OF_SOME_KERNELS & vars(self).keys():
@@ -75,9 +80,9 @@ class KernelRanker(BinaryRanker):
         wanted, fits = min(wanted, n_rows), rank_that_fits(n_rows)
         if wanted > fits:
             warn(
-                f"A kernel factor of {n_rows} rows and {wanted} columns does not fit in memory: "
-                f"at most {fits} columns are used, and kernel_left_out_ says what they leave out. "
-                "Lower max_rank to choose for yourself.",
+                f"A kernel factor of {n_rows} rows and {wanted} columns does not fit in memory, "
+                f"so {fits} columns are used; kernel_left_out_ says which share of the kernel "
+                "they leave out. Set max_rank to choose the number of columns yourself.",
                 UserWarning,
             )
         return min(wanted, fits)

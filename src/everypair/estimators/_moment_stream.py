@@ -25,11 +25,14 @@ if TYPE_CHECKING:
 def _can_stream(model: MomentStream) -> bool:
     name = type(model).__name__
     if not model._streams:
-        raise AttributeError(f"{name} cannot go on in chunks: a chunk has no cross-validation.")
+        raise AttributeError(
+            f"{name} takes all rows at once, because it cross-validates: use fit, or AUCRLS for "
+            "rows in chunks."
+        )
     if model.kernel != "linear" or model.form == "dual":
         raise AttributeError(
-            f"{name} with kernel={model.kernel!r} and form={model.form!r} keeps training rows: "
-            "only kernel='linear' in the primal form has class moments, which add up."
+            f"{name} with kernel={model.kernel!r} and form={model.form!r} needs all training "
+            "rows at once: use kernel='linear' and form='primal' for rows in chunks, or use fit."
         )
     if model.calibration is not None or model.cv is not None:
         raise AttributeError(
@@ -130,7 +133,8 @@ class MomentStream:
             self._encode_labels(labels)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
-                f"classes={classes!r} differ from those of the first call: {self.classes_}."
+                f"classes={classes!r} differ from those of the first call, {self.classes_}: give "
+                "the same classes in every call."
             )
         positive = self._known_labels(y)
         weight = None
@@ -159,7 +163,8 @@ class MomentStream:
         unknown = ~positive & (y != self.classes_[0])
         if np.any(unknown):
             raise ValueError(
-                f"y has the label {y[unknown][0]}, which is not among classes={self.classes_}."
+                f"y has the label {y[unknown][0]}, which is not among classes={self.classes_}: "
+                "give every label as classes= in the first call."
             )
         return np.asarray(positive)
 
@@ -194,7 +199,8 @@ class MomentStream:
                 )
         if not np.array_equal(self.classes_, other.classes_):
             raise ValueError(
-                f"The models have different labels, {self.classes_} and {other.classes_}."
+                f"The models have different labels, {self.classes_} and {other.classes_}: only "
+                "models of the same labels can be merged."
             )
         if self.n_features_in_ != other.n_features_in_:
             raise ValueError(

@@ -64,7 +64,7 @@ def folds_of(
             if (
                 within is not None
                 and (what == "trains" or each_has_auc)
-                and not _with_pairs(within.codes[rows], positive[rows], there[rows]).any()
+                and not groups_with_pairs(within.codes[rows], positive[rows], there[rows]).any()
             ):
                 raise ValueError(
                     f"Fold {k} of cv {what} on no pair: no group of within has rows of both "
@@ -78,7 +78,7 @@ def _splits_of_groups(
     n_folds: int, positive: NDArray[np.bool_], there: NDArray[np.bool_], within: Groups
 ) -> Iterator[tuple[Index, Index]]:
     """Whole groups, where there are enough that have a pair; else rows of each group and class."""
-    paired = _with_pairs(within.codes, positive, there)
+    paired = groups_with_pairs(within.codes, positive, there)
     everything = np.arange(positive.size)
     fold = within.codes % n_folds  # of groups without a pair, which count nowhere
     if np.count_nonzero(paired) >= n_folds:
@@ -95,7 +95,7 @@ def _splits_of_groups(
         yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
 
 
-def _with_pairs(
+def groups_with_pairs(
     codes: Index, positive: NDArray[np.bool_], there: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Which groups have rows of both classes that are there."""
@@ -111,7 +111,8 @@ def row_numbers(rows: Any, n_rows: int, fold: int) -> Index:
         return np.flatnonzero(rows)
     if rows.size and not (-n_rows <= rows.min() and rows.max() < n_rows):
         raise ValueError(
-            f"Fold {fold} of cv has rows from {rows.min()} to {rows.max()}, but X has {n_rows}."
+            f"Fold {fold} of cv has rows from {rows.min()} to {rows.max()}, but X has {n_rows} "
+            "rows: number them from 0."
         )
     return np.where(rows < 0, rows + n_rows, rows).astype(np.intp)
 

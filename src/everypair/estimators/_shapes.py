@@ -15,7 +15,8 @@ from scipy.linalg import cholesky, solve_triangular
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-KINDS = ("spline", "linear", "steps", "category")
+KINDS = ("spline", "pieces", "linear", "steps", "category")
+CONSTRAINTS = ("increasing", "decreasing", "convex", "concave")
 
 MAX_BINS = 128
 """Bins of a column of numbers, beside the one of missing values: about equal numbers of rows."""
@@ -81,8 +82,9 @@ class Shape:
 
         The basis is such that |w|^2 of its coefficients is the roughness of the curve: for a
         spline the squared second differences of its B-splines' coefficients (Eilers & Marx 1996),
-        for steps the squared first differences of the bins' values, for categories their
-        squared values. Missing values have a coefficient of their own.
+        for straight pieces the squared second differences of their values at the knots, for steps
+        the squared first differences of the bins' values, for categories their squared values.
+        Missing values have a coefficient of their own.
         """
         held = self.counts[:-1]
         if self.kind == "category":
@@ -92,7 +94,8 @@ class Shape:
         elif self.kind == "steps":
             columns = [_whitened(np.eye(held.size), order=1)]
         else:
-            columns = [self._line(), _whitened(self._basis(), order=2)]
+            basis = self._hats() if self.kind == "pieces" else self._basis()
+            columns = [self._line(), _whitened(basis, order=2)]
         numbers = np.hstack(columns)
         mean = held @ numbers / held.sum() if held.sum() > 0 else 0.0
         out = np.zeros((self.n_bins, numbers.shape[1] + 1))
@@ -102,12 +105,46 @@ class Shape:
             return out[:, :-1]
         return out
 
+    def cone(self, wants: tuple[str, ...]) -> Array:
+        """Lines a with ``a.w >= 0`` if and only if the curve of coefficients w is as ``wants`` say.
+
+        Differences of neighbouring bins, or of knots where the curve is straight between them.
+        Convex and concave curves are so in the column's own values. A line has length one.
+        """
+        n_bins = self.n_bins - 1
+        places = self._knots() if self.kind == "pieces" else np.arange(n_bins)
+        rises = np.diff(self.table()[places], axis=0)
+        bends = np.diff(rises / np.diff(self.centres[places])[:, None], axis=0)
+        lines = {"increasing": rises, "decreasing": -rises, "convex": bends, "concave": -bends}
+        found = np.concatenate([lines[want] for want in wants])
+        sizes = np.linalg.norm(found, axis=1)
+        return np.asarray(found[sizes > 0] / sizes[sizes > 0, None])
+
+    def without_rounding(self, curve: Array, wants: tuple[str, ...]) -> Array:
+        """The curve with no step against its direction, not even one that rounding made."""
+        out = curve.copy()
+        if "increasing" in wants:
+            out[:-1] = np.maximum.accumulate(curve[:-1])
+        elif "decreasing" in wants:
+            out[:-1] = np.minimum.accumulate(curve[:-1])
+        return out
+
     def _line(self) -> Array:
         """The bins' mean values, standardised."""
         held = self.counts[:-1]
         mean = held @ self.centres / held.sum() if held.sum() > 0 else 0.0
         spread = np.sqrt(held @ (self.centres - mean) ** 2 / max(held.sum(), 1e-300))
         return ((self.centres - mean) / (spread if spread > 0 else 1.0))[:, None]
+
+    def _knots(self) -> Index:
+        """Bins at even quantiles, the first and the last among them."""
+        n_bins = self.n_bins - 1
+        return np.unique(np.linspace(0, n_bins - 1, min(n_bins, SPLINES)).round().astype(np.intp))
+
+    def _hats(self) -> Array:
+        """Functions that are one at a knot, zero at the others, straight between in the values."""
+        knots = self.centres[self._knots()]
+        return np.stack([np.interp(self.centres, knots, hat) for hat in np.eye(knots.size)], axis=1)
 
     def _basis(self) -> Array:
         """B-splines of the bins' numbers: knots at quantiles. Few bins have a value each.
@@ -130,13 +167,49 @@ def _whitened(basis: Array, order: int) -> Array:
     return np.asarray(solve_triangular(root, basis.T, lower=True).T)
 
 
+def check_constraints(asked: Mapping[str, Any], names: list[str]) -> dict[str, tuple[str, ...]]:
+    """What the curve of each constrained column must be."""
+    out = {}
+    for name, wish in asked.items():
+        wants = (wish,) if isinstance(wish, str) else tuple(wish)
+        if name not in names:
+            raise ValueError(f"constraints names {name!r}, which is not a column of X.")
+        for want in wants:
+            if want not in CONSTRAINTS:
+                raise ValueError(
+                    f"constraints[{name!r}] has {want!r}: use one or more of "
+                    f"{', '.join(map(repr, CONSTRAINTS))}."
+                )
+        for pair in (CONSTRAINTS[:2], CONSTRAINTS[2:]):
+            if set(pair) <= set(wants):
+                raise ValueError(
+                    f"constraints[{name!r}] asks for {pair[0]} and {pair[1]} at once: leave one "
+                    f"out, or use shapes={{{name!r}: 'linear'}} for a straight line."
+                )
+        if wants:
+            out[name] = wants
+    return out
+
+
 def learn_shape(
-    name: str, values: NDArray[Any], weight: Array | None, kind: str | None, min_rows: float
+    name: str,
+    values: NDArray[Any],
+    weight: Array | None,
+    kind: str | None,
+    min_rows: float,
+    wants: tuple[str, ...] = (),
 ) -> Shape:
     """Bins from the values of a column; ``kind`` None: by what the values are."""
     weight = np.ones(len(values)) if weight is None else weight
     if kind is None:
         kind = "category" if values.dtype.kind not in "fiub" else "spline"
+    if wants and kind == "category":
+        raise ValueError(
+            f"constraints names {name!r}, a column of categories, which have no order: "
+            "replace them by numbers."
+        )
+    if kind == "spline" and {"convex", "concave"} & set(wants):
+        kind = "pieces"  # a spline of the bins' numbers is not smooth in the values
     if kind == "category":
         return _categories(name, values, weight, min_rows)
     numbers = np.asarray(values, dtype=np.float64)

@@ -34,11 +34,10 @@ max_rank : "auto", int or None, default={max_rank}
 ''',
     "threshold": '''
 threshold : {{"balanced", "accuracy", "f1", "midpoint"}}, dict or float, default={threshold}
-    Where `predict` cuts the scores, chosen on the training rows, by out-of-fold scores where the
-    fit has some; it sets ``intercept_``. A dict holds arguments of
-    `everypair.metrics.threshold_for`: ``{{"fpr": 0.05}}``,
-    ``{{"precision": 0.5, "guarantee": 0.9}}``, ``{{"cost": (c_fp, c_fn)}}``; a float is the cut.
-    A guarantee is always made from out-of-fold scores.
+    Where `predict` cuts the scores; it sets ``intercept_``. A rule chooses the cut by out-of-fold
+    scores (``cv``). A dict holds arguments of `everypair.metrics.threshold_for`:
+    ``{{"fpr": 0.05}}``, ``{{"precision": 0.5, "guarantee": 0.9}}``, ``{{"cost": (c_fp, c_fn)}}``; a
+    float is the cut, and costs no fits of folds.
 ''',
     "calibration": '''
 calibration : {{"auto", "intercept", "sigmoid", "beta", "isotonic"}} or None, default={calibration}
@@ -51,9 +50,10 @@ prior : float or None, default={prior}
 ''',
     "cv": '''
 cv : int, splitter, iterable or None, default={cv}
-    Folds whose models score the rows they have not seen; threshold and calibration are then made
-    from these scores. None: five stratified folds if ``calibration`` is set, else none, and the
-    threshold is made from the training scores.
+    Folds whose models score the rows they have not seen; threshold and calibration are made from
+    these scores. None: five stratified folds. Without a calibration or a guarantee None leaves the
+    folds out for ``"balanced"`` and ``"midpoint"``, where training scores cut nearly as well; for a
+    linear score with at least 50 rows of the rarer class per column; and for too few rows.
 ''',
     "within_weight": '''
 within_weight : {{"pairs", "rows", "equal"}}, default={within_weight}
@@ -141,6 +141,13 @@ X : array, data frame or CSR/CSC matrix of shape (n_rows, n_features)
 y : array of shape (n_rows,)
     Two distinct labels.
 """,
+    "measure_rows": """
+X : array, data frame, CSR/CSC matrix of shape (n_rows, n_features), or `RowBlocks`
+    Training rows; the kernel matrix for ``kernel="precomputed"``. Rows in blocks
+    (`everypair.blocks`) take the linear kernel.
+y : array of shape (n_rows,), default=None
+    Two distinct labels; None where X comes in blocks, which have them.
+""",
     "dense_rows": """
 X : array or data frame of shape (n_rows, n_features)
     Training rows.
@@ -162,7 +169,8 @@ sample_weight : array of shape (n_rows,), default=None
 """,
     "groups": """
 groups : array of shape (n_rows,), default=None
-    For the folds of ``cv``: rows of one group are never on both sides of a fold.
+    For the folds of ``cv``: rows of one group are never on both sides of a fold. A guarantee of
+    ``threshold`` takes them as dependent.
 """,
     "returns_self": """
 Returns

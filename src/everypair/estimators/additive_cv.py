@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from everypair.estimators._additive_ranker import SHARED, AdditiveRanker, Design
 from everypair.estimators._cross_fit import OutOfFold, mean_score
 from everypair.estimators._search import Fold, folds_of, positive_grid, side_by_side
-from everypair.estimators.additive import SHARED, AdditiveRanker, Design
 from everypair.rows import Rows
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ class AUCAdditiveCV(AdditiveRanker):
         Strengths of the penalty to try; None: thirteen from 1 to 1e-6.
     shapes : dict, default=None
         Kind of curve by the name of the column, as in `AUCAdditive`.
+    constraints : dict, default=None
+        Increasing, decreasing, convex or concave curves, as in `AUCAdditive`.
     interactions : int, default=0
         Pairs of columns to try; 0 tries none.
     min_rows : float, default=10
@@ -120,6 +122,7 @@ class AUCAdditiveCV(AdditiveRanker):
         loss: str = "logistic",
         alphas: ArrayLike | None = None,
         shapes: Mapping[str, str] | None = None,
+        constraints: Mapping[str, Any] | None = None,
         interactions: int = 0,
         min_rows: float = 10,
         cv: Any = None,
@@ -134,6 +137,7 @@ class AUCAdditiveCV(AdditiveRanker):
         self.loss = loss
         self.alphas = alphas
         self.shapes = shapes
+        self.constraints = constraints
         self.interactions = interactions
         self.min_rows = min_rows
         self.cv = cv
@@ -177,7 +181,7 @@ class AUCAdditiveCV(AdditiveRanker):
             design = self._design(X, weight)
             matrix = design.matrix()
             fold_rows = [_parts(rows, fold) for fold in folds]
-            areas = self._each(fold_rows, partial(self._areas, matrix))
+            areas = self._each(fold_rows, partial(self._areas, design, matrix))
             self.cv_fold_scores_ = np.array(areas).T
             self.cv_scores_ = self.cv_fold_scores_.mean(axis=1)
             best = int(np.argmax(self.cv_scores_))
@@ -185,14 +189,14 @@ class AUCAdditiveCV(AdditiveRanker):
             held_out = self._each(fold_rows, partial(self._fold_scores, design, matrix, 0))
             held_out, design = self._choose_pairs(design, matrix, rows, fold_rows, held_out)
             matrix = design.matrix()
-            fit = self._minimise(matrix, rows, self.alpha_)
+            fit = self._final(design, matrix, rows, self.alpha_)
             self._keep(design, matrix, rows, fit, self.alpha_)
         level = [
             scores[test] - mean_score(scores, weight)
             for scores, (_, test) in zip(held_out, folds, strict=True)
         ]
         found = OutOfFold.of(folds, level) if self.loss == "logistic" else None
-        cut = self._choose_threshold(positive, fit.scores, weight, found)
+        cut = self._choose_threshold(positive, fit.scores, weight, found, groups=groups)
         self.intercept_ = np.array([-cut])
         return self
 
@@ -200,36 +204,38 @@ class AUCAdditiveCV(AdditiveRanker):
         tasks = [partial(work, *parts) for parts in fold_rows]
         return side_by_side(tasks, self.n_jobs, "cross-validation", int(self.verbose))
 
-    def _areas(self, matrix: BinnedMatrix, train: Rows, test: Rows) -> list[float]:
+    def _areas(self, design: Design, matrix: BinnedMatrix, train: Rows, test: Rows) -> list[float]:
         """AUC of the held-out rows at each alpha."""
         from everypair.pairs import auc
 
         out, start = [], None
         for alpha in self.alphas_:
-            fit = self._of_fold(matrix, train, float(alpha), start)
+            fit = self._of_fold(design, matrix, train, float(alpha), start)
             start = fit.coef
             out.append(auc(test, fit.scores))
         return out
 
     def _of_fold(
-        self, matrix: BinnedMatrix, train: Rows, alpha: float, start: Array | None = None
+        self,
+        design: Design,
+        matrix: BinnedMatrix,
+        train: Rows,
+        alpha: float,
+        start: Array | None = None,
     ) -> Result:
-        from everypair.solvers.choose import minimise
-
-        return minimise(
-            matrix, train, "logistic", alpha, tol=PATH_TOL, max_iter=int(self.max_iter),
-            start=start,
-        )  # fmt: skip
+        return self._minimise(
+            design, matrix, train, alpha, loss="logistic", tol=PATH_TOL, start=start
+        )
 
     def _fold_scores(
         self, design: Design, matrix: BinnedMatrix, n_pairs: int, train: Rows, test: Rows
     ) -> Array:
         """Scores of all rows by the model of a fold, with pairs that its rows ask for."""
-        fit = self._of_fold(matrix, train, self.alpha_)
+        fit = self._of_fold(design, matrix, train, self.alpha_)
         if n_pairs == 0:
             return fit.scores
         wider = self._with_interactions(design, train, fit, matrix, n_pairs)
-        return self._of_fold(wider.matrix(), train, self.alpha_).scores
+        return self._of_fold(wider, wider.matrix(), train, self.alpha_).scores
 
     def _choose_pairs(
         self,
@@ -252,7 +258,7 @@ class AUCAdditiveCV(AdditiveRanker):
         if self.interaction_score_ <= self.best_score_:
             return held_out, design
         self.best_score_ = self.interaction_score_
-        fit = self._of_fold(matrix, rows, self.alpha_)
+        fit = self._of_fold(design, matrix, rows, self.alpha_)
         return wider, self._with_interactions(design, rows, fit, matrix, n_pairs)
 
 

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from everypair.estimators._along_alphas import check_weights_of
-from everypair.estimators._base import CUTS, WITHIN_WEIGHTS, LinearRanker
+from everypair.estimators._along_alphas import check_weights_of, problem_of, scores_in_folds
+from everypair.estimators._base import CUTS, WITHIN_WEIGHTS
+from everypair.estimators._linear import LinearRanker, check_bounds
 
 if TYPE_CHECKING:
+    from everypair.estimators._training import Training, TrainingFolds
     from everypair.linalg.matrix import Matrix
     from everypair.solvers.result import Result
 
+Array = NDArray[np.float64]
+
 LOSS_NAMES = ("logistic", "squared_hinge", "hinge", "square", "exponential", "sigmoid")
+
+BOUNDED_COLUMNS = 5000
+"""Features that an L2 penalty with bounds takes at most: their Hessian has 200 MB."""
 
 
 class AUCClassifier(LinearRanker):
@@ -63,6 +71,10 @@ class AUCClassifier(LinearRanker):
         The r_k: how much each feature is penalised under ``l1`` and ``elasticnet``: 0 leaves it
         unpenalised, infinity leaves it out, ``1 / |w_k|`` of an earlier fit gives the adaptive
         lasso (features that it dropped stay out). All ones when None.
+    bounds : pair (lower, upper), default=None
+        Lowest and highest value of the coefficients: a number for all or one per feature, infinity
+        for none. ``(0, np.inf)`` makes the score rise with every feature. Convex losses; with
+        ``l2`` at most 5,000 features, whose Hessian is built.
     solver : {"auto", "newton", "newton-cg"}, default="auto"
         For ``l2``; the other penalties have one solver, proximal Newton. ``newton`` builds the
         whole p x p Hessian (of a CSC matrix from a copy by rows); ``newton-cg`` uses its
@@ -155,6 +167,7 @@ class AUCClassifier(LinearRanker):
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "l1_ratio": [Interval(Real, 0, 1, closed="right")],
         "penalty_weights": ["array-like", None],
+        "bounds": ["array-like", None],
         "solver": [StrOptions({"auto", "newton", "newton-cg"})],
         "within_weight": WITHIN_WEIGHTS,
         **CUTS,
@@ -171,6 +184,7 @@ class AUCClassifier(LinearRanker):
         alpha: float = 1e-3,
         l1_ratio: float = 0.5,
         penalty_weights: ArrayLike | None = None,
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
         solver: str = "auto",
         within_weight: str = "pairs",
         threshold: str | float | Mapping[str, Any] = "balanced",
@@ -187,6 +201,7 @@ class AUCClassifier(LinearRanker):
         self.alpha = alpha
         self.l1_ratio = l1_ratio
         self.penalty_weights = penalty_weights
+        self.bounds = bounds
         self.solver = solver
         self.within_weight = within_weight
         self.threshold = threshold
@@ -238,9 +253,24 @@ class AUCClassifier(LinearRanker):
             self.dual_gap_, what = fit.distance, "relative duality gap"
         if rows.blocks is not None:
             self.n_passes_ = rows.blocks.n_passes
-        self._set_linear(fit.coef, rows.cut(fit.scores))
+        self._set_linear(
+            fit.coef, rows.cut(fit.scores, in_folds=partial(self._in_folds, rows, fit))
+        )
         self._keep_certificate(what, fit)
         return self
+
+    def _in_folds(self, rows: Training, fit: Result, folds: TrainingFolds) -> Any:
+        """Out-of-fold scores, from the fit on all rows."""
+        from everypair.linalg.threads import own_threads
+
+        ratio = {"l2": 0.0, "l1": 1.0, "elasticnet": float(self.l1_ratio)}[self.penalty]
+        weights = check_weights_of(self.penalty, self.penalty_weights, rows.X.shape[1])
+        problem = partial(problem_of, loss=self.loss, l1_ratio=ratio, weights=weights)
+        with own_threads():
+            return scores_in_folds(
+                problem, float(self.alpha), fit, folds, tol=float(self.tol),
+                max_iter=int(self.max_iter),
+            )  # fmt: skip
 
     def _minimise(self, X: Matrix, pairs: Any, start: np.ndarray | None) -> Result:
         from everypair.solvers.choose import minimise
@@ -249,7 +279,8 @@ class AUCClassifier(LinearRanker):
         tol, max_iter, verbose = float(self.tol), int(self.max_iter), int(self.verbose)
         self._stretch = 1.0
         weights = check_weights_of(self.penalty, self.penalty_weights, X.shape[1])
-        if self.penalty == "l2":
+        bounds = check_bounds(self.bounds, X.shape[1])
+        if self.penalty == "l2" and bounds is None:
             found = minimise(
                 X, pairs, self.loss, float(self.alpha), solver=self.solver,
                 tol=tol, max_iter=max_iter, start=start, verbose=verbose,
@@ -257,17 +288,25 @@ class AUCClassifier(LinearRanker):
             self._stretch = found.stretch
             return found
         if self.loss == "sigmoid" or self.solver != "auto":
+            asked = f"penalty={self.penalty!r}" if self.penalty != "l2" else "bounds="
             raise ValueError(
-                f"penalty={self.penalty!r} needs a convex loss and solver='auto', but loss is "
+                f"{asked} needs a convex loss and solver='auto', but loss is "
                 f"{self.loss!r} and solver is {self.solver!r}."
+            )
+        if self.penalty == "l2" and X.shape[1] > BOUNDED_COLUMNS:
+            raise ValueError(
+                f"bounds with penalty='l2' build a Hessian of all features, and X has "
+                f"{X.shape[1]} of them: use penalty='elasticnet', whose Hessian is that of the "
+                f"features in use, or at most {BOUNDED_COLUMNS} features."
             )
         return minimise_sparse(
             X,
             pairs,
             self.loss,
             float(self.alpha),
-            1.0 if self.penalty == "l1" else float(self.l1_ratio),
+            {"l2": 0.0, "l1": 1.0}.get(self.penalty, float(self.l1_ratio)),
             weights,
+            bounds=bounds,
             tol=tol,
             max_iter=max_iter,
             start=start,

@@ -19,17 +19,16 @@ from everypair.estimators._along_alphas import (
     fits_along,
     grid_of,
     problem_of,
+    scores_in_folds,
 )
-from everypair.estimators._base import CUTS, WITHIN_WEIGHTS, LinearRanker, warn_not_converged
-from everypair.estimators._cross_fit import OutOfFold, mean_score
-from everypair.estimators._search import Fold, folds_of, side_by_side
-from everypair.rows import Rows
+from everypair.estimators._base import CUTS, WITHIN_WEIGHTS
+from everypair.estimators._linear import LinearRanker
+from everypair.estimators._warnings import warn_not_converged
 
 if TYPE_CHECKING:
-    from everypair.solvers.result import Result
+    from everypair.estimators._training import TrainingFolds
 
 Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 class AUCClassifierCV(LinearRanker):
@@ -61,7 +60,8 @@ class AUCClassifierCV(LinearRanker):
     cv : int, splitter, iterable or None, default=None
         None: 5 stratified folds. An iterable gives (train, test) rows. With ``within`` and no
         ``groups``, None and a number keep each group of ``within`` whole, or, where there are
-        fewer groups than folds, deal the rows of each class of each group over the folds.
+        fewer groups than folds, deal the rows of each class of each group over the folds. Rows in
+        blocks take a number, or scikit-learn's ``PredefinedSplit`` with the fold of each row.
     selection : {"best", "one_standard_error"}, default="best"
         ``one_standard_error`` takes the largest alpha whose mean AUC is within one standard
         error of the best: a simpler model for an AUC that cannot be told apart.
@@ -104,6 +104,7 @@ class AUCClassifierCV(LinearRanker):
         Likewise.
     {train_score}
     {without_pairs}
+    {n_passes}
     {fitted}
 
     See Also
@@ -114,7 +115,8 @@ class AUCClassifierCV(LinearRanker):
     Notes
     -----
     X is not copied for the folds: held-out rows weigh nothing, and their scores fall out of the
-    same product.
+    same product. Rows in blocks are read once for all folds: the folds, or ``n_jobs`` of them at a
+    time, share each pass, and each takes up to 24 bytes per row.
 
     Examples
     --------
@@ -130,6 +132,7 @@ class AUCClassifierCV(LinearRanker):
     [0, 1, 2]
     """
 
+    _takes_blocks = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "loss": [StrOptions(set(CONVEX_LOSSES))],
         "penalty": [StrOptions({"l2", "l1", "elasticnet"})],
@@ -189,7 +192,7 @@ class AUCClassifierCV(LinearRanker):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         within: ArrayLike | None = None,
@@ -198,7 +201,7 @@ class AUCClassifierCV(LinearRanker):
 
         Parameters
         ----------
-        {rows}
+        {rows_or_blocks}
         {sample_weight}
             They count in the fits and in the AUC of the held-out rows.
         {groups}
@@ -206,66 +209,67 @@ class AUCClassifierCV(LinearRanker):
 
         {returns_self}
         """
-        from everypair.linalg.matrix import as_matrix
         from everypair.linalg.threads import own_threads
         from everypair.pairs import auc
 
         self._validate_params()
-        X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
+        rows = self._training(X, y, sample_weight, self.loss, groups, within)
         ratios = check_ratios(self.penalty, self.l1_ratio)
-        weights = check_weights_of(self.penalty, self.penalty_weights, X.shape[1])
-        matrix, pairs = as_matrix(X), self._pair_up(positive, sample_weight, within)
-        folds = folds_of(
-            self.cv, X, positive, sample_weight, groups, each_has_auc=True, within=pairs.within
-        )
+        weights = check_weights_of(self.penalty, self.penalty_weights, rows.X.shape[1])
+        folds = rows.folds(self.cv)
         with own_threads():
-            problem = partial(problem_of, matrix, loss=self.loss, weights=weights)
-            tops = [problem(pairs=pairs, l1_ratio=float(r)).alpha_max for r in ratios]
+            problem = partial(problem_of, loss=self.loss, weights=weights)
+            tops = [problem(rows.X, rows.pairs, l1_ratio=float(r)).alpha_max for r in ratios]
             settings = self.alphas, self.n_alphas, self.eps, self.penalty
             grids = np.array([grid_of(*settings, top) for top in tops])
             self.alphas_, self.l1_ratios_ = grids.ravel(), np.repeat(ratios, grids.shape[1])
             tasks = [
-                partial(
-                    self._areas_of_fold, problem, float(ratio), grid, pairs, sample_weight,
-                    train, test,
-                )
+                partial(self._areas_of_fold, problem, float(ratio), grid, folds, k)
                 for ratio, grid in zip(ratios, grids, strict=True)
-                for train, test in folds
-            ]  # fmt: skip
-            areas = self._cross_validate(tasks, grids.shape, len(folds))
+                for k in range(len(folds))
+            ]
+            areas = self._cross_validate(tasks, grids.shape, folds)
             self.cv_fold_scores_ = areas.reshape(-1, len(folds))
             self.cv_scores_ = self.cv_fold_scores_.mean(axis=1)
             best, chosen = self._select(areas)
             self.l1_ratio_, self.alpha_ = float(ratios[best]), float(grids[best, chosen])
             self.best_score_ = float(areas[best, chosen].mean())
             columns, gaps = [], []
-            everything = problem(pairs=pairs, l1_ratio=self.l1_ratio_)
+            everything = problem(rows.X, rows.pairs, l1_ratio=self.l1_ratio_)
             for k, each in enumerate(fits_along(everything, grids[best], **self._settings())):
                 columns.append(sparse.csc_array(each.coef.reshape(-1, 1)))
                 gaps.append(each.distance)
                 if k == chosen:
                     fit = each
-            self.train_score_ = auc(pairs, fit.scores)
+            self.train_score_ = auc(rows.pairs, fit.scores)
             held_out = None
             if self._needs_held_out():
-                held_out = self._held_out(problem, fit, pairs, sample_weight, folds)
+                # Kept from the search they would take a number per row and alpha.
+                held_out = scores_in_folds(
+                    partial(problem, l1_ratio=self.l1_ratio_), self.alpha_, fit, folds,
+                    n_jobs=self.n_jobs, **self._settings(),
+                )  # fmt: skip
+            cut = rows.cut(fit.scores, held_out)
         # Sparse, so that a model of many features stays small.
         self.coefs_, self.dual_gaps_ = sparse.hstack(columns, format="csc"), np.array(gaps)
         self.objective_, self.dual_gap_ = float(fit.objective), fit.distance
         self.n_iter_, self.history_ = fit.n_iter, fit.history
-        cut = self._choose_threshold(positive, fit.scores, sample_weight, held_out)
         self._set_linear(fit.coef, cut)
-        if hasattr(self, "kkt_residual_"):
-            del self.kkt_residual_  # of an earlier fit; L2 and the hinge have none
+        for name in {"kkt_residual_", "n_passes_"} & vars(self).keys():
+            delattr(self, name)  # of an earlier fit; L2 and the hinge have no residual
+        if rows.blocks is not None:
+            self.n_passes_ = rows.blocks.n_passes
         self._keep_certificate("relative duality gap", fit)
         return self
 
     def _settings(self) -> dict[str, Any]:
         return {"tol": float(self.tol), "max_iter": int(self.max_iter)}
 
-    def _cross_validate(self, tasks: list[Any], shape: tuple[int, ...], n_folds: int) -> Array:
+    def _cross_validate(
+        self, tasks: list[Any], shape: tuple[int, ...], folds: TrainingFolds
+    ) -> Array:
         """AUC of the held-out rows: ``[l1_ratio, alpha, fold]``."""
-        results = side_by_side(tasks, self.n_jobs, "cross-validation", int(self.verbose))
+        results = folds.side_by_side(tasks, self.n_jobs, "cross-validation", int(self.verbose))
         worst, rounding = max(gap for _, gap, _ in results)
         if not worst <= self.tol:
             steps = max(n_iter for _, _, n_iter in results)
@@ -274,52 +278,23 @@ class AUCClassifierCV(LinearRanker):
                 max_iter=self.max_iter, rounding=rounding,
             )  # fmt: skip
         areas = np.array([scores for scores, _, _ in results])
-        return areas.reshape(shape[0], n_folds, -1).transpose(0, 2, 1)
+        return areas.reshape(shape[0], len(folds), -1).transpose(0, 2, 1)
 
     def _areas_of_fold(
         self,
         problem: Any,
         l1_ratio: float,
         alphas: Array,
-        pairs: Rows,
-        sample_weight: Array | None,
-        train: Index,
-        test: Index,
+        folds: TrainingFolds,
+        k: int,
     ) -> tuple[list[float], tuple[float, float], int]:
         """AUC of the test rows at each alpha, the worst gap with its rounding, the most steps."""
-        from everypair.pairs import auc
-
-        row_weight = np.ones(pairs.n_rows) if sample_weight is None else sample_weight
-        held_out = pairs.part(test, row_weight)
-        of_fold = problem(pairs=_only(train, pairs, row_weight), l1_ratio=l1_ratio)
+        of_fold = problem(*folds.training(k), l1_ratio=l1_ratio)
         areas, gap, steps = [], (0.0, 0.0), 0
         for fit in fits_along(of_fold, alphas, **self._settings()):
-            areas.append(auc(held_out, fit.scores[test]))
+            areas.append(folds.area(k, fit.scores))
             gap, steps = max(gap, (fit.distance, fit.rounding)), max(steps, fit.n_iter)
         return areas, gap, steps
-
-    def _held_out(
-        self,
-        problem: Any,
-        fit: Result,
-        pairs: Rows,
-        sample_weight: Array | None,
-        folds: list[Fold],
-    ) -> OutOfFold:
-        """Scores of the folds at the chosen alpha, each fit from the one on all rows.
-
-        Kept from the search they would take a number per row and alpha.
-        """
-        row_weight = np.ones(pairs.n_rows) if sample_weight is None else sample_weight
-
-        def scores(train: Index, test: Index) -> Array:
-            of_fold = problem(pairs=_only(train, pairs, row_weight), l1_ratio=self.l1_ratio_)
-            of_fold.start_at(fit.coef / fit.stretch)
-            found = of_fold.fit(self.alpha_, **self._settings()).scores
-            return np.asarray(found[test] - mean_score(found, sample_weight))
-
-        found = side_by_side([partial(scores, *fold) for fold in folds], self.n_jobs)
-        return OutOfFold.of(folds, found)
 
     def _select(self, areas: Array) -> tuple[int, int]:
         """Which l1_ratio and which alpha; the largest alpha among equals."""
@@ -329,10 +304,3 @@ class AUCClassifierCV(LinearRanker):
         if self.selection == "one_standard_error" and areas.shape[2] > 1:
             least -= areas[best, at].std(ddof=1) / np.sqrt(areas.shape[2])
         return int(best), int(np.argmax(means[best] >= least))
-
-
-def _only(train: Index, pairs: Rows, weight: Array) -> Rows:
-    """These rows; the others weigh nothing."""
-    training = np.zeros(pairs.n_rows)
-    training[train] = weight[train]
-    return pairs.weighing(training)

@@ -17,8 +17,9 @@ from everypair.estimators._along_alphas import (
     grid_of,
     problem_of,
 )
-from everypair.estimators._base import WITHIN_WEIGHTS, warn_not_converged
+from everypair.estimators._base import WITHIN_WEIGHTS
 from everypair.estimators._search import with_progress
+from everypair.estimators._warnings import warn_not_converged
 from everypair.estimators.auc import AUCClassifier
 from everypair.rows import Rows
 

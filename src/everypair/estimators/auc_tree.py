@@ -17,7 +17,7 @@ from everypair.solvers.tree import Tree
 
 Array = NDArray[np.float64]
 
-DEEPEST = 1_000
+MOST_LEVELS = 1_000
 """Depth of a tree without ``max_depth``: a bound that no table of sense comes near."""
 
 MOST_CODES = 9_999
@@ -189,7 +189,7 @@ class AUCTree(BinaryRanker):
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[NDArray[Any], NDArray[np.bool_], Array, Tree]:
         """The checked rows, and the whole tree of those that weigh anything."""
-        from everypair.solvers.auc_tree import grow
+        from everypair.solvers.tree_growth import grow
 
         self._validate_params()
         X, y = validate_data(
@@ -201,7 +201,7 @@ class AUCTree(BinaryRanker):
         self._is_categorical = self._categorical(X)
         # Rows that count for nothing must not offer cuts either.
         kept: Any = slice(None) if weight.all() else weight > 0
-        depth = DEEPEST if self.max_depth is None else int(self.max_depth)
+        depth = MOST_LEVELS if self.max_depth is None else int(self.max_depth)
         tree = grow(
             X[kept], positive[kept], weight[kept], self._is_categorical, depth,
             float(self.min_samples_leaf),
@@ -224,7 +224,8 @@ class AUCTree(BinaryRanker):
             given = np.array([names.index(name) for name in given.tolist()])
         if given.dtype == bool and given.shape != chosen.shape:
             raise ValueError(
-                f"categorical_features has {given.size} booleans for {X.shape[1]} columns."
+                f"categorical_features has {given.size} booleans for {X.shape[1]} columns: give "
+                "one per column."
             )
         if (
             given.dtype.kind in "iu"

@@ -15,13 +15,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import validate_data
 
-from everypair.estimators._base import (
-    CUTS,
-    LinearRanker,
-    linear_scores,
-    warn,
-    warn_not_converged,
-)
+from everypair.estimators._base import CUTS
+from everypair.estimators._linear import LinearRanker, linear_scores
+from everypair.estimators._warnings import warn, warn_not_converged
 from everypair.rows import Rows
 
 Array = NDArray[np.float64]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -12,17 +11,20 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from everypair.estimators._base import OWN_CUTS, warn
+from everypair.estimators._base import OWN_CUTS
+from everypair.estimators._climb_problem import BlockClimbProblem, ClimbProblem
 from everypair.estimators._kernel import KernelRanker
+from everypair.estimators._warnings import warn
 from everypair.estimators.rankopt import check_saturations
-from everypair.measures.operating import OperatingMeasure, operating_measure
+from everypair.measures.operating import operating_measure
+from everypair.measures.operating_point import OperatingMeasure
 from everypair.rows import Rows
 
 if TYPE_CHECKING:
     from everypair.estimators._cross_fit import OutOfFold
-    from everypair.linalg.matrix import Matrix
+    from everypair.linalg.blocks import Blocks
     from everypair.solvers.logistic import LogisticFit
-    from everypair.solvers.sphere import Sphere, Step
+    from everypair.solvers.sphere import Step
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -44,6 +46,8 @@ class _MeasureClimber(KernelRanker):
 
     measure: Any
     path_: list[ClimbRow]
+    n_passes_: int
+    _takes_blocks = True
 
     _measure_constraints: ClassVar[dict[str, list[Any]]] = {
         "measure": "no_validation",  # type: ignore[dict-item]
@@ -71,10 +75,11 @@ class _MeasureClimber(KernelRanker):
     def _fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None,
         sample_weight: ArrayLike | None,
         groups: ArrayLike | None,
-        climb: Callable[[_Problem], tuple[Array, OutOfFold | None]],
+        climb: Callable[[ClimbProblem], tuple[Array, OutOfFold | None]],
+        within: ArrayLike | None = None,
     ) -> Self:
         """``climb(problem)`` finds the coefficients, may have out-of-fold scores of centred rows,
         and sets the attributes."""
@@ -82,26 +87,36 @@ class _MeasureClimber(KernelRanker):
         from everypair.linalg.threads import own_threads
 
         self._validate_params()
+        blocks = self._blocks_of(X, y, sample_weight)
+        if blocks is not None:
+            if within is not None:
+                raise ValueError(
+                    "Rows in blocks have no within here: give arrays, or leave it out."
+                )
+            return self._fit_blocks(blocks, groups, climb)
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
-        rows = Rows.of(positive, sample_weight)
+        rows = Rows.of(positive, sample_weight, within=within)
         measure = self._operating_measure(rows)
+        self.n_groups_without_pairs_ = rows.n_groups_without_pairs
         self._forget_fit()
         kernel = None if self.kernel == "linear" else self._training_kernel(X, sample_weight)
         with own_threads(), np.errstate(over="ignore", invalid="ignore"):
             basis = None if kernel is None else self._balanced_factor(kernel, positive)
             matrix = as_matrix(X if basis is None else basis.features)
-            problem = _Problem.of(matrix, positive, sample_weight, measure)
+            problem = ClimbProblem.of(matrix, positive, sample_weight, measure, within)
             coef, held_out = climb(problem)
             scores = matrix.dot(coef)
         kept = rows.scores(scores)
         if held_out is None:
-            cut = self._cut(X, positive, scores, sample_weight, groups, measure.best_cut)
+            cut = self._cut(X, positive, scores, sample_weight, groups, measure.best_cut, within)
         else:
             level = (held_out.level or 0.0) + float(problem.centre @ coef)
             held_out = held_out._replace(level=level)
             cut = self._choose_threshold(
-                positive, scores, sample_weight, held_out, measure.best_cut
+                positive, scores, sample_weight, held_out, measure.best_cut, groups
             )
+        if self.threshold is None and not measure.free_cut and not np.any(scores > cut):
+            self._warn_of_unmet_quota()
         self.train_score_ = measure.sign * measure.value(rows, kept, cut)
         self.measure_ = measure
         self.intercept_ = np.array([-cut])
@@ -111,7 +126,55 @@ class _MeasureClimber(KernelRanker):
             self._keep_expansion(kernel, basis.pivots, basis.coefficients(coef), basis.left_out)
         return self
 
-    def _keep_path(self, problem: _Problem, start: LogisticFit, steps: list[Step]) -> None:
+    def _warn_of_unmet_quota(self) -> None:
+        asked = [f"{name}={value!r}" for name in ("k", "fpr", "tpr", "recall", "precision")
+                 if (value := getattr(self, name)) is not None]  # fmt: skip
+        if asked:  # average precision and the whole area have no quota
+            warn(
+                f"No cut of the scores is within {', '.join(asked)}: predict calls no row "
+                "positive. Ask for what the scores can meet, or set threshold.",
+                UserWarning,
+            )
+
+    def _fit_blocks(
+        self,
+        blocks: Blocks,
+        groups: ArrayLike | None,
+        climb: Callable[[ClimbProblem], tuple[Array, OutOfFold | None]],
+    ) -> Self:
+        """The same over rows in blocks. Labels, and scores where a cut is exact, come here."""
+        from everypair.estimators._block_training import BlockTraining, refuse_to_gather
+        from everypair.linalg.threads import own_threads
+
+        if self.kernel != "linear" or groups is not None:
+            raise ValueError(
+                "Rows in blocks need kernel='linear' and no groups, but kernel is "
+                f"{self.kernel!r}{'' if groups is None else ' and groups are given'}."
+            )
+        refuse_to_gather(blocks, f"{type(self).__name__}", "use AUCClassifier")
+        positive = blocks.positive.gather()
+        weight = blocks.weight.gather() if blocks.weighted else None
+        rows = Rows.of(positive, weight)
+        measure = self._operating_measure(rows)
+        self._forget_fit()
+        training = BlockTraining(self, blocks, "extent")
+        with own_threads(), np.errstate(over="ignore", invalid="ignore"):
+            problem = BlockClimbProblem.of(training.X, positive, weight, measure)
+            coef, held_out = climb(problem)
+            scores = training.X.dot(coef).gather()
+            if held_out is None:
+                held_out = training.cross_fitted(measure.best_cut)
+            else:
+                level = (held_out.level or 0.0) + float(problem.centre @ coef)
+                held_out = held_out._replace(level=level)
+        cut = self._choose_threshold(positive, scores, weight, held_out, measure.best_cut)
+        self.train_score_ = measure.sign * measure.value(rows, rows.scores(scores), cut)
+        self.measure_, self.intercept_ = measure, np.array([-cut])
+        self.n_passes_ = blocks.n_passes
+        self._keep_linear(coef)
+        return self
+
+    def _keep_path(self, problem: ClimbProblem, start: LogisticFit, steps: list[Step]) -> None:
         measure = problem.measure
         self.n_iter_ = start.n_iter + sum(step.climb.n_iter for step in steps)
         self.start_score_ = measure.sign * problem.train_value(start.scores)
@@ -138,92 +201,6 @@ class _MeasureClimber(KernelRanker):
             )
 
 
-class _Problem(NamedTuple):
-    """Rows to climb on; rows of weight zero are held out."""
-
-    X: Matrix
-    positive: Bools
-    weight: Array
-    measure: OperatingMeasure
-    sphere: Sphere
-    pairs: Rows
-    total: float
-    """What all rows weigh together, as they were given."""
-
-    @property
-    def centre(self) -> Array:
-        """The means of the columns: scores are those of rows less them."""
-        assert self.sphere.centre is not None
-        return self.sphere.centre
-
-    @classmethod
-    def of(
-        cls, X: Matrix, positive: Bools, sample_weight: Array | None, measure: OperatingMeasure
-    ) -> _Problem:
-        from everypair.solvers.columns import class_covariance
-        from everypair.solvers.sphere import Sphere
-
-        weight = np.ones(positive.size) if sample_weight is None else sample_weight
-        largest = float(weight.max())
-        weight = weight / largest
-        total = float(weight.sum())
-        weight /= total
-        pairs = Rows.uncut(positive, weight)
-        share = float(weight[positive].sum())
-        sphere, _ = Sphere.around(X, pairs, share, class_covariance(X, pairs))
-        sphere = replace(sphere, centre=X.pull_back(weight))
-        return cls(X, positive, weight, measure, sphere, pairs, largest * total)
-
-    def without(self, held_out: NDArray[np.intp]) -> _Problem:
-        """The same on the other rows: X itself is never cut into folds."""
-
-        weight = self.weight.copy()
-        weight[held_out] = 0.0
-        weight /= weight.sum()
-        return self._replace(weight=weight, pairs=Rows.uncut(self.positive, weight))
-
-    @property
-    def rows(self) -> Rows:
-        return Rows.of(self.positive, self.weight)
-
-    @property
-    def best(self) -> float:
-        return self.measure.smooth(*self.rows.totals).best
-
-    def cut(self, scores: Array) -> float:
-        rows = self.rows
-        return self.measure.best_cut(rows, rows.scores(scores))
-
-    def train_value(self, scores: Array) -> float:
-        """At the cut that is best for these rows."""
-        rows = self.rows
-        kept = rows.scores(scores)
-        return self.measure.value(rows, kept, self.measure.best_cut(rows, kept))
-
-    def starts(self, alphas: Array, max_iter: int, tol: float) -> list[LogisticFit]:
-        from everypair.solvers.logistic import logistic_path
-
-        path = logistic_path(self.sphere, self.positive, self.weight, alphas, max_iter, tol)
-        return list(path)
-
-    def climbs(
-        self, start: LogisticFit, saturations: tuple[float, ...], max_iter: int, tol: float
-    ) -> list[Step]:
-        from everypair.solvers.soft_measure import smoothed
-        from everypair.solvers.sphere import climb_by_lbfgs, climb_path
-
-        length = float(np.linalg.norm(start.coef))
-        if length == 0:
-            return []
-        statistic = smoothed(self.measure, self.pairs, self.rows.totals)
-        return list(
-            climb_path(
-                self.sphere, statistic, start.coef / length, saturations, climb_by_lbfgs,
-                max_iter, tol, self.cut if self.measure.free_cut else None,
-            )
-        )  # fmt: skip
-
-
 class MeasureOpt(_MeasureClimber):
     """Linear or kernel classifier that climbs a smoothed measure of the operating point.
 
@@ -235,8 +212,9 @@ class MeasureOpt(_MeasureClimber):
     the smooth true and false positive rate; a and b are the sample weights, each class summing
     to one, ``scale`` gives each feature a variance of one, and sigma is the logistic function. A
     measure with a quota (recall at 1 % false positives, precision of the 500 highest) fixes c by
-    it, and the gradient follows the cut. The climb starts at a logistic regression and never
-    ends below it on the training rows.
+    it, and the gradient follows the cut. With ``within`` precision and recall at k are those of
+    the k best rows of each group, which has a cut of its own. The climb starts at a logistic
+    regression and never ends below it on the training rows.
 
     Parameters
     ----------
@@ -299,6 +277,7 @@ class MeasureOpt(_MeasureClimber):
         share of the loss.
     n_iter_ : int
         Steps of the logistic regression and of all climbs.
+    {without_pairs}
     n_features_in_ : int
         Columns of X.
     feature_names_in_ : array of str
@@ -392,23 +371,29 @@ class MeasureOpt(_MeasureClimber):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        within: ArrayLike | None = None,
     ) -> Self:
-        """Fit on rows X with labels y.
+        """Fit on rows X with labels y, or with the linear kernel on rows in blocks.
 
         Parameters
         ----------
-        {kernel_rows}
+        {measure_rows}
         {measure_weight}
         {groups}
+        within : array of shape (n_rows,), default=None
+            The group of each row (a user, a query). ``"precision_at_k"`` and ``"recall_at_k"`` are
+            then those of the k best rows of each group, a mean over the groups that have both
+            classes; the climb starts at the logistic loss over pairs inside groups. Other measures
+            do not take it, and ``sample_weight`` may then be 0 or 1 only.
 
         {returns_self}
         """
-        return self._fit(X, y, sample_weight, groups, self._climb)
+        return self._fit(X, y, sample_weight, groups, self._climb, within)
 
-    def _climb(self, problem: _Problem) -> tuple[Array, None]:
+    def _climb(self, problem: ClimbProblem) -> tuple[Array, None]:
         saturations = check_saturations(self.saturation)
         (start,) = problem.starts(np.array([self.alpha]), self.max_iter, self.tol)
         steps = problem.climbs(start, saturations, self.max_iter, self.tol)

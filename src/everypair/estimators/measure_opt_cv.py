@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -10,20 +11,24 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from everypair.estimators._climb_problem import ClimbProblem, as_array
 from everypair.estimators._cross_fit import OutOfFold
 from everypair.estimators._held_out import FEWER_DRAWS, HeldOut, mixed
-from everypair.estimators._search import Fold, folds_of, positive_grid, side_by_side
-from everypair.estimators.measure_opt import _MeasureClimber, _Problem
+from everypair.estimators._search import Fold, folds_of, positive_grid
+from everypair.estimators.measure_opt import _MeasureClimber
 from everypair.estimators.rankopt import check_saturations
-from everypair.rows import Rows
 
 if TYPE_CHECKING:
     from everypair.solvers.logistic import LogisticFit
     from everypair.solvers.sphere import Step
 
 Array = NDArray[np.float64]
+Series = tuple[float, ...]
+"""Radii that are climbed one after the other."""
 
-SATURATIONS = (0.5, 0.7, 0.9)
+SATURATIONS = (0.35, (0.35, 0.8), (0.35, 0.8, 0.9), 0.9)
+"""A smooth radius leads to directions that a rough one alone does not find; where the start is
+good already, the rough one from there stays nearer to it."""
 
 PENALTIES = 10.0 ** np.arange(3, -3, -1)
 """Of the starts, in units of 1 / rows: 1 / C of scikit-learn's LogisticRegression."""
@@ -41,8 +46,8 @@ class MeasureOptCV(_MeasureClimber):
     """`MeasureOpt` with its penalty, its radius and its cut chosen on held-out rows.
 
     Each fold fits a logistic regression at every penalty; the one whose held-out rows have the
-    best measure is the start. Each fold then climbs from its start, once at every radius. A climb
-    is chosen only if it beats the start on held-out rows by more than half a standard error;
+    best measure is the start. Each fold then climbs from its start, in several ways. A climb is
+    chosen only if it beats the start on held-out rows by more than half a standard error;
     otherwise the model is the logistic regression. Where a quota fixes the cut, start and climbs
     are told apart by the mean of the measure at quotas of half to twice these odds. The cut that
     `predict` uses comes from held-out scores.
@@ -64,9 +69,10 @@ class MeasureOptCV(_MeasureClimber):
     alphas : array of floats, default=None
         Penalties of the start to choose from. None: six, from 1000 / n down to 0.01 / n, n being
         the sum of the weights, which are scikit-learn's C = 0.001 to 100.
-    saturation : ascending sequence of floats, default=(0.5, 0.7, 0.9)
-        Radii to choose from, by the share of pairs in (0, 1) that they saturate. Each is climbed
-        from the logistic regression; in `MeasureOpt` a series is climbed one after the other.
+    saturation : sequence of floats and tuples, default=(0.35, (0.35, 0.8), (0.35, 0.8, 0.9), 0.9)
+        Climbs to choose from: radii, by the share of pairs in (0, 1) that they saturate. A number
+        is climbed from the logistic regression; the numbers of a tuple, which ascend, one after
+        the other.
     cv : int, splitter or iterable of (train, test), default=None
         Folds; None means 5 stratified ones. Each needs both classes on either side.
     {kernel}
@@ -90,8 +96,8 @@ class MeasureOptCV(_MeasureClimber):
         Whether the model is the logistic regression itself: no climb was surely better.
     alpha_ : float
         Penalty of the start.
-    saturation_ : float
-        The radius chosen; NaN where ``chose_start_``.
+    saturation_ : tuple of floats
+        The radii of the climb chosen, one after the other; empty where ``chose_start_``.
     best_score_ : float
         The measure on held-out rows. The candidate for each fold is chosen on the other folds, and
         so is its cut: no row takes part in the choice of what it is scored by.
@@ -101,8 +107,9 @@ class MeasureOptCV(_MeasureClimber):
     cv_scores_ : array of shape (n_candidates,)
         The measure on held-out rows of every candidate: the starts, then the climbs.
     cv_results_ : dict of arrays
-        ``alpha``, ``saturation`` (NaN for a start) and ``score``, the measure on held-out rows, of
-        every candidate; ``gain_error``, the standard error of the best climb's gain.
+        ``alpha``, ``saturation`` (a tuple of radii, empty for a start) and ``score``, the measure
+        on held-out rows, of every candidate; ``gain_error``, the standard error of the best
+        climb's gain.
     coef_, intercept_, classes_, train_score_, start_score_, path_, n_iter_, n_features_in_, \
             calibrator_
         As in `MeasureOpt`, of the fit on all rows.
@@ -127,6 +134,8 @@ class MeasureOptCV(_MeasureClimber):
     8
     """
 
+    saturation_: Series
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **_MeasureClimber._measure_constraints,
         "alphas": ["array-like", None],
@@ -146,7 +155,7 @@ class MeasureOptCV(_MeasureClimber):
         precision: float | None = None,
         cost: tuple[float, float] = (1.0, 1.0),
         alphas: ArrayLike | None = None,
-        saturation: Sequence[float] | float = SATURATIONS,
+        saturation: Sequence[float | Sequence[float]] | float = SATURATIONS,
         cv: Any = None,
         kernel: str | Callable[..., Any] = "linear",
         gamma: float | str = "scale",
@@ -190,7 +199,7 @@ class MeasureOptCV(_MeasureClimber):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
@@ -198,7 +207,7 @@ class MeasureOptCV(_MeasureClimber):
 
         Parameters
         ----------
-        {kernel_rows}
+        {measure_rows}
         {measure_weight}
         {groups}
 
@@ -206,12 +215,12 @@ class MeasureOptCV(_MeasureClimber):
         """
         return self._fit(X, y, sample_weight, groups, partial(self._climb, groups=groups))
 
-    def _climb(self, problem: _Problem, groups: ArrayLike | None) -> tuple[Array, OutOfFold]:
-        saturations = check_saturations(self.saturation)
+    def _climb(self, problem: ClimbProblem, groups: ArrayLike | None) -> tuple[Array, OutOfFold]:
+        series = self._series()
         n_rows = problem.positive.size
         given = PENALTIES / problem.total if self.alphas is None else self.alphas
         alphas = np.sort(positive_grid(given, "alphas"))[::-1]
-        self._check_folds(problem.pairs)
+        self._check_folds(problem)
         folds = folds_of(
             self.cv, np.broadcast_to(0.0, (n_rows, 1)), problem.positive, problem.weight, groups,
             each_has_auc=True,
@@ -222,7 +231,7 @@ class MeasureOptCV(_MeasureClimber):
                 "fold are cut where the rows of the others say."
             )
         parts = [problem.without(test) for _, test in folds]
-        starts = side_by_side(
+        starts = problem.side_by_side(
             [partial(part.starts, alphas, self.max_iter, self.tol) for part in parts],
             self.n_jobs,
             "starts",
@@ -239,22 +248,23 @@ class MeasureOptCV(_MeasureClimber):
                                                 for each in starts], 1)]  # fmt: skip
         rows = problem.rows
         if problem.measure.deciding_rows(rows.n_positive, rows.n_negative) >= DECIDING_ROWS:
-            climbs = side_by_side(
+            climbs = problem.side_by_side(
                 [
-                    partial(self._climbs_of, part, each[best], saturations)
+                    partial(self._climbs_of, part, each[best], series)
                     for part, each in zip(parts, starts, strict=True)
                 ],
                 self.n_jobs, "climbs", self.verbose,
             )  # fmt: skip
             if all(climbs):
-                of_climbs = [
-                    [each[s].climb.scores for each in climbs] for s in range(len(saturations))
-                ]
+                of_climbs = [[each[s][-1].climb.scores for each in climbs] for s in series]
                 candidates += [self._held_out(problem, folds, each) for each in of_climbs]
                 seen += [self._held_out(problem, folds, each, 1) for each in of_climbs]
-        chosen = self._choose(candidates, seen, values, alphas, best, saturations)
+        chosen = self._choose(candidates, seen, values, alphas, best, series)
         start = problem.starts(alphas[: best + 1], self.max_iter, self.tol)[-1]
-        steps = self._climbs_of(problem, start, saturations[chosen - 1 : chosen])
+        path = self.saturation_
+        steps = self._climbs_of(problem, start, [path]).get(path, [])
+        if not steps:
+            chosen, self.chose_start_, self.saturation_ = 0, True, ()
         self._keep_path(problem, start, steps)
         of_rows = candidates[chosen].scores
         scores = [of_rows[test] for _, test in folds]
@@ -264,12 +274,14 @@ class MeasureOptCV(_MeasureClimber):
         held_out = OutOfFold.of(folds, scores, 0.0)
         return problem.sphere.scale * steps[-1].climb.direction, held_out
 
-    def _check_folds(self, pairs: Rows) -> None:
+    def _check_folds(self, problem: ClimbProblem) -> None:
         """A count of folds needs a row of either class in each."""
         n_folds = DEFAULT_FOLDS if self.cv is None else self.cv
         if not isinstance(n_folds, Integral):
             return
-        rarer = min(np.count_nonzero(pairs.share[pairs.positive == of]) for of in (True, False))
+        rarer = min(
+            np.count_nonzero(problem.weight[problem.positive == of]) for of in (True, False)
+        )
         if rarer < int(n_folds):
             raise ValueError(
                 f"The rarer class has {rarer} row{'s' if rarer > 1 else ''} and cv={n_folds} folds "
@@ -277,20 +289,42 @@ class MeasureOptCV(_MeasureClimber):
                 "holds no rows out."
             )
 
+    def _series(self) -> list[Series]:
+        given: Any = [self.saturation] if isinstance(self.saturation, Real) else self.saturation
+        series = [check_saturations(one) for one in given]
+        if not series or len(set(series)) < len(series):
+            raise ValueError(
+                f"saturation={self.saturation!r}: give one or more climbs, each of them once."
+            )
+        return series
+
     def _climbs_of(
-        self, part: _Problem, start: LogisticFit, saturations: tuple[float, ...]
-    ) -> list[Step]:
-        """One of each radius, all from the start: none leads the next one away from it."""
-        steps = [part.climbs(start, (share,), self.max_iter, self.tol) for share in saturations]
-        return [step for each in steps for step in each]
+        self, part: ClimbProblem, start: LogisticFit, series: list[Series]
+    ) -> dict[Series, list[Step]]:
+        """Each series from the start; radii that begin several of them are climbed once.
+
+        Empty where the start has no direction.
+        """
+        if not np.any(start.coef):
+            return {}
+        found: dict[Series, list[Step]] = {(): []}
+        for one in series:
+            for n in range(1, len(one) + 1):
+                if one[:n] not in found:
+                    before = found[one[: n - 1]]
+                    at = replace(start, coef=before[-1].climb.direction) if before else start
+                    found[one[:n]] = before + part.climbs(
+                        at, one[n - 1 : n], self.max_iter, self.tol
+                    )
+        return found
 
     def _held_out(
-        self, problem: _Problem, folds: list[Fold], scores: list[Array], ahead: int = 0
+        self, problem: ClimbProblem, folds: list[Fold], scores: list[Array], ahead: int = 0
     ) -> HeldOut:
         """Each row by the model of its fold, or of a fold ``ahead``, which trained on it."""
         out = np.zeros(problem.positive.size)
         for k, (_, test) in enumerate(folds):
-            out[test] = scores[(k + ahead) % len(folds)][test]
+            out[test] = as_array(scores[(k + ahead) % len(folds)])[test]
         return HeldOut(problem.measure, problem.positive, problem.weight, folds, out)
 
     def _choose(
@@ -300,7 +334,7 @@ class MeasureOptCV(_MeasureClimber):
         values: list[float],
         alphas: Array,
         best: int,
-        saturations: tuple[float, ...],
+        series: list[Series],
     ) -> int:
         """Which candidate; 0 is the start. Sets what the search has found."""
         start, sign = candidates[0], candidates[0].measure.sign
@@ -330,13 +364,11 @@ class MeasureOptCV(_MeasureClimber):
         self.cv_scores_ = sign * np.append(values, scores[1:])
         self.cv_results_ = {
             "alpha": np.append(alphas, np.full(len(candidates) - 1, alphas[best])),
-            "saturation": np.append(
-                np.full(alphas.size, np.nan), saturations[: len(candidates) - 1]
-            ),
+            "saturation": [()] * alphas.size + series[: len(candidates) - 1],
             "score": self.cv_scores_,
             "gain_error": error,
         }
         self.chose_start_ = chosen == 0
         self.alpha_ = float(alphas[best])
-        self.saturation_ = float(saturations[chosen - 1]) if chosen else np.nan
+        self.saturation_ = series[chosen - 1] if chosen else ()
         return chosen

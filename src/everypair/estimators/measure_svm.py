@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from everypair.estimators._base import OWN_CUTS, warn, warn_not_converged
+from everypair.estimators._base import OWN_CUTS
 from everypair.estimators._cross_fit import OutOfFold
 from everypair.estimators._kernel import KernelRanker
+from everypair.estimators._warnings import warn, warn_not_converged
 from everypair.measures import MEASURES, FixedCount, Measure, measure_of
 from everypair.metrics.at_k import rows_at_k
 
+if TYPE_CHECKING:
+    from everypair.linalg.matrix import Matrix
+    from everypair.solvers.cutting_plane import SlackPath
+
 Array = NDArray[np.float64]
 
-MUCH_LARGER, FEW_CUTS, LARGEST_C = 1e6, 100, 1e100
+MUCH_LARGER, FEW_CUTS, LARGEST_C = 1e3, 100, 1e100
 """So many times the C at which the features begin to matter, a bound that is of any use leaves
 w = 0; cuts that are spent on seeing it."""
 
@@ -218,7 +223,7 @@ class MeasureSVM(KernelRanker):
         """``choose(matrix, positive, measure)`` says which C, and has out-of-fold scores or not."""
         from everypair.linalg.matrix import as_matrix
         from everypair.linalg.threads import own_threads
-        from everypair.solvers.cutting_plane import cutting_plane
+        from everypair.solvers.cutting_plane import SlackPath
 
         self._validate_params()
         X, positive, _ = self._validate_fit(X, y, None)
@@ -229,9 +234,8 @@ class MeasureSVM(KernelRanker):
             basis = None if kernel is None else self._balanced_factor(kernel, positive)
             matrix = as_matrix(X if basis is None else basis.features)
             C, held_out = choose(matrix, positive, measure)
-            fit = cutting_plane(
-                matrix, positive, measure, C, **self._settings(measure), verbose=int(self.verbose)
-            )
+            path = SlackPath(matrix, positive, measure, self._has_constant(measure))
+            fit = path.fit(C, self.tol, self.max_iter, int(self.verbose))
             self.train_score_ = measure.value(positive, fit.scores)
         self.measure_ = measure
         self.objective_, self.slack_, self.dual_gap_ = fit.objective, fit.slack, fit.distance
@@ -240,10 +244,11 @@ class MeasureSVM(KernelRanker):
         scores, own = fit.scores - fit.constant, -float(fit.constant)
         if measure.ranks and self.fit_intercept:
             own = _cut_of(measure)
-        if held_out is None:
+        asks = self.calibration is not None or self.cv is not None
+        if held_out is None and (asks or self.threshold is not None):
             cut = self._cut(X, positive, scores, None, groups, own)
         else:
-            cut = self._choose_threshold(positive, scores, None, held_out, own)
+            cut = self._choose_threshold(positive, scores, None, held_out, own, groups)
         self.intercept_ = np.array([-cut])
         if kernel is None or basis is None:
             self._keep_linear(fit.coef)
@@ -255,42 +260,41 @@ class MeasureSVM(KernelRanker):
                 "relative duality gap", fit.distance, self.tol, fit.n_iter, "lower C"
             )
         elif not np.any(fit.coef):
-            self._warn_of_zero(matrix, positive, measure, C)
+            self._warn_of_zero(path, matrix, positive, C, fit.slack, fit.distance)
         return self
 
-    def _settings(self, measure: Measure) -> dict[str, Any]:
-        return {
-            "constant": bool(self.fit_intercept) and not measure.ranks,
-            "tol": float(self.tol),
-            "max_iter": int(self.max_iter),
-        }
+    def _has_constant(self, measure: Measure) -> bool:
+        return bool(self.fit_intercept) and not measure.ranks
 
     def _warn_of_zero(
-        self, X: Any, positive: NDArray[np.bool_], measure: Measure, C: float
-    ) -> None:
-        """w = 0 is the best: is C too small, or is the bound of no use whatever C is?"""
-        from everypair.solvers.cutting_plane import cutting_plane
+        self, path: SlackPath, X: Matrix, positive: NDArray[np.bool_], C: float, slack: float,
+        gap: float,
+    ) -> None:  # fmt: skip
+        """w = 0 is the best: is C too small, or is the bound of no use whatever C is?
 
-        worst = measure.most_violated(positive, np.zeros(positive.size))
+        Weights of the planes that leave a gap at C leave at most D / C times it at a larger D.
+        Where that proves too little, the fit goes on at a C that is much larger, with its planes.
+        """
+        worst = self.measure_.most_violated(positive, np.zeros(positive.size))
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             slope = X.pull_back(worst.change)
             at_work = worst.loss / max(float(slope @ slope), 1e-290)
             much = MUCH_LARGER * max(C, at_work)
-            large = None
-            if much <= LARGEST_C:
-                settings = self._settings(measure) | {"max_iter": FEW_CUTS}
-                large = cutting_plane(X, positive, measure, much, **settings)
-        if large is None or np.any(large.coef):
+            vacuous = max(gap, np.finfo(np.float64).eps) * (much / C) <= self.tol
+            if not vacuous and much <= LARGEST_C:
+                large = path.fit(much, self.tol, FEW_CUTS)
+                vacuous, slack = not np.any(large.coef), large.slack
+        if vacuous:
             warn(
-                f"The best slack is that of w = 0 because C={C:g} is too small for features of "
-                "this size: raise C or scale X.",
+                f"The bound on measure={self.measure!r} says nothing on these rows: its least "
+                f"value, {slack:g}, is that of w = 0, even for C={much:g}. "
+                "Use MeasureOpt, which climbs the measure itself.",
                 ConvergenceWarning,
             )
         else:
             warn(
-                f"The bound on measure={self.measure!r} says nothing on these rows: its least "
-                f"value, {large.slack:g}, is that of w = 0, even for C={much:g}. "
-                "Use MeasureOpt, which climbs the measure itself.",
+                f"The best slack is that of w = 0 because C={C:g} is too small for features of "
+                "this size: raise C or scale X.",
                 ConvergenceWarning,
             )
 

@@ -179,14 +179,15 @@ class MeasureSVMCV(MeasureSVM):
         self, matrix: Any, positive: NDArray[np.bool_], measure: Measure, Cs: Array, fold: Fold
     ) -> list[tuple[float, Array]]:
         """The measure on the held-out rows of a fold and their scores less the mean, at each C."""
-        from everypair.solvers.cutting_plane import cutting_plane_path
+        from everypair.solvers.cutting_plane import SlackPath
 
         train, test = fold
         part, held_out = matrix.take(train), matrix.take(test)
-        fits = cutting_plane_path(part, positive[train], measure, Cs, **self._settings(measure))
+        path = SlackPath(part, positive[train], measure, self._has_constant(measure))
         mean = matrix.pull_back(np.full(positive.size, 1 / positive.size))
         found = []
-        for fit in fits:
+        for C in Cs:
+            fit = path.fit(C, self.tol, self.max_iter)
             scores = held_out.dot(fit.coef)
             value = measure.value(positive[test], scores + fit.constant)
             found.append((float(value), scores - float(mean @ fit.coef)))

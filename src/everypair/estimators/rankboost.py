@@ -122,7 +122,7 @@ class RankBoost(BinaryRanker):
         """
         from everypair.linalg.threads import thread_limit
         from everypair.pairs import auc
-        from everypair.solvers.rankboost import rank_boost
+        from everypair.solvers.boosted_stumps import rank_boost
 
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])

@@ -12,11 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from everypair.estimators._base import CUTS, WITHIN_WEIGHTS, LinearRanker, warn
+from everypair.estimators._base import CUTS, WITHIN_WEIGHTS
+from everypair.estimators._linear import LinearRanker
+from everypair.estimators._warnings import warn
 from everypair.rows import Rows
 
 if TYPE_CHECKING:
-    from everypair.estimators._cross_fit import OutOfFold
+    from everypair.estimators._training import Training
     from everypair.linalg.matrix import Matrix
     from everypair.solvers.sphere import Step
 
@@ -54,9 +56,9 @@ class _SphereClimber(LinearRanker):
         sample_weight: ArrayLike | None,
         groups: ArrayLike | None,
         within: ArrayLike | None,
-        climb: Callable[[Matrix, Rows, float], tuple[Array, OutOfFold | None]],
+        climb: Callable[[Training], tuple[Array, Any]],
     ) -> Self:
-        """``climb(X, pairs, share of positives)`` finds the coefficients and sets ``path_``.
+        """``climb(rows)`` finds the coefficients and sets ``path_``.
 
         Its out-of-fold scores, if it has some, make the cut.
         """
@@ -68,11 +70,11 @@ class _SphereClimber(LinearRanker):
         if hasattr(self, "n_passes_"):
             del self.n_passes_
         with own_threads(), np.errstate(over="ignore", invalid="ignore"):
-            coef, held_out = climb(rows.X, rows.pairs, rows.positive_share)
+            coef, held_out = climb(rows)
             scores = rows.X.dot(coef)
             self.train_score_ = auc(rows.pairs, scores)
+            cut = rows.cut(scores, held_out)
         self.n_iter_ = sum(row.n_iter for row in self.path_)
-        cut = rows.cut(scores, held_out)
         if rows.blocks is not None:
             self.n_passes_ = rows.blocks.n_passes
         self._set_linear(coef, cut)
@@ -287,17 +289,19 @@ class RankOpt(_SphereClimber):
         """
         if within is not None and self.pairs == "linear":
             raise ValueError(
-                "pairs='linear' draws pairs among all rows: use pairs='all' with within."
+                "pairs='linear' draws pairs among all rows, not inside the groups of within: "
+                "use pairs='all'."
             )
         return self._fit(X, y, sample_weight, groups, within, self._climb)
 
-    def _climb(self, X: Matrix, pairs: Rows, positive_share: float) -> tuple[Array, None]:
+    def _climb(self, rows: Training) -> tuple[Array, None]:
+        X, pairs, positive_share = rows.X, rows.pairs, rows.positive_share
         if self.pairs == "linear":
             if X.in_order_only:
                 raise ValueError("pairs='linear' needs arrays: use pairs='all' for rows in blocks.")
             saturations = self._saturations(LINEAR_SATURATIONS)
             return self._climb_linear(X, pairs, positive_share, saturations), None
-        from everypair.solvers.columns import class_covariance
+        from everypair.solvers.column_moments import class_covariance
 
         saturations = self._saturations(ALL_SATURATIONS)
         covariance = class_covariance(X, pairs)
@@ -359,6 +363,7 @@ def check_saturations(saturation: Any) -> tuple[float, ...]:
         )
     if np.any(np.diff(shares) <= 0):
         raise ValueError(
-            f"saturation={saturation!r} must ascend: a climb starts from a smoother one."
+            f"saturation={saturation!r} must be in ascending order: each climb starts from the "
+            "smoother one before it."
         )
     return tuple(float(share) for share in shares)

@@ -12,13 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval
 
 from everypair.estimators._base import CUTS, WITHIN_WEIGHTS
-from everypair.estimators._cross_fit import OutOfFold, mean_score
-from everypair.estimators._search import folds_of, side_by_side
 from everypair.estimators.rankopt import _SphereClimber, check_saturations
-from everypair.rows import Rows
 
 if TYPE_CHECKING:
-    from everypair.linalg.matrix import Matrix
+    from everypair.estimators._training import Training
 
 Array = NDArray[np.float64]
 
@@ -71,6 +68,7 @@ class RankOptCV(_SphereClimber):
     {linear}
     {train_score}
     {without_pairs}
+    {n_passes}
     {fitted}
 
     See Also
@@ -88,6 +86,7 @@ class RankOptCV(_SphereClimber):
     (3, 5)
     """
 
+    _takes_blocks = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "saturation": ["array-like", Real],
         "cv": ["cv_object"],
@@ -126,7 +125,7 @@ class RankOptCV(_SphereClimber):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         within: ArrayLike | None = None,
@@ -135,7 +134,7 @@ class RankOptCV(_SphereClimber):
 
         Parameters
         ----------
-        {rows}
+        {rows_or_blocks}
         {sample_weight}
             They count in the climbs and in the AUC of the held-out rows.
         {groups}
@@ -143,52 +142,37 @@ class RankOptCV(_SphereClimber):
 
         {returns_self}
         """
-        return self._fit(X, y, sample_weight, groups, within, partial(self._climb, groups=groups))
+        return self._fit(X, y, sample_weight, groups, within, self._climb)
 
-    def _climb(
-        self, X: Matrix, pairs: Rows, positive_share: float, groups: ArrayLike | None
-    ) -> tuple[Array, OutOfFold]:
-        from everypair.pairs import auc
-        from everypair.solvers.columns import class_covariance
+    def _climb(self, rows: Training) -> tuple[Array, Any]:
+        from everypair.solvers.column_moments import class_covariance
 
         saturations = check_saturations(self.saturation)
-        # Splitters see the number of rows alone: scikit-learn would copy a CSC matrix for them.
-        rows_alone = np.broadcast_to(0.0, (pairs.n_rows, 1))
-        row_weight = pairs.share if pairs.within is None else pairs.relative_weight
-        folds = folds_of(
-            self.cv, rows_alone, pairs.positive, row_weight, groups, each_has_auc=True,
-            within=pairs.within,
-        )  # fmt: skip
+        folds = rows.folds(self.cv)
         # The covariance of all rows serves every fold: it only says how L-BFGS walks.
-        covariance = class_covariance(X, pairs)
-        paths, held_back = [], []
-        for fold in folds:
-            parts = []
-            for rows in fold:
-                # A row that is left out has no weight: X itself is never cut into folds.
-                of_part = np.zeros(pairs.n_rows)
-                of_part[rows] = row_weight[rows]
-                parts.append(pairs.weighing(of_part))
-            training, validation = parts
-            steps, _ = self._climb_every_pair(X, training, positive_share, saturations, covariance)
-            paths.append(steps)
-            held_back.append(validation)
+        covariance = class_covariance(rows.X, rows.pairs)
+        begin = partial(self._climb_every_pair, positive_share=rows.positive_share,
+                        saturations=saturations, covariance=covariance)  # fmt: skip
+        begun = folds.side_by_side(
+            [partial(begin, *folds.training(k)) for k in range(len(folds))], self.n_jobs
+        )
+        paths, scales = zip(*begun, strict=True)
         areas: list[list[float]] = []
         lost = np.inf
-        weight = pairs.share * np.where(pairs.positive, positive_share, 1 - positive_share)
-        kept: list[Array] = []  # held-out scores of the best radius so far
+        kept: list[Any] = []  # of the best radius so far
         # The folds climb side by side, so that they can stop together.
         for saturation in saturations:
-            climbed = side_by_side([partial(next, path) for path in paths], self.n_jobs)
-            areas.append(
-                [auc(v, step.climb.scores) for v, step in zip(held_back, climbed, strict=True)]
-            )
+            climbed = folds.side_by_side([partial(next, path) for path in paths], self.n_jobs)
+            areas.append([folds.area(k, step.climb.scores) for k, step in enumerate(climbed)])
             before, lost = lost, 1 - float(np.mean(areas[-1]))
             if np.argmax(np.mean(areas, axis=1)) == len(areas) - 1:
                 kept = [
-                    step.radius * (step.climb.scores[test] - mean_score(step.climb.scores, weight))
-                    for (_, test), step in zip(folds, climbed, strict=True)
-                ]
+                    folds.kept(
+                        k, step.radius * step.climb.scores,
+                        step.radius * scales[k] * step.climb.direction,
+                    )
+                    for k, step in enumerate(climbed)
+                ]  # fmt: skip
             if self.verbose:
                 print(f"[everypair] saturation {saturation:g}: held-out AUC {1 - lost:.6f}")
             if saturation >= DEAR_SATURATION and not lost < (1 - LEAST_GAIN) * before:
@@ -199,7 +183,7 @@ class RankOptCV(_SphereClimber):
         self.saturations_ = np.array(saturations[: len(areas)])
         self.saturation_, self.best_score_ = saturations[best], float(self.cv_scores_[best])
         coef = self._climb_to_the_last(
-            X, pairs, positive_share, saturations[: best + 1], covariance,
+            rows.X, rows.pairs, rows.positive_share, saturations[: best + 1], covariance,
             self.cv_scores_[: best + 1],
         )  # fmt: skip
-        return coef, OutOfFold.of(folds, kept)
+        return coef, folds.held_out(kept)

@@ -13,9 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import assert_all_finite
 
-from everypair.estimators._base import CUTS, WITHIN_WEIGHTS, linear_scores, warn
+from everypair.estimators._base import CUTS, WITHIN_WEIGHTS
 from everypair.estimators._kernel import KernelRanker
+from everypair.estimators._linear import linear_scores
 from everypair.estimators._moment_stream import MomentStream
+from everypair.estimators._warnings import warn
 from everypair.linalg.kernels import Expansion, KernelFunction, check_symmetric
 from everypair.linalg.matrix import canonical
 from everypair.rows import Rows
@@ -203,17 +205,21 @@ class AUCRLS(MomentStream, KernelRanker):
             return self._fit_blocks(blocks, float(self.alpha))
         X, positive, weight = self._validate_rows(X, y, sample_weight)
         pairs = self._pair_up(positive, weight, within)
+        cross_fits = self._cross_fits(X, positive, weight)
+        cuts = self.threshold != "midpoint" and not cross_fits
         if within is None:
-            self._fit_validated(X, positive, weight, float(self.alpha))
+            self._fit_validated(X, positive, weight, float(self.alpha), cuts=cuts)
         else:
-            self._fit_in_groups(X, pairs, weight, float(self.alpha))
-        if self._held_out:
+            self._fit_in_groups(X, pairs, weight, float(self.alpha), cuts)
+        if cross_fits:
             scores = self._scores(canonical(X)) - self.intercept_[0]
             cut = self._cut(X, positive, scores, weight, groups, within=within)
             self.intercept_ = np.array([-cut])
         return self
 
-    def _fit_in_groups(self, X: Any, pairs: Rows, weight: Array | None, alpha: float) -> Self:
+    def _fit_in_groups(
+        self, X: Any, pairs: Rows, weight: Array | None, alpha: float, cuts: bool
+    ) -> Self:
         from everypair.linalg.matrix import as_matrix
         from everypair.linalg.threads import thread_limit
         from everypair.rls.dual_groups import solve_in_groups
@@ -237,7 +243,7 @@ class AUCRLS(MomentStream, KernelRanker):
             scores = np.full(pairs.n_rows, midpoint)
             scores[gram.rows] += solution.scores
             weight = pairs.share
-        if self.threshold != "midpoint" and not self._held_out:
+        if cuts:
             midpoint = self._choose_threshold(pairs.positive, scores, weight)
         self.intercept_ = np.array([-midpoint])
         return self._trusted(alpha)
@@ -249,8 +255,8 @@ class AUCRLS(MomentStream, KernelRanker):
             del self._moments
 
     def _fit_blocks(self, blocks: Blocks, alpha: float) -> Self:
-        """In one pass: class moments of blocks add up."""
-        from everypair.estimators._training import in_blocks
+        """Fit from one pass over the blocks, whose class moments add up."""
+        from everypair.estimators._block_training import BlockTraining
         from everypair.linalg.threads import own_threads
         from everypair.rls.moments import PairMoments
 
@@ -260,13 +266,13 @@ class AUCRLS(MomentStream, KernelRanker):
                 f"{self.kernel!r} and form is {self.form!r}."
             )
         with own_threads():
-            rows: Any = in_blocks(blocks, "square", self.threshold)
+            rows: Any = BlockTraining(self, blocks, "square")
             moments = PairMoments(*rows.X.pair_moments())
             if not moments.finite:
                 raise ValueError(TOO_LARGE)
             self._forget_fit()
             self._solve_primal(moments, alpha)
-            if self.threshold != "midpoint":
+            if self.threshold != "midpoint" or self.calibration is not None or self.cv is not None:
                 threshold = rows.cut(rows.X.dot(self.coef_[0]))
                 self.intercept_ = np.array([-threshold])
         self.n_passes_ = blocks.n_passes
@@ -279,8 +285,8 @@ class AUCRLS(MomentStream, KernelRanker):
 
         if self.form == "primal" and self.kernel != "linear":
             raise ValueError(
-                f"form='primal' has one coefficient a feature, which kernel={self.kernel!r} has "
-                "not: use form='dual' or kernel='linear'."
+                f"form='primal' needs one coefficient per feature, and kernel={self.kernel!r} "
+                "has none: use form='dual' or kernel='linear'."
             )
         # The primal form sees a NaN in the moments, without a pass over X of its own.
         X, positive, weight = self._validate_fit(X, y, sample_weight, ensure_all_finite=False)
@@ -316,13 +322,15 @@ class AUCRLS(MomentStream, KernelRanker):
         weight: Array | None,
         alpha: float,
         gram: Gram | None = None,
+        cuts: bool = False,
     ) -> Self:
+        """With the midpoint as threshold, or the one of the training scores where it ``cuts``."""
         self._forget_moments()
         if self._takes_primal(X):
-            self._fit_primal(X, positive, weight, alpha)
+            self._fit_primal(X, positive, weight, alpha, cuts)
         else:
             gram = self._gram(X, weight) if gram is None else gram
-            self._fit_dual(positive, weight, alpha, gram)
+            self._fit_dual(positive, weight, alpha, gram, cuts)
         return self._trusted(alpha)
 
     def _trusted(self, alpha: float) -> Self:
@@ -338,15 +346,10 @@ class AUCRLS(MomentStream, KernelRanker):
             )
         return self
 
-    @property
-    def _held_out(self) -> bool:
-        """Whether out-of-fold scores make the cut, after a fit with the midpoint."""
-        return self.calibration is not None or self.cv is not None or self._guarantees
-
     # --- primal ---------------------------------------------------------------------------
 
     def _fit_primal(
-        self, X: Any, positive: NDArray[np.bool_], weight: Array | None, alpha: float
+        self, X: Any, positive: NDArray[np.bool_], weight: Array | None, alpha: float, cuts: bool
     ) -> None:
         from everypair.linalg.matrix import as_matrix
         from everypair.linalg.threads import thread_limit
@@ -355,7 +358,7 @@ class AUCRLS(MomentStream, KernelRanker):
         with thread_limit():
             moments = PairMoments.of(as_matrix(X), positive, weight)
         self._solve_primal(self._checked(moments, X), alpha)
-        if self.threshold != "midpoint" and not self._held_out:
+        if cuts:
             scores = linear_scores(X, self.coef_[0])
             self.intercept_ = np.array([-self._choose_threshold(positive, scores, weight)])
 
@@ -378,7 +381,8 @@ class AUCRLS(MomentStream, KernelRanker):
     # --- dual -----------------------------------------------------------------------------
 
     def _gram(self, X: Any, weight: Array | None) -> Gram:
-        """Of the rows that have weight: the others, which may lie anywhere, are not looked at."""
+        """The kernel matrix of the rows with weight; the other rows, which may lie anywhere, are
+        not read."""
         from everypair.rls.gram import kernel_matrix, linear_gram
 
         rows = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight > 0)
@@ -405,7 +409,12 @@ class AUCRLS(MomentStream, KernelRanker):
         return Gram(K, rows, X, expansion=Expansion(kernel.kernel, rows, basis), own=K is not X)
 
     def _fit_dual(
-        self, positive: NDArray[np.bool_], weight: Array | None, alpha: float, gram: Gram
+        self,
+        positive: NDArray[np.bool_],
+        weight: Array | None,
+        alpha: float,
+        gram: Gram,
+        cuts: bool,
     ) -> None:
         from everypair.rls.dual import PairWeights, solve
 
@@ -415,7 +424,7 @@ class AUCRLS(MomentStream, KernelRanker):
             gram.K, PairWeights(Rows.uncut(positive, weight)), alpha / 2, overwrite=gram.own
         )
         threshold = midpoint = self._keep_dual(solution, gram)
-        if self.threshold != "midpoint" and not self._held_out:
+        if cuts:
             threshold = self._choose_threshold(positive, solution.scores + midpoint, weight)
         self.intercept_ = np.array([-threshold])
 

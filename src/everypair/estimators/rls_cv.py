@@ -21,7 +21,7 @@ from everypair.rows import Rows
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-LITTLE_WORK = 6e10
+ONE_THREAD_OPERATIONS = 6e10
 """So many operations take one core some seconds, and small products in between would wait for the
 threads of BLAS: on two cores shared with other work, cv=3 on 2000 sparse rows took 120 s with two
 BLAS threads and 9 s with one."""
@@ -172,11 +172,14 @@ class AUCRLSCV(AUCRLS):
 
         self._validate_params()
         if isinstance(self.cv, str) and self.cv != LEAVE_PAIR_OUT:
-            raise ValueError(f"cv={self.cv!r}: use 'leave-pair-out', a number of folds or folds.")
+            raise ValueError(
+                f"cv={self.cv!r} is not understood: use 'leave-pair-out', a number of folds, or "
+                "a splitter."
+            )
         if groups is not None and isinstance(self.cv, str):
             raise ValueError(
-                "groups are kept together by folds, not by cv='leave-pair-out': give a splitter "
-                "such as GroupKFold as cv."
+                "cv='leave-pair-out' does not keep groups together: give a splitter such as "
+                "GroupKFold as cv."
             )
         if self.store_predictions and self.cv != LEAVE_PAIR_OUT:
             raise ValueError(
@@ -187,7 +190,7 @@ class AUCRLSCV(AUCRLS):
             delattr(self, stale)
         X, positive, weight = self._validate_rows(X, y, sample_weight)
         self._check_finite(X)
-        little = _operations(X, self._takes_primal(X)) <= LITTLE_WORK
+        little = _operations(X, self._takes_primal(X)) <= ONE_THREAD_OPERATIONS
         with own_threads() if little else thread_limit():
             search = _Search(self, X, positive, weight)
             grid = RELATIVE_ALPHAS * search.scale
@@ -204,7 +207,8 @@ class AUCRLSCV(AUCRLS):
             self.alpha_ = float(self.alphas_[self.cv_scores_ == self.best_score_].max())
             if self.store_predictions:
                 self.leave_pair_out_predictions_ = pairs.differences(self.alpha_ / 2)
-        self._fit_validated(X, positive, weight, self.alpha_, search.gram)
+        cuts = self.threshold != "midpoint" and not self._held_out
+        self._fit_validated(X, positive, weight, self.alpha_, search.gram, cuts)
         self.train_score_ = search.train_score()
         if self._held_out:
             midpoint = -float(self.intercept_[0])
@@ -218,7 +222,7 @@ class AUCRLSCV(AUCRLS):
                 held_out = OutOfFold.of(search.numbered(folds), of_folds, midpoint)
                 held_out = held_out._replace(rows=search.rows[held_out.rows])
             of_training = self._scores(canonical(X)) + midpoint
-            cut = self._choose_threshold(positive, of_training, weight, held_out)
+            cut = self._choose_threshold(positive, of_training, weight, held_out, groups=groups)
             self.intercept_ = np.array([-cut])
         return self
 
@@ -234,7 +238,7 @@ class AUCRLSCV(AUCRLS):
 
 
 def _operations(X: Any, primal: bool) -> int:
-    """Of the products and the decomposition, about."""
+    """About how many operations the products and the decomposition take."""
     n_rows, n_columns = X.shape
     if primal:
         return n_columns**2 * (n_rows + n_columns)
@@ -305,7 +309,8 @@ class _Search:
         return [(self._renumbered(train), self._renumbered(test)) for train, test in folds]
 
     def scores_of_folds(self, folds: list[Fold], ridges: Array) -> list[Array]:
-        """Of the rows that each fold tests, a column for each ridge, less the fold's midpoint."""
+        """Scores of the rows that each fold tests, one column per ridge, less the fold's
+        midpoint."""
         from everypair.linalg.matrix import as_matrix
         from everypair.rls.leave_out import fold_scores_dual, fold_scores_primal
 

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
-from everypair.estimators._base import CUTS, WITHIN_WEIGHTS, warn_not_converged
+from everypair.estimators._base import CUTS, WITHIN_WEIGHTS
 from everypair.estimators._kernel import KernelRanker
+from everypair.estimators._warnings import warn_not_converged
 from everypair.linalg.kernels import Kernel
 from everypair.metrics.statuses import count_pair_statuses, pair_status
 from everypair.rows import Rows
@@ -192,7 +193,10 @@ class ROCSVM(KernelRanker):
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
         self._forget_fit()
         if within is not None and self.pairs == "neighbors":
-            raise ValueError("pairs='neighbors' looks among all rows: use pairs='all' with within.")
+            raise ValueError(
+                "pairs='neighbors' looks for neighbours among all rows, not inside the groups "
+                "of within: use pairs='all'."
+            )
         every_pair = self._pair_up(positive, sample_weight, within)
         with own_threads() if self.kernel == "linear" else thread_limit():
             self._neighbors = int(self.n_neighbors) if self.pairs == "neighbors" else None

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval
 
-from everypair.estimators._base import OWN_CUTS, warn, warn_not_converged
+from everypair.estimators._base import OWN_CUTS
 from everypair.estimators._kernel import KernelRanker
+from everypair.estimators._warnings import warn, warn_not_converged
 from everypair.linalg.kernels import TrainingKernel
 from everypair.linalg.low_rank import MEMORY_SHARE, GrowingFactor, available_memory
 from everypair.rows import Rows
@@ -20,7 +21,7 @@ Array = NDArray[np.float64]
 
 FALLBACK_RANK = 500
 
-MERCER = {"linear", "rbf", "laplacian", "cosine"}
+MERCER_KERNELS = {"linear", "rbf", "laplacian", "cosine"}
 """Kernels that need no look at their eigenvalues."""
 
 
@@ -42,8 +43,9 @@ class TwoNormSVM(KernelRanker):
         has; the 1 / C of eq. 15 and 16 belongs to slacks that weigh C / 2.
     {kernel}
     max_rank : int or None, default=None
-        None solves with the whole kernel matrix, 2 n^2 numbers of memory. A number seeks f in the
-        span of so many rows (pivots) instead, n times as many numbers.
+        None solves with the whole kernel matrix, which takes 2 n^2 numbers of memory. A number
+        restricts the function to the span of at most that many training rows (pivots), which
+        takes n numbers per pivot.
     {threshold}
         Here the default is None: b as the problem above fits it.
     {calibration}
@@ -60,7 +62,7 @@ class TwoNormSVM(KernelRanker):
     decision_function_train_ : array of shape (n_rows,)
         Scores of the training rows in H' (eq. 16): ``f(x_i) + y_i alpha_i / (2 C) + intercept_``.
         All
-        positives of them are above all negatives. Rows of weight zero are no training rows:
+        positives of them are above all negatives. Rows of weight zero do not take part in training:
         theirs are in H.
     train_score_ : float
         Exact AUC of the training rows' scores in H (eq. 13), those of `decision_function`.
@@ -203,9 +205,10 @@ class TwoNormSVM(KernelRanker):
         fits = 16.0 * n_rows**2 <= MEMORY_SHARE * available_memory()
         if not fits:
             warn(
-                f"The kernel matrix of {n_rows} rows does not fit in memory: f is sought in the "
-                f"span of {FALLBACK_RANK} rows, and kernel_left_out_ says what they leave out. "
-                "Set max_rank to choose for yourself.",
+                f"The kernel matrix of {n_rows} rows does not fit in memory, so the function is "
+                f"restricted to the span of {FALLBACK_RANK} training rows; kernel_left_out_ says "
+                "which share of the kernel they leave out. Set max_rank to choose the number of "
+                "rows yourself.",
                 UserWarning,
             )
         return fits
@@ -217,7 +220,7 @@ class TwoNormSVM(KernelRanker):
 
         rows = np.flatnonzero(costs > 0)
         K = kernel.columns(rows, None if rows.size == signs.size else rows)
-        if self.kernel not in MERCER:
+        if self.kernel not in MERCER_KERNELS:
             refuse_not_psd(K)
         fit = two_norm_svm_matrix(K, signs[rows], costs[rows], **self._settings())
         self._keep_expansion(kernel, rows, fit.coef, left_out=0.0)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from everypair.metrics.at_k import prbep as prbep
     from everypair.metrics.at_k import precision_at_k as precision_at_k
     from everypair.metrics.at_k import recall_at_k as recall_at_k
+    from everypair.metrics.auc_comparison import AUCComparison as AUCComparison
+    from everypair.metrics.auc_comparison import compare_auc as compare_auc
     from everypair.metrics.bands import ROCBand as ROCBand
     from everypair.metrics.bands import roc_band as roc_band
     from everypair.metrics.calibration import BrierLoss as BrierLoss
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from everypair.metrics.calibration import (
         expected_calibration_error as expected_calibration_error,
     )
-    from everypair.metrics.comparison import AUCComparison as AUCComparison
-    from everypair.metrics.comparison import compare_auc as compare_auc
     from everypair.metrics.cross_val import CrossValAUC as CrossValAUC
     from everypair.metrics.cross_val import cross_val_auc as cross_val_auc
     from everypair.metrics.decision_curve import NetBenefit as NetBenefit
@@ -80,7 +80,7 @@ _HOME = {
     "precision_recall": ["PrecisionRecallBand", "average_precision", "precision_recall_band"],
     "at_k": ["prbep", "precision_at_k", "recall_at_k"],
     "bands": ["ROCBand", "roc_band"],
-    "comparison": ["AUCComparison", "compare_auc"],
+    "auc_comparison": ["AUCComparison", "compare_auc"],
     "several": ["ModelComparison", "compare_models", "holm"],
     "cross_val": ["CrossValAUC", "cross_val_auc"],
     "in_groups": ["AUCByGroup", "auc_by_group", "mean_reciprocal_rank", "ndcg_at_k"],

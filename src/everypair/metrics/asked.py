@@ -23,7 +23,7 @@ REQUIREMENTS = {
     "npv": ("specificity", True),
 }
 
-SLACK = 1e-12
+SHARE_ROUNDING = 1e-12
 """A share such as 0.05 of 20 rows is met by one row whatever its last bit is."""
 
 HOW = (
@@ -97,6 +97,11 @@ class Asked:
                 "such as top=0.05, with guarantee=."
             )
         return asked
+
+    @property
+    def risk(self) -> float:
+        """How often the promise may fail."""
+        return 1 - float(self.guarantee or 0)
 
     @property
     def counts_rows(self) -> bool:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from everypair.metrics.curve import Curve
 from everypair.rows import Rows
 
 
 def precision_at_k(
-    y_true: ArrayLike, y_score: ArrayLike, k: int | float | str, *, pos_label: Any = None
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    k: int | float | str,
+    *,
+    within: ArrayLike | None = None,
+    pos_label: Any = None,
 ) -> float:
-    """Share of positives among the k highest scores, ``tp(k) / k``.
+    """Share of positives among the k highest scores, ``tp(k) / k``; with ``within``, of each group.
 
     Parameters
     ----------
@@ -28,6 +34,10 @@ def precision_at_k(
     k : int, float or str
         A count; a share of the rows, ``0 < k <= 1``, as a float; or a multiple of the positives,
         ``"p"``, ``"2p"``, ``"0.5p"`` (Rec@2p of Joachims 2005). Rounded to whole rows, at least 1.
+    within : array of shape (n_rows,), default=None
+        Labels of groups (a user, a query): the mean over groups of the precision of the k best
+        rows of each. A group of fewer than k rows is taken whole; groups without both classes do
+        not count. Shares and multiples are of the rows and of the positives of each group.
     pos_label : label, default=None
         The positive label; None means the second of the sorted ones.
 
@@ -53,13 +63,23 @@ def precision_at_k(
     1.0
     >>> precision_at_k([0, 1, 0, 1, 1], [1, 2, 2, 4, 5], k="p")
     0.8333333333333334
+    >>> precision_at_k([0, 1, 0, 1, 1], [1, 2, 3, 4, 5], k=1, within=list("aabbb"))
+    1.0
     """
+    if within is not None:
+        top, hits_of_groups = _in_groups(y_true, y_score, k, within, pos_label)
+        return float(np.mean(hits_of_groups / top.counts))
     hits, count, _ = _hits(y_true, y_score, k, pos_label)
     return hits / count
 
 
 def recall_at_k(
-    y_true: ArrayLike, y_score: ArrayLike, k: int | float | str, *, pos_label: Any = None
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    k: int | float | str,
+    *,
+    within: ArrayLike | None = None,
+    pos_label: Any = None,
 ) -> float:
     """Share of the positives that are among the k highest scores, ``tp(k) / n+``.
 
@@ -72,6 +92,8 @@ def recall_at_k(
         Scores, finite: the higher, the more likely positive.
     k : int, float or str
         As in `precision_at_k`.
+    within : array of shape (n_rows,), default=None
+        As in `precision_at_k`: the mean over groups of the recall of the k best rows of each.
     pos_label : label, default=None
         The positive label; None means the second of the sorted ones.
 
@@ -90,6 +112,9 @@ def recall_at_k(
     >>> recall_at_k([0, 1, 0, 1], [1, 2, 3, 4], k="p")
     0.5
     """
+    if within is not None:
+        top, hits_of_groups = _in_groups(y_true, y_score, k, within, pos_label)
+        return float(np.mean(hits_of_groups / top.positives))
     hits, _, n_positive = _hits(y_true, y_score, k, pos_label)
     return hits / n_positive
 
@@ -131,22 +156,76 @@ def rows_at_k(k: Any, n_rows: int, n_positive: float) -> int:
 
     ``n_positive`` may be an expected number.
     """
-    count: int | None = None
-    if isinstance(k, Integral) and not isinstance(k, (bool, np.bool_)):
-        count = int(k)
-    elif isinstance(k, str) and (match := re.fullmatch(r"(\d+\.?\d*|\.\d+)?p", k.strip())):
-        if (multiple := float(match[1] or 1)) > 0:
-            count = max(1, round(multiple * n_positive))
-    elif isinstance(k, Real) and not isinstance(k, (bool, np.bool_)) and 0 < float(k) <= 1:
-        count = max(1, round(float(k) * n_rows))
-    if count is None:
-        raise ValueError(
-            f"k={k!r} is not a number of rows: use a count, a share 0 < k <= 1 as a float, "
-            "or a multiple of the positives such as '2p'."
-        )
+    count = int(_wanted(k, n_rows, n_positive))
     if not 1 <= count <= n_rows:
         raise ValueError(f"k={k!r} means {count} of {n_rows} rows: use 1 to {n_rows}.")
     return count
+
+
+def _wanted(k: Any, n_rows: Any, n_positive: Any) -> Any:
+    """Of so many rows, or of each of several groups."""
+    if isinstance(k, Integral) and not isinstance(k, (bool, np.bool_)):
+        return int(k) + 0 * n_rows
+    if isinstance(k, str) and (match := re.fullmatch(r"(\d+\.?\d*|\.\d+)?p", k.strip())):
+        if (multiple := float(match[1] or 1)) > 0:
+            return np.maximum(1, np.rint(multiple * n_positive))
+    elif isinstance(k, Real) and not isinstance(k, (bool, np.bool_)) and 0 < float(k) <= 1:
+        return np.maximum(1, np.rint(float(k) * n_rows))
+    raise ValueError(
+        f"k={k!r} is not a number of rows: use a count, a share 0 < k <= 1 as a float, "
+        "or a multiple of the positives such as '2p'."
+    )
+
+
+@dataclass(frozen=True)
+class TopOfGroups:
+    """How many rows of each group are its best; only groups with rows of both classes."""
+
+    rows: NDArray[np.intp]
+    """Of these groups, group by group."""
+    edges: NDArray[np.intp]
+    counts: NDArray[np.intp]
+    positives: NDArray[np.intp]
+    positive: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, rows: Rows, k: Any) -> TopOfGroups:
+        paired = rows.paired
+        sizes = [np.diff(edges) for edges in paired.edges]
+        codes = np.concatenate([np.repeat(np.arange(paired.n_groups), size) for size in sizes])
+        members = np.concatenate(paired.classes)[np.argsort(codes, kind="stable")]
+        whole = sizes[0] + sizes[1]
+        counts = np.minimum(_wanted(k, whole, sizes[0]), whole).astype(np.intp)
+        if counts.min() < 1:
+            raise ValueError(f"k={k!r} means no row: use a count of at least 1.")
+        edges = np.concatenate([[0], np.cumsum(whole)]).astype(np.intp)
+        return cls(members, edges, counts, sizes[0].astype(np.intp), rows.positive)
+
+    @property
+    def sizes(self) -> NDArray[np.intp]:
+        return np.diff(self.edges)
+
+    def hits(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Positives among the best rows of each group; a mean where ties straddle the cut."""
+        group = np.repeat(np.arange(self.counts.size), self.sizes)
+        of_rows, positive = scores[self.rows], self.positive[self.rows]
+        descending = np.lexsort((-of_rows, group))
+        last = of_rows[descending][self.edges[:-1] + self.counts - 1][group]
+        above, tied = of_rows > last, of_rows == last
+
+        def count(which: NDArray[np.bool_]) -> NDArray[np.intp]:
+            return np.bincount(group[which], minlength=self.counts.size)
+
+        left = (self.counts - count(above)) / count(tied)
+        return count(above & positive) + left * count(tied & positive)
+
+
+def _in_groups(
+    y_true: ArrayLike, y_score: ArrayLike, k: Any, within: ArrayLike, pos_label: Any
+) -> tuple[TopOfGroups, NDArray[np.float64]]:
+    rows = Rows.of(y_true, None, pos_label, within)
+    top = TopOfGroups.of(rows, k)
+    return top, top.hits(rows.scores(y_score))
 
 
 def _hits(y_true: ArrayLike, y_score: ArrayLike, k: Any, pos_label: Any) -> tuple[float, int, int]:

@@ -9,10 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from everypair.checks import check_level
 from everypair.metrics.bootstrap import Resampled
 from everypair.metrics.curve import Curve, tpr_at
 from everypair.metrics.inference import check_not_tied
-from everypair.rows import Array, Rows, check_level
+from everypair.rows import Array, Rows
 
 N_GRID = 201
 

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv, ndtr, ndtri
 
+from everypair.checks import check_level
 from everypair.metrics.interval import grouped, probabilities, reach, shares_of, spread
-from everypair.rows import Array, Index, Rows, check_level
+from everypair.rows import Array, Index, Rows
 
 Strategy = Literal["quantile", "uniform"]
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from everypair.checks import check_level
 from everypair.metrics.interval import (
     grouped,
     levels_between,
@@ -16,7 +17,7 @@ from everypair.metrics.interval import (
     shares_of,
     spread,
 )
-from everypair.rows import Array, Rows, check_level
+from everypair.rows import Array, Rows
 
 
 @dataclass(frozen=True)

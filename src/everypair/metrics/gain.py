@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from everypair.checks import check_level
 from everypair.metrics.at_k import precision_at_k, rows_at_k
 from everypair.metrics.interval import grouped, levels_between, reach, shares_of, spread
 from everypair.metrics.placements import bessel
-from everypair.rows import Array, Index, Rows, check_level
+from everypair.rows import Array, Index, Rows
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ RATIO = 1.05
 
 def most(n_rows: int, share: float, risk: float) -> int:
     """The largest k with ``P(Binomial(n, share) <= k) <= risk``; -1 where there is none."""
-    return _last(lambda k: _at_most(k, n_rows, share) <= risk, n_rows)
+    return last(lambda k: _at_most(k, n_rows, share) <= risk, n_rows)
 
 
 def fewest(n_rows: int, share: float, risk: float) -> int:
@@ -68,28 +68,44 @@ def lowest_share(k: int, n_rows: int, risk: float) -> float:
     return 1 - highest_share(n_rows - k, n_rows, risk)
 
 
-def precise(above: Array, hits: Array, precision: float, risk: float) -> Bool:
+Test = Callable[[int, float], float]
+"""p of the cut of this number and of this precision."""
+
+
+def binomial_test(above: Array, hits: Array) -> Test:
+    """``P(Binomial(m, precision) >= tp)`` of the m rows above a cut."""
+
+    def p(cut: int, precision: float) -> float:
+        if hits[cut] == 0:
+            return 1.0
+        return float(betainc(hits[cut], above[cut] - hits[cut] + 1, precision))
+
+    return p
+
+
+def precise(
+    above: Array, test: Test, precision: float, risk: float, rows_per_win: float = 1.0
+) -> Bool:
     """Which cuts have the precision, with confidence ``1 - risk`` for all of them together.
 
-    ``above`` counts the rows above each cut, ascending, ``hits`` the positives among them.
+    ``above`` counts the rows above each cut, ascending. A test that is not binomial may need
+    ``rows_per_win`` times as many rows to pass.
     """
     passed = np.zeros(above.size, dtype=bool)
-    sizes, parts = _sequence(int(above[-1]), precision, risk)
+    sizes, parts = _sequence(int(above[-1]), precision, risk, rows_per_win)
     if sizes.size == 0:
         return passed
     # Ties: a number of rows that no cut has means the next cut that has more.
     cuts, which = np.unique(np.searchsorted(above, sizes), return_inverse=True)
-    of_cuts = np.bincount(which, parts)
-    tail = betainc(np.maximum(hits[cuts], 0.5), above[cuts] - hits[cuts] + 1, precision)
     held = 0.0
-    for cut, part, p in zip(cuts, of_cuts, np.where(hits[cuts] > 0, tail, 1.0), strict=True):
+    for cut, part in zip(cuts, np.bincount(which, parts), strict=True):
         held += part
-        passed[cut] = held > 0 and p <= held
+        passed[cut] = held > 0 and test(int(cut), precision) <= held
         held = held if passed[cut] else 0.0
     return passed
 
 
-def best_precision(above: Array, hits: Array, risk: float) -> float:
+def best_precision(above: Array, test: Test, risk: float, rows_per_win: float = 1.0) -> float:
     """The highest precision for which `precise` finds a cut, to three digits.
 
     The sizes depend on the precision, so that it may pass again a little above one that fails: a
@@ -97,19 +113,21 @@ def best_precision(above: Array, hits: Array, risk: float) -> float:
     """
 
     def passes(thousandths: int) -> bool:
-        return bool(precise(above, hits, thousandths / 1000, risk).any())
+        return bool(precise(above, test, thousandths / 1000, risk, rows_per_win).any())
 
-    best = _last(lambda k: passes(k + 1), 999) + 1
+    best = last(lambda k: passes(k + 1), 999) + 1
     while higher := next((k for k in range(best + 1, min(best + 6, 1000)) if passes(k)), 0):
         best = higher
     return best / 1000
 
 
-def _sequence(n_rows: int, precision: float, risk: float) -> tuple[Array, Array]:
+def _sequence(
+    n_rows: int, precision: float, risk: float, rows_per_win: float = 1.0
+) -> tuple[Array, Array]:
     """How many rows the cuts have that are tested, ascending, and their parts of the risk."""
     fewest_rows = 0.0 if precision == 0 else np.inf
     if 0 < precision < 1:
-        fewest_rows = float(np.log(risk) / np.log(precision))
+        fewest_rows = rows_per_win * float(np.log(risk) / np.log(precision))
     if fewest_rows > n_rows:
         return np.empty(0), np.empty(0)
     size = max(1, int(np.ceil(max(fewest_rows, min(STARTS[0][0] * fewest_rows, n_rows / 4)))))
@@ -135,7 +153,7 @@ def _at_most(k: int, n_rows: int, share: float) -> float:
     return 1.0 if k >= n_rows else float(betainc(n_rows - k, k + 1, 1 - share))
 
 
-def _last(holds: Callable[[int], bool], stop: int) -> int:
+def last(holds: Callable[[int], bool], stop: int) -> int:
     """The last of 0, ..., stop - 1 up to which it holds, by bisection; -1 where it never does."""
     low, high = -1, stop
     while high - low > 1:

@@ -27,7 +27,9 @@ errors sqrt(V) of 1/2, falling to what is measured at 5/3 of that distance. Few 
 rows to train on, and then the models' own areas vary, too, which V does not hold at all. And
 averaging over R repeats of the folds lowers V more than what the folds share. kappa is therefore
 multiplied by 1 + 0.3 / (K - 1)^2 + (1 - 1/R) / 2: 1.3 for two folds, 1.02 for five, and 1.27 for
-five drawn twice. lab/benchmarks/intervals.py has the coverage.
+five drawn twice. And by 1 - 18 / n, n the number of rows tested: on noise the variance is about
+(2 - 18/n) V, as few rows leave little for two of them to do to each other.
+lab/benchmarks/intervals.py has the coverage, lab/benchmarks/interval_rules.py the other rules.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from everypair.checks import finite_scores
 from everypair.metrics.inference import (
     area_interval,
     effective_sizes,
@@ -53,7 +56,7 @@ from everypair.metrics.placements import (
     satterthwaite,
     summed,
 )
-from everypair.rows import Array, Index, NoSpread, Rows, finite_scores
+from everypair.rows import Array, Index, NoSpread, Rows
 
 CHANCE, CLEAR = 4.0, 5 / 3
 """Standard errors from 1/2, times 1 + 1/K, up to which an area may be chance; how many times as far
@@ -61,6 +64,9 @@ it is certainly not."""
 
 FEW_FOLDS, REPEATED = 0.3, 0.5
 """What two folds, and very many repeats of the folds, add to kappa, relative to it."""
+
+FEW_ROWS = 18.0
+"""Over the number of rows: what few rows take from kappa, relative to it."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +91,8 @@ class HeldOutArea:
 
     @property
     def kappa(self) -> float:
-        """The share of V that is there twice; more with few folds and with repeats."""
+        """The share of V that is there twice; more with few folds and with repeats, less with few
+        rows."""
         conditional = standard_error(float(np.sum(self.sums.sum(axis=1) ** 2)))
         if self.fold_auc.size < 2 or conditional == 0:
             return 0.0
@@ -93,7 +100,8 @@ class HeldOutArea:
         away = abs(self.auc - 0.5) / conditional / (CHANCE * (1 + 1 / self.n_folds))
         unclear = min(1.0, max(0.0, (CLEAR - away) / (CLEAR - 1)))
         more = FEW_FOLDS / max(1.0, self.n_folds - 1) ** 2 + self.repeated
-        return (1 + more) * max(self.dependence, unclear)
+        of_rows = max(0.0, 1 - FEW_ROWS / sum(self.sizes))
+        return of_rows * (1 + more) * max(self.dependence, unclear)
 
     @property
     def repeated(self) -> float:

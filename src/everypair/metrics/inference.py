@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv, expit, logit, ndtri, stdtrit
 
+from everypair.checks import check_level
 from everypair.metrics.bootstrap import Resampled
 from everypair.metrics.curve import check_range
 from everypair.metrics.placements import covariance, degrees_of_freedom, influence
 from everypair.metrics.roc import area, check_whole
-from everypair.rows import Array, Index, NoSpread, Rows, check_level
+from everypair.rows import Array, Index, NoSpread, Rows
 
 Method = Literal["delong", "bootstrap", "hanley-mcneil"]
 
@@ -202,7 +203,7 @@ def auc_confidence_interval(
     else:
         auc = area(rows, scores, 0.0, 1.0, standardize)
         se = hanley_mcneil(auc, *sizes)
-    unseen = UNSEEN if method == "delong" else 0.0
+    unseen = UNSEEN_ROWS if method == "delong" else 0.0
     pairs = independent_pairs(sizes, codes)
     ends = area_interval(auc, se, sizes, pairs, level, logit, unseen, df)
     return AUCInterval(auc, *ends, se, level, method, df)
@@ -236,20 +237,20 @@ def _interval_in_groups(
         se = standard_error(lost.variance())
     units = lost.effective_units
     df = lost.df if method == "delong" else np.inf
-    ends = area_interval(auc, se, (units, units), units, level, on_logit, UNSEEN, df)
+    ends = area_interval(auc, se, (units, units), units, level, on_logit, UNSEEN_ROWS, df)
     return AUCInterval(auc, *ends, se, level, method, df)
 
 
-UNSEEN = 0.125
+UNSEEN_ROWS = 0.125
 """Rows of each class, placed at chance, that the logit interval of DeLong supposes unseen."""
 
-ROUNDING = 1e-14
+LEAST_ERROR = 1e-14
 """A standard error below this is of rounding alone: the rows show no spread."""
 
 
 def standard_error(variance: float) -> float:
     se = float(np.sqrt(variance))
-    return se if se > ROUNDING else 0.0
+    return se if se > LEAST_ERROR else 0.0
 
 
 def area_interval(
@@ -259,7 +260,7 @@ def area_interval(
     pairs: float,
     level: float,
     on_logit: bool,
-    unseen: float = UNSEEN,
+    unseen: float = UNSEEN_ROWS,
     df: float = np.inf,
 ) -> tuple[float, float]:
     """``AUC +- t se``, t of ``df`` degrees of freedom, or on the logit scale with the variance

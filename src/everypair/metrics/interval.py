@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit, stdtrit
 
+from everypair.checks import finite_scores
 from everypair.metrics.placements import bessel
-from everypair.rows import Array, Index, Rows, finite_scores
+from everypair.rows import Array, Index, Rows
 
 
 @dataclass(frozen=True)

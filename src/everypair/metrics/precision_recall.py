@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from everypair.checks import check_level
 from everypair.metrics.bootstrap import Resampled
 from everypair.metrics.curve import Curve, tpr_at
 from everypair.metrics.interval import Interval, grouped, on_logit, spread
-from everypair.rows import Array, NoSpread, Rows, check_level
+from everypair.rows import Array, NoSpread, Rows
 
 N_GRID = 201
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 
-from everypair.metrics.comparison import AUCComparison, _delong
+from everypair.checks import by_name, check_level
+from everypair.metrics.auc_comparison import AUCComparison, _delong
 from everypair.metrics.inference import (
     check_not_tied,
 )
@@ -19,7 +20,7 @@ from everypair.metrics.placements import (
     degrees_of_freedom,
     influence,
 )
-from everypair.rows import Array, Rows, by_name, check_level
+from everypair.rows import Array, Rows
 
 
 @dataclass(frozen=True)

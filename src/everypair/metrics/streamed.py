@@ -2,39 +2,40 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everypair.linalg.block_histogram import Ranking
-from everypair.metrics.asked import SLACK, Asked
+from everypair.metrics.asked import SHARE_ROUNDING, Asked
 from everypair.metrics.curve import Curve
 from everypair.metrics.thresholds import RULES
 
 Array = NDArray[np.float64]
 
-FEW_RULES = "use a number, 'accuracy', 'balanced', 'f1', 'midpoint', cost, fpr or recall by itself"
 
-
-def refuse_rule(rule: Any) -> None:
-    """Refuse, before any work is done, what takes the curve of all rows."""
+def streams(rule: Any) -> bool:
+    """Whether counts in boxes are enough for this rule; others take the curve of all rows."""
+    if rule is None or isinstance(rule, Real):
+        return True
     asked = Asked.of(rule)
-    alone = asked.requirement is None or asked.rule is None
-    if asked.guarantee is not None or not alone or asked.requirement in ("top", "precision", "npv"):
-        raise ValueError(f"threshold={rule!r} needs arrays: for rows in blocks {FEW_RULES}.")
+    alone = asked.requirement is None or (asked.rule is None and asked.cost is None)
+    return asked.guarantee is None and alone and asked.requirement in (None, "fpr", "recall")
 
 
 def cut_of_ranking(rule: Any, ranking: Ranking, totals: tuple[float, float]) -> float:
     """The cut by this rule; ``totals``: the weight of the positives and of the negatives."""
-    refuse_rule(rule)
     asked, (positives, negatives) = Asked.of(rule), totals
     if asked.requirement == "fpr":
-        below = ranking.crossing(lambda tp, fp: fp / negatives <= asked.wanted + SLACK)
+        below = ranking.crossing(lambda tp, fp: fp / negatives <= asked.wanted + SHARE_ROUNDING)
     elif asked.requirement == "recall":
         below = ranking.best_cut(
             lambda tp, fp: np.where(
-                tp / positives >= asked.wanted - SLACK, tp / np.maximum(tp + fp, 1e-300), -np.inf
+                tp / positives >= asked.wanted - SHARE_ROUNDING,
+                tp / np.maximum(tp + fp, 1e-300),
+                -np.inf,
             )
         )
     elif asked.cost is not None:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from everypair.metrics import guarantees
-from everypair.metrics.asked import SLACK, Asked
+from everypair.metrics.asked import SHARE_ROUNDING, Asked
 from everypair.metrics.curve import Curve, precision_of
-from everypair.rows import Array, Bool, Rows
+from everypair.metrics.guaranteed import guaranteed
+from everypair.rows import Array, Bool, Index, Rows
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,7 @@ def threshold_for(
     top: int | float | None = None,
     guarantee: float | None = None,
     sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
     """The threshold t for predicting positive where ``score > t``.
@@ -123,6 +124,10 @@ def threshold_for(
     sample_weight : array of shape (n_rows,), default=None
         Weights >= 0; None means 1 for every row. With a guarantee all rows of a class must weigh
         the same.
+    groups : array of shape (n_rows,), default=None
+        With a guarantee: rows of one group depend on each other (several of a patient), and the
+        groups are independent. The requirement is then about the mean over groups of the rate
+        inside a group.
     pos_label : label, default=None
         The positive label; None means the second of the sorted ones.
 
@@ -144,10 +149,12 @@ def threshold_for(
     one reaches.
 
     A guarantee is about new rows that are scored as these were, and that come from where these come
-    from. The rows must be independent, and must not have trained the model. Rates are guaranteed by
-    order statistics (Tong, Feng & Li 2018), exactly. Precision and npv are guaranteed by a fixed
-    sequence of binomial tests (Angelopoulos et al. 2021), exactly where the share of positives
-    rises with the score. See `everypair.metrics.guarantees`.
+    from. The rows, or their groups, must be independent, and must not have trained the model. Rates
+    are guaranteed by order statistics (Tong, Feng & Li 2018), exactly. Precision and npv are
+    guaranteed by a fixed sequence of binomial tests (Angelopoulos et al. 2021), exactly where the
+    share of positives rises with the score. See `everypair.metrics.guarantees`. With ``groups``
+    both come from bets on whole groups (Waudby-Smith & Ramdas 2024): see
+    `everypair.metrics.group_guarantees`.
 
     Examples
     --------
@@ -162,7 +169,8 @@ def threshold_for(
     """
     return cut_for(
         y_true, y_score, rule, cost=cost, fpr=fpr, recall=recall, precision=precision, npv=npv,
-        top=top, guarantee=guarantee, sample_weight=sample_weight, pos_label=pos_label,
+        top=top, guarantee=guarantee, sample_weight=sample_weight, groups=groups,
+        pos_label=pos_label,
     ).threshold  # fmt: skip
 
 
@@ -179,6 +187,7 @@ def cut_for(
     top: int | float | None = None,
     guarantee: float | None = None,
     sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Cut:
     """`threshold_for` with the rates of the cut and the bound that is guaranteed.
@@ -207,6 +216,8 @@ def cut_for(
         The confidence with which the requirement holds on new rows.
     sample_weight : array of shape (n_rows,), default=None
         Weights >= 0; None means 1 for every row.
+    groups : array of shape (n_rows,), default=None
+        Rows of one group depend on each other; with a guarantee.
     pos_label : label, default=None
         The positive label; None means the second of the sorted ones.
 
@@ -235,17 +246,41 @@ def cut_for(
         guarantee=guarantee,
     )  # fmt: skip
     rows = Rows.of(y_true, sample_weight, pos_label)
-    return chosen_cut(asked, rows, rows.scores(y_score), precision_of(y_score))
+    codes = None
+    if groups is not None:
+        if guarantee is None:
+            raise ValueError(
+                "groups= says which rows of a guarantee depend on each other: give guarantee=, or "
+                "leave out groups=."
+            )
+        codes = _codes(rows, groups)
+    return chosen_cut(asked, rows, rows.scores(y_score), precision_of(y_score), codes)
 
 
-def cut_by(rule: Any, rows: Rows, scores: Array, dtype: Any = np.float64) -> float:
+def cut_by(
+    rule: Any,
+    rows: Rows,
+    scores: Array,
+    dtype: Any = np.float64,
+    groups: ArrayLike | None = None,
+) -> float:
     """`threshold_for` as one value, the ``threshold`` of the estimators.
 
-    A rule's name, the keyword arguments of `threshold_for` as a dict, or the number itself.
+    A rule's name, the keyword arguments of `threshold_for` as a dict, or the number itself. A
+    guarantee alone looks at the groups.
     """
     asked = Asked.of(rule)
     threshold = _without_order(asked, rows, scores)
-    return chosen_cut(asked, rows, scores, dtype).threshold if threshold is None else threshold
+    if threshold is not None:
+        return threshold
+    codes = None if groups is None or asked.guarantee is None else _codes(rows, groups)
+    return chosen_cut(asked, rows, scores, dtype, codes).threshold
+
+
+def _codes(rows: Rows, groups: ArrayLike) -> Index | None:
+    """Of the groups; None where each has one row, and rows are independent."""
+    codes = rows.groups(groups)
+    return None if int(codes.max()) + 1 == codes.size else codes
 
 
 def check_rule(rule: Any) -> None:
@@ -253,7 +288,14 @@ def check_rule(rule: Any) -> None:
     Asked.of(rule)
 
 
-def chosen_cut(asked: Asked, rows: Rows, scores: Array, dtype: Any = np.float64) -> Cut:
+def chosen_cut(
+    asked: Asked,
+    rows: Rows,
+    scores: Array,
+    dtype: Any = np.float64,
+    groups: Index | None = None,
+) -> Cut:
+    """``groups`` are the groups of the rows, numbered from 0; a guarantee alone looks at them."""
     curve = Curve.of(rows, scores)
     threshold = _without_order(asked, rows, scores)
     if threshold is not None:
@@ -262,7 +304,7 @@ def chosen_cut(asked: Asked, rows: Rows, scores: Array, dtype: Any = np.float64)
     bound = None
     allowed = np.ones(curve.tp.size, dtype=bool)
     if asked.guarantee is not None:
-        allowed, bound = _guaranteed(asked, rows, scores)
+        allowed, bound = guaranteed(asked, rows, scores, groups)
     elif asked.requirement is not None:
         allowed = _met(asked, curve, scores)
     worth = np.where(allowed, _worth(asked, curve), -np.inf)
@@ -318,77 +360,23 @@ def _met(asked: Asked, curve: Curve, scores: Array) -> Bool:
     """Which cuts meet the requirement on these rows."""
     name, wanted = asked.requirement, float(asked.wanted)
     if name == "fpr":
-        return curve.fpr <= wanted + SLACK
+        return curve.fpr <= wanted + SHARE_ROUNDING
     if name == "recall":
-        return curve.tpr >= wanted - SLACK
+        return curve.tpr >= wanted - SHARE_ROUNDING
     if name == "top":
         if not asked.counts_rows:
-            return _share(curve) <= wanted + SLACK
+            return _share(curve) <= wanted + SHARE_ROUNDING
         above = scores.size - np.searchsorted(np.sort(scores), curve.levels)
         return np.concatenate([[0], above]) <= wanted
     reached = _precision(curve) if name == "precision" else _npv(curve)
     reached[0 if name == "precision" else -1] = -np.inf  # of no rows there is no share
-    met: Bool = reached >= wanted - SLACK
+    met: Bool = reached >= wanted - SHARE_ROUNDING
     if not met.any():
         raise ValueError(
             f"No cut has {name}={asked.wanted!r} on these rows: the highest that a cut reaches is "
             f"{reached.max():.3g}. Ask for at most that."
         )
     return met
-
-
-def _guaranteed(asked: Asked, rows: Rows, scores: Array) -> tuple[Bool, float]:
-    """Which cuts meet the requirement on new rows, and the bound that is proven for them all."""
-    if not rows.even:
-        raise ValueError(
-            "guarantee= takes weights only where all rows of a class weigh the same: leave out "
-            "sample_weight, or the guarantee."
-        )
-    skew = (rows.totals[1] / rows.n_negative) / (rows.totals[0] / rows.n_positive)
-    curve = Curve.of(Rows(rows.positive, None, None, rows.labels), scores)
-    name, wanted, risk = asked.requirement, float(asked.wanted), 1 - float(asked.guarantee or 0)
-    if name in ("fpr", "top"):
-        if name == "top" and skew != 1:
-            raise ValueError(
-                "guarantee= with top= counts rows of equal weight: leave out sample_weight."
-            )
-        above = curve.fp if name == "fpr" else curve.tp + curve.fp
-        n_rows = int(above[-1])
-        k = guarantees.most(n_rows, wanted, risk)
-        if k < 0:
-            least = guarantees.highest_share(0, n_rows, risk)
-            raise _out_of_reach(asked, f"{n_rows} rows guarantee {least:.3g} at the lowest")
-        return above <= k, guarantees.highest_share(k, n_rows, risk)
-    if name == "recall":
-        k = guarantees.fewest(rows.n_positive, wanted, risk)
-        if k > rows.n_positive:
-            best = guarantees.lowest_share(rows.n_positive, rows.n_positive, risk)
-            raise _out_of_reach(
-                asked, f"{rows.n_positive} positive rows guarantee {best:.3g} at the highest"
-            )
-        return curve.tp >= k, guarantees.lowest_share(k, rows.n_positive, risk)
-    above, hits, odds = curve.tp + curve.fp, curve.tp, 1 / skew
-    if name == "npv":  # the precision of the other class, from the other end
-        above, hits = (above[-1] - above)[::-1], (curve.fp[-1] - curve.fp)[::-1]
-        odds = 1 / odds
-    met = guarantees.precise(above, hits, _scaled(wanted, 1 / odds), risk)
-    if not met.any():
-        best = _scaled(guarantees.best_precision(above, hits, risk), odds)
-        raise _out_of_reach(asked, f"the highest that a cut of these rows guarantees is {best:.3g}")
-    return (met[::-1] if name == "npv" else met), wanted
-
-
-def _scaled(share: float, odds: float) -> float:
-    """The share whose odds are so many times the odds of this one."""
-    return share * odds / (1 - share + share * odds)
-
-
-def _out_of_reach(asked: Asked, best: str) -> ValueError:
-    sure = f"{100 * float(asked.guarantee or 0):g} %"
-    return ValueError(
-        f"No cut has {asked.requirement}={asked.wanted!r} with {sure} confidence: {best}. Ask for "
-        "that, for less confidence, or give more rows."
-    )
 
 
 def _described(

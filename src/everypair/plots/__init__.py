@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from everypair.plots.calibration import CalibrationDisplay as CalibrationDisplay
     from everypair.plots.climb import ClimbDisplay as ClimbDisplay
     from everypair.plots.coefficients import CoefficientPathDisplay as CoefficientPathDisplay
-    from everypair.plots.comparison import ROCComparisonDisplay as ROCComparisonDisplay
     from everypair.plots.convergence import ConvergenceDisplay as ConvergenceDisplay
     from everypair.plots.cv_auc import CVAUCDisplay as CVAUCDisplay
     from everypair.plots.decisions import CostDisplay as CostDisplay
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from everypair.plots.groups import GroupAUCDisplay as GroupAUCDisplay
     from everypair.plots.precision_recall import PrecisionRecallDisplay as PrecisionRecallDisplay
     from everypair.plots.roc import ROCDisplay as ROCDisplay
+    from everypair.plots.roc_comparison import ROCComparisonDisplay as ROCComparisonDisplay
     from everypair.plots.scores import ScoreDisplay as ScoreDisplay
     from everypair.plots.shapes import ShapeDisplay as ShapeDisplay
 
@@ -40,7 +40,7 @@ _FILE = {
     "CoefficientPathDisplay": "coefficients",
     "ConvergenceDisplay": "convergence",
     "GroupAUCDisplay": "groups",
-    "ROCComparisonDisplay": "comparison",
+    "ROCComparisonDisplay": "roc_comparison",
     "ROCDisplay": "roc",
     "ScoreDisplay": "scores",
     "ShapeDisplay": "shapes",

@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from everypair.checks import by_name
 from everypair.metrics.curve import area_between
 from everypair.metrics.inference import AUCInterval
-from everypair.rows import NoSpread, by_name
+from everypair.rows import NoSpread
 
 Result = TypeVar("Result")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,8 @@ class CurveDisplay:
     figure_: Any
     ax_: Any
     line_: Any
+    _inches: ClassVar[tuple[float, float]] = (5.4, 4.2)
+    _legend_at: ClassVar[str] = "best"
 
     @classmethod
     def from_estimator(
@@ -67,14 +69,31 @@ class CurveDisplay:
         scores = scores_of(estimator, X, pos_label)
         return scores, {"threshold": cut_of(estimator, X, scores, pos_label)}
 
-    def _begin(
-        self, ax: Any, line: Mapping[str, Any], width: float = 5.4, height: float = 4.2
-    ) -> tuple[dict[str, Any], bool]:
-        """The look of the curve, and whether it is the first of its kind on these axes."""
-        self.figure_, self.ax_ = axes(ax, width, height)
+    def plot(self, ax: Any = None, **line: Any) -> Self:
+        """Draw on ``ax`` or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+        **line : keyword arguments
+            Of the curve, as for matplotlib's ``plot``.
+
+        Returns
+        -------
+        display
+            The display, drawn.
+        """
+        self.figure_, self.ax_ = axes(ax, *self._inches)
         kind = f"everypair: {type(self).__name__}"
         before = [one.get_gid() for one in self.ax_.lines].count(kind)
-        return {**line_options(before, line), "gid": kind}, before == 0
+        self._draw({**line_options(before, line), "gid": kind}, before == 0)
+        legend(self.ax_, ax, inside=self._legend_at)
+        return self
+
+    def _draw(self, look: dict[str, Any], first: bool) -> None:
+        """The curve, with what the first of its kind on these axes has beside it."""
+        raise NotImplementedError
 
     def _band(
         self, x: Array, low: Array, high: Array, level: float, look: Mapping[str, Any]
@@ -83,10 +102,6 @@ class CurveDisplay:
             x, low, high, color=look["color"], alpha=0.18, linewidth=0,
             label=f"{100 * level:g} % interval at each point",
         )  # fmt: skip
-
-    def _end(self, ax: Any, inside: str = "best") -> Self:
-        legend(self.ax_, ax, inside=inside)
-        return self
 
 
 class ProbabilityDisplay(CurveDisplay):

@@ -44,6 +44,9 @@ class CalibrationDisplay(ProbabilityDisplay):
     squared: calibration error 0.171 [0.152, 0.189]
     """
 
+    _legend_at = "upper left"
+    _inches = (5.0, 4.9)
+
     def __init__(
         self,
         *,
@@ -109,22 +112,7 @@ class CalibrationDisplay(ProbabilityDisplay):
         )
         return display.plot(ax=ax, **line)
 
-    def plot(self, ax: Any = None, **line: Any) -> Self:
-        """Draw on ``ax`` or on a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
-        **line : keyword arguments
-            Of the curve, as for matplotlib's ``plot``.
-
-        Returns
-        -------
-        CalibrationDisplay
-            The display, drawn.
-        """
-        look, first = self._begin(ax, line, 5.0, 4.9)
+    def _draw(self, look: dict[str, Any], first: bool) -> None:
         if first:
             self.ax_.plot([0, 1], [0, 1], **REFERENCE_LINE, label="perfectly calibrated")
             self.ax_.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), box_aspect=1)
@@ -138,4 +126,3 @@ class CalibrationDisplay(ProbabilityDisplay):
             bins.probability, bins.observed,
             **{"label": label, "marker": "o", "markersize": 4, **look},
         )  # fmt: skip
-        return self._end(ax, "upper left")

@@ -7,13 +7,14 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from everypair.checks import check_level
 from everypair.metrics.asked import Asked
 from everypair.metrics.curve import Curve
 from everypair.metrics.decision_curve import NetBenefit, net_benefit
 from everypair.metrics.interval import grouped, reach, shares_of, spread
 from everypair.plots._axes import RING, short
 from everypair.plots._curves import REFERENCE_LINE, CurveDisplay, ProbabilityDisplay
-from everypair.rows import Array, Rows, check_level
+from everypair.rows import Array, Rows
 
 N_POINTS = 400
 
@@ -161,22 +162,7 @@ class CostDisplay(CurveDisplay):
         )
         return display.plot(ax=ax, **line)
 
-    def plot(self, ax: Any = None, **line: Any) -> Self:
-        """Draw on ``ax`` or on a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
-        **line : keyword arguments
-            Of the curve, as for matplotlib's ``plot``.
-
-        Returns
-        -------
-        CostDisplay
-            The display, drawn.
-        """
-        look, first = self._begin(ax, line)
+    def _draw(self, look: dict[str, Any], first: bool) -> None:
         x = self.share if self.against == "share" else self.threshold
         best = int(np.argmin(self.expected))
         if first:
@@ -196,7 +182,6 @@ class CostDisplay(CurveDisplay):
         (self.line_,) = self.ax_.plot(x, self.expected, **{"label": label, **look})
         self.ax_.plot(x[best], self.expected[best], **RING, markeredgecolor=look["color"])
         self.ax_.set_ylim(bottom=0)
-        return self._end(ax)
 
 
 class NetBenefitDisplay(ProbabilityDisplay):
@@ -224,6 +209,8 @@ class NetBenefitDisplay(ProbabilityDisplay):
     >>> print(display.line_.get_label())
     model
     """
+
+    _legend_at = "upper right"
 
     def __init__(self, *, curve: NetBenefit, name: str | None = None):
         self.curve, self.name = curve, name
@@ -279,22 +266,7 @@ class NetBenefitDisplay(ProbabilityDisplay):
         )  # fmt: skip
         return cls(curve=curve, name=name).plot(ax=ax, **line)
 
-    def plot(self, ax: Any = None, **line: Any) -> Self:
-        """Draw on ``ax`` or on a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
-        **line : keyword arguments
-            Of the curve, as for matplotlib's ``plot``.
-
-        Returns
-        -------
-        NetBenefitDisplay
-            The display, drawn.
-        """
-        look, first = self._begin(ax, line)
+    def _draw(self, look: dict[str, Any], first: bool) -> None:
         curve = self.curve
         highest = max(float(curve.high.max()), float(curve.act_on_all.max()), 1e-3)
         if first:
@@ -315,4 +287,3 @@ class NetBenefitDisplay(ProbabilityDisplay):
         (self.line_,) = self.ax_.plot(
             curve.threshold, curve.net_benefit, **{"label": short(self.name or "Model"), **look}
         )
-        return self._end(ax, "upper right")

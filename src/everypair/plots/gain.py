@@ -46,6 +46,8 @@ class GainDisplay(CurveDisplay):
     model: the top 10 % of the rows have 38 % of the positives
     """
 
+    _legend_at = "lower right"
+
     def __init__(
         self,
         *,
@@ -116,22 +118,7 @@ class GainDisplay(CurveDisplay):
         display = cls(curve=curve, prevalence=hits / (hits + alarms), point=point, name=name)
         return display.plot(ax=ax, **line)
 
-    def plot(self, ax: Any = None, **line: Any) -> Self:
-        """Draw on ``ax`` or on a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
-        **line : keyword arguments
-            Of the curve, as for matplotlib's ``plot``.
-
-        Returns
-        -------
-        GainDisplay
-            The display, drawn.
-        """
-        look, first = self._begin(ax, line)
+    def _draw(self, look: dict[str, Any], first: bool) -> None:
         if first:
             self.ax_.plot([0, 1], [0, 1], **REFERENCE_LINE)
             best = [0, self.prevalence, 1], [0, 1, 1]
@@ -156,7 +143,6 @@ class GainDisplay(CurveDisplay):
                 *self.point, **RING, markeredgecolor=look["color"],
                 label=f"threshold: {told}".replace("%", "\u00a0%"),
             )  # fmt: skip
-        return self._end(ax, "lower right")
 
 
 class LiftDisplay(GainDisplay):
@@ -189,22 +175,9 @@ class LiftDisplay(GainDisplay):
     model: lift 3.8 in the top 10 %
     """
 
-    def plot(self, ax: Any = None, **line: Any) -> Self:
-        """Draw on ``ax`` or on a new figure.
+    _legend_at = "upper right"
 
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
-        **line : keyword arguments
-            Of the curve, as for matplotlib's ``plot``.
-
-        Returns
-        -------
-        LiftDisplay
-            The display, drawn.
-        """
-        look, first = self._begin(ax, line)
+    def _draw(self, look: dict[str, Any], first: bool) -> None:
         curve = self.curve
         if first:
             self.ax_.axhline(1.0, **REFERENCE_LINE)
@@ -226,4 +199,3 @@ class LiftDisplay(GainDisplay):
                 self.point[0], lift, **RING, markeredgecolor=look["color"],
                 label=f"threshold: lift {lift:.1f} in the top {100 * self.point[0]:.0f} %",
             )  # fmt: skip
-        return self._end(ax, "upper right")

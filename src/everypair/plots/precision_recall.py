@@ -148,22 +148,7 @@ class PrecisionRecallDisplay(CurveDisplay):
         )
         return display.plot(ax=ax, **line)
 
-    def plot(self, ax: Any = None, **line: Any) -> Self:
-        """Draw on ``ax`` or on a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
-        **line : keyword arguments
-            Of the curve, as for matplotlib's ``plot``.
-
-        Returns
-        -------
-        PrecisionRecallDisplay
-            The display, drawn.
-        """
-        look, first = self._begin(ax, line)
+    def _draw(self, look: dict[str, Any], first: bool) -> None:
         if first:
             self.ax_.axhline(self.prevalence, **REFERENCE_LINE, label="chance")
             self.ax_.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
@@ -185,4 +170,3 @@ class PrecisionRecallDisplay(CurveDisplay):
                 label=f"threshold {self.cut.threshold:.3g}: recall {self.cut.recall:.3f}, "
                 f"precision {self.cut.precision:.3f}",
             )  # fmt: skip
-        return self._end(ax)

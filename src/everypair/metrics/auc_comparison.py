@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, stdtr
 from sklearn.utils import check_random_state
 
+from everypair.checks import check_level
 from everypair.metrics.bootstrap import Resampled
 from everypair.metrics.curve import check_range
 from everypair.metrics.inference import (
-    ROUNDING,
+    LEAST_ERROR,
     check_not_tied,
     disjoint_pairs_interval,
     effective_sizes,
@@ -29,7 +30,7 @@ from everypair.metrics.placements import (
     satterthwaite,
 )
 from everypair.metrics.roc import area, check_whole
-from everypair.rows import Array, Index, NoSpread, Rows, check_level
+from everypair.rows import Array, Index, NoSpread, Rows
 
 
 @dataclass(frozen=True)
@@ -259,7 +260,7 @@ def _in_groups(
         ends = percentiles(drawn, level) if se > 0 else (gap.mean, gap.mean)
         return _comparison(aucs, ends, se, level, method)
     se = standard_error(gap.variance())
-    if se == 0 and abs(gap.mean) > ROUNDING:
+    if se == 0 and abs(gap.mean) > LEAST_ERROR:
         raise NoSpread(
             f"The difference {gap.mean:g} is the same in every group: there are too few groups to "
             "test it."
@@ -306,7 +307,7 @@ def _ends_without_spread(
     if len(ranks) == 2 and np.array_equal(ranks[0], ranks[1]):
         return 0.0, 0.0
     difference = aucs[0] - aucs[1]
-    if partial or abs(difference) > ROUNDING:
+    if partial or abs(difference) > LEAST_ERROR:
         raise NoSpread(
             f"The difference {difference:g} has no spread on these rows: there are too few rows "
             "or groups, or too few of them are ranked badly, to test it."

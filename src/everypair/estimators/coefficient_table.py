@@ -11,9 +11,10 @@ from scipy import linalg, sparse
 from scipy.special import stdtr, stdtrit
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from everypair.checks import check_level
 from everypair.estimators.auc import AUCClassifier
 from everypair.estimators.auc_cv import AUCClassifierCV
-from everypair.rows import NoSpread, Rows, check_level
+from everypair.rows import NoSpread, Rows
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -186,8 +187,8 @@ def _positive(model: Any, y: ArrayLike, n_rows: int) -> NDArray[np.bool_]:
     unknown = labels[~np.isin(labels, model.classes_)]
     if unknown.size:
         raise ValueError(
-            f"y has the label {unknown[0]!r}, but the model knows {model.classes_[0]!r} and "
-            f"{model.classes_[1]!r}."
+            f"y has the label {unknown[0]!r}, but the model was fitted on {model.classes_[0]!r} "
+            f"and {model.classes_[1]!r}: give the labels of the fit."
         )
     return np.asarray(labels == model.classes_[1])
 
