@@ -13,7 +13,7 @@ from scipy import sparse
 from everypair.app import Check, check_table
 from everypair.app.check import profiles
 from everypair.app.check.row_hashes import row_hashes
-from everypair.app.encode import as_table
+from everypair.app.tables import as_table
 from everypair.metrics import auc_score
 
 

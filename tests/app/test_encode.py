@@ -14,15 +14,10 @@ from sklearn.impute import SimpleImputer  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import OneHotEncoder, StandardScaler  # noqa: E402
 
-from everypair.app.encode import (  # noqa: E402
-    SparseEncoder,
-    TableEncoder,
-    arrow_table,
-    as_table,
-    encoder_for,
-)
+from everypair.app.encode import SparseEncoder, TableEncoder, encoder_for  # noqa: E402
 from everypair.app.files.kinds import nameless_of  # noqa: E402
 from everypair.app.files.problems import DataError  # noqa: E402
+from everypair.app.tables import arrow_table, as_table  # noqa: E402
 
 
 @pytest.fixture
@@ -158,7 +153,7 @@ def test_half_floats_are_numbers():
 )
 def test_columns_that_arrow_has_no_type_for_are_refused_by_name(values):
     for X in (pd.DataFrame({"x": [1, 2, 3], "c": values}), {"x": [1, 2, 3], "c": values}):
-        with pytest.raises(DataError, match=r"column 'c': columns of type (Sparse|complex)"):
+        with pytest.raises(DataError, match=r"column 'c': a column of type (Sparse|complex)"):
             TableEncoder().fit(X)
 
 

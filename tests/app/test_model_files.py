@@ -15,9 +15,9 @@ pytest.importorskip("pyarrow")
 import model_seeds as seeds
 
 import everypair
-from everypair.app.comparison.measure import measure_of
 from everypair.app.comparison.models import CANDIDATES, measure_opt
 from everypair.app.comparison.search import fit_candidate
+from everypair.app.comparison.typed_measure import parse_measure
 from everypair.app.encode import encoder_for
 from everypair.app.files.problems import DataError
 from everypair.app.model_file import parts as model_parts
@@ -84,7 +84,7 @@ def test_every_method_scores_the_same_after_loading(name, table, tmp_path):
 def test_measure_opt_scores_the_same_after_loading(typed, table, tmp_path):
     rows = seeds.TABLES[table]
     encoder = encoder_for(rows).fit(rows)
-    made = fit_candidate(measure_opt(measure_of(typed)), encoder.transform(rows), seeds.Y)
+    made = fit_candidate(measure_opt(parse_measure(typed)), encoder.transform(rows), seeds.Y)
     model = seeds.saved(made.model, rows, encoder, settings=made.settings, measure=typed)
     assert scores_alike(model, rows, tmp_path / "m.everypair").measure == typed
 
@@ -117,7 +117,7 @@ def test_every_public_estimator_can_be_saved(name, table, tmp_path):
     if "kernel" in cls._get_param_names():
         settings = [{"kernel": kernel} for kernel in ("linear", "rbf", "polynomial")]
     if name.startswith("MeasureOpt"):
-        settings += [{"measure": m.name, **m.options} for m in map(measure_of, TYPED)]
+        settings += [{"measure": m.name, **m.options} for m in map(parse_measure, TYPED)]
     elif "measure" in cls._get_param_names():
         settings += [{"measure": measure, "k": 5} for measure in MEASURES]
     if "measure" in cls._get_param_names():

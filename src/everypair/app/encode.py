@@ -14,7 +14,7 @@ only, mostly zero: each column is divided by its largest size, which leaves zero
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -23,7 +23,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from everypair.app.columns import (
+from everypair.app.column_kinds import (
     DATE_PARTS,
     TOO_LARGE,
     centre,
@@ -33,11 +33,10 @@ from everypair.app.columns import (
     varies,
 )
 from everypair.app.files.cells import bare
-from everypair.app.files.kinds import Misread, as_kind, canonical, forms_of, was_read
+from everypair.app.files.kinds import Misread, as_kind, forms_of, was_read
 from everypair.app.files.problems import DataError
-from everypair.app.files.source import check_names
-from everypair.app.identifiers import identifier_in
-from everypair.linalg.matrix import canonical as canonical_matrix
+from everypair.app.identifiers import ONE_VALUE, why_left_out
+from everypair.app.tables import arrow_table, canonical_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,56 +47,6 @@ DENSE_FEATURES, DENSE_SHARE = 500, 0.25
 """A matrix of more features than this is sparse when fewer than this share are not zero."""
 
 
-def arrow_table(X: Any) -> pa.Table:
-    """A pandas or polars frame, a mapping of columns, or an Arrow table, as an Arrow table."""
-    import pyarrow as pa
-
-    if isinstance(X, pa.Table):
-        return X
-    try:
-        return pa.table(X)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, TypeError, OverflowError):
-        if not hasattr(X, "items"):
-            raise
-    # A column of several types, which Python's lists and pandas' objects may have, is text.
-    return pa.table({str(name): _array(str(name), values) for name, values in X.items()})
-
-
-def _array(name: str, values: Any) -> Any:
-    import pyarrow as pa
-
-    kind = str(getattr(values, "dtype", ""))
-    if kind.startswith(("Sparse", "complex")):
-        raise DataError(
-            f"columns of type {kind} cannot be used: make it a column of plain numbers.",
-            column=name,
-        )
-    try:
-        return pa.array(values, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        # NaN is the value that differs from itself.
-        return pa.array([None if v is None or v != v else str(v) for v in values])  # noqa: PLR0124
-
-
-def canonical_table(X: Any) -> pa.Table:
-    """`arrow_table` with each column as what it means, as if it had been read from a file."""
-    table = arrow_table(X)
-    if was_read(table):
-        return table
-    table = canonical(table)
-    check_names(table.column_names)
-    return table
-
-
-def as_table(X: Any) -> Any:
-    """`canonical_table`, or a CSR matrix where X is sparse; an array has columns x0, x1, ..."""
-    if sparse.issparse(X):
-        return canonical_matrix(X.tocsr())
-    if isinstance(X, np.ndarray):
-        X = {f"x{k}": column for k, column in enumerate(X.T)}
-    return canonical_table(X)
-
-
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """The columns of a table as numbers, the same way for new rows.
 
@@ -106,7 +55,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     max_categories : int
         0/1 columns for one column of categories at most; rarer values share one, "(other)".
     min_rows : int
-        A value needs so many training rows for a 0/1 column of its own.
+        Training rows that a value needs for a 0/1 column of its own.
     keep : names of columns or "all", default=()
         Columns to use even if they look like identifiers, names or text (`why_left_out`).
 
@@ -143,9 +92,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         kinds: dict[str, str] = {}
         dropped: dict[str, str] = {}
         numbers: list[tuple[str, float, float, float, bool]] = []
-        self.categories_: dict[str, list[str]] = {}
-        self.has_other_: dict[str, bool] = {}
-        self.has_missing_: dict[str, bool] = {}
+        self._forget_categories()
         for name, column in zip(table.column_names, table.columns, strict=True):
             kind = kind_of(column)
             why = why_left_out(name, column, kind, self.keep)
@@ -163,6 +110,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 dropped[name] = why
             else:
                 kinds[name] = kind
+        return self._keep_learnt(kinds, dropped, forms, numbers)
+
+    def _forget_categories(self) -> None:
+        self.categories_: dict[str, list[str]] = {}
+        self.has_other_: dict[str, bool] = {}
+        self.has_missing_: dict[str, bool] = {}
+
+    def _keep_learnt(
+        self,
+        kinds: dict[str, str],
+        dropped: dict[str, str],
+        forms: Mapping[str, str],
+        numbers: list[tuple[str, float, float, float, bool]],
+    ) -> Self:
+        """Of numbers: name, median, mean, standard deviation, and whether some are missing."""
         if not kinds:
             raise DataError(
                 "no column is left to learn from: all are constant, text or identifiers (--keep "
@@ -198,7 +160,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         counts = pc.value_counts(column).to_pylist()
         known = [(c["counts"], c["values"]) for c in counts if c["values"] is not None]
-        missing = len(column) > sum(count for count, _ in known)
+        return self._keep_categories(name, known, len(column) > sum(count for count, _ in known))
+
+    def _keep_categories(self, name: str, known: list[tuple[int, str]], missing: bool) -> str:
+        """Levels from how often each value occurs; why the column has none, or ""."""
         if len(known) + missing < 2:
             return ONE_VALUE
         known.sort(key=lambda pair: (-pair[0], pair[1]))
@@ -236,7 +201,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     self._write_number(out, place, values)
                 place += 1
         if place < n_numbers:
-            raise DataError("the encoder does not know its columns: the model file was changed.")
+            raise DataError(
+                "the columns of the encoder do not fit its kinds: the model file was changed."
+            )
         rows, columns = [], []
         first = n_dense
         for name, levels in self.categories_.items():
@@ -313,7 +280,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         forms = self.forms_
         for name, kind in self.kinds_.items():
             if name not in place:
-                raise DataError("this column was there in training and is missing.", column=name)
+                raise DataError(
+                    "this column was used in training and is missing here: add it to the file.",
+                    column=name,
+                )
             column = given.column(place[name])
             try:
                 columns[name] = as_kind(column, kind, [forms[name]], tidy=tidy)
@@ -372,7 +342,9 @@ class SparseEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         size = abs(X).max(axis=0).toarray().ravel()
         if not np.all(np.isfinite(size)):
             column = int(np.flatnonzero(~np.isfinite(size))[0])
-            raise DataError("there are NaN or infinite values.", column=str(column))
+            raise DataError(
+                "there are NaN or infinite values: give finite numbers.", column=str(column)
+            )
         self.scale_ = np.where(size > 0, size, 1.0)
         return self
 
@@ -411,43 +383,6 @@ def unused(encoder: TableEncoder | SparseEncoder, most: int = 20) -> list[str]:
     """A sentence for each column (of the first ones) that the encoder leaves out."""
     dropped = list(getattr(encoder, "dropped_", {}).items())[:most]
     return [f"column {name!r} is not used: {why}." for name, why in dropped]
-
-
-def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    return X[rows] if sparse.issparse(X) else X.take(rows)
-
-
-ONE_VALUE = "it has one value only"
-UNUSABLE = {
-    "constant": "it is empty",
-    "other": "its type is neither a number, a date nor text",
-}
-ALWAYS_LEFT_OUT = (ONE_VALUE, *UNUSABLE.values())
-"""Reasons that no ``keep`` helps against."""
-
-HEAD_ROWS = 100
-
-
-def _one_value(column: pa.ChunkedArray) -> bool:
-    import pyarrow.compute as pc
-
-    parts = (column.slice(0, HEAD_ROWS), column)
-    return all(pc.count_distinct(part, mode="all").as_py() == 1 for part in parts)
-
-
-def why_left_out(
-    name: str, column: pa.ChunkedArray, kind: str, keep: Sequence[str] | Literal["all"] = ()
-) -> str:
-    """Why nothing is to be learnt from the column, or ""."""
-    if kind in UNUSABLE:
-        return UNUSABLE[kind]
-    if _one_value(column):
-        return ONE_VALUE
-    if keep == "all" or name in keep:
-        return ""
-    if kind == "text":
-        return "it is text: nearly every row has a value of its own"
-    return identifier_in(name, column, kind)
 
 
 def _words(texts: Iterable[str]) -> NDArray[np.str_]:

@@ -1,9 +1,10 @@
-"""Columns that name rows or people and would be learnt by heart: numbers that count, names."""
+"""Columns that nothing can be learnt from: constants, and what names rows or people."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +27,10 @@ ID_SHARE = 0.95
 """Share of distinct values from which whole numbers in a column named like one are identifiers."""
 
 UNIQUE_ROWS = 1000
-"""From so many rows on, whole numbers that are all different are identifiers under any name."""
+"""With this many rows or more, whole numbers that all differ are identifiers under any name."""
 
 COUNTING_ROWS = 50
-"""From so many rows on, so are numbers that run from first to last without a gap."""
+"""With this many rows or more, numbers without a gap from first to last are identifiers too."""
 
 NAME_VALUES, ROWS_PER_NAME = 100, 10
 """Text with more values than this, and fewer rows for each on average, names people or things."""
@@ -41,6 +42,40 @@ COUNTS = "it counts the rows"
 
 HEAD_ROWS = 1000
 """Rows that tell most columns of numbers apart from identifiers at once."""
+
+
+ONE_VALUE = "it has one value only"
+UNUSABLE = {
+    "constant": "it is empty",
+    "other": "its type is neither a number, a date nor text",
+}
+ALWAYS_LEFT_OUT = (ONE_VALUE, *UNUSABLE.values())
+"""Reasons that no ``keep`` helps against."""
+
+CONSTANT_HEAD_ROWS = 100
+"""Rows that show most columns to have more than one value."""
+
+
+def _one_value(column: pa.ChunkedArray) -> bool:
+    import pyarrow.compute as pc
+
+    parts = (column.slice(0, CONSTANT_HEAD_ROWS), column)
+    return all(pc.count_distinct(part, mode="all").as_py() == 1 for part in parts)
+
+
+def why_left_out(
+    name: str, column: pa.ChunkedArray, kind: str, keep: Sequence[str] | Literal["all"] = ()
+) -> str:
+    """Why nothing is to be learnt from the column, or ""."""
+    if kind in UNUSABLE:
+        return UNUSABLE[kind]
+    if _one_value(column):
+        return ONE_VALUE
+    if keep == "all" or name in keep:
+        return ""
+    if kind == "text":
+        return "it is text: nearly every row has a value of its own"
+    return identifier_in(name, column, kind)
 
 
 def identifier_in(name: str, column: pa.ChunkedArray, kind: str) -> str:
@@ -90,13 +125,17 @@ def _names(name: str, column: pa.ChunkedArray) -> str:
     import pyarrow.compute as pc
 
     known = len(column) - column.null_count
+    if known <= min(PERSONAL_VALUES, NAME_VALUES):
+        return ""
+    return names_in(name, known, pc.count_distinct(column, mode="only_valid").as_py())
+
+
+def names_in(name: str, known: int, distinct: int) -> str:
+    """Why so many different words in so many rows are taken for names, or ""."""
     personal = PERSON_NAME.search(plain_name(name)) is not None
     least, rows_each = (
         (PERSONAL_VALUES, ROWS_PER_PERSON) if personal else (NAME_VALUES, ROWS_PER_NAME)
     )
-    if known <= least:
-        return ""
-    distinct = pc.count_distinct(column, mode="only_valid").as_py()
     if distinct <= least or distinct * rows_each <= known:
         return ""
     return f"it looks like names, {distinct} values in {known} rows"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """What a terminal obeys, instead of showing it; and what cannot be written at all."""
@@ -14,6 +15,14 @@ def counted(number: int, noun: str) -> str:
     ('1 fold', '3 folds')
     """
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def plain(setting: Any) -> str:
+    """
+    >>> plain(0.1234567), plain("0.35 0.8")
+    ('0.123457', '0.35 0.8')
+    """
+    return f"{setting:g}" if isinstance(setting, float) else str(setting)
 
 
 def printable(text: str, keep: str = "") -> str:

@@ -179,7 +179,7 @@ def test_unseen_categories_are_scored_and_counted(run, mixed, model, tmp_path):
     found = run("score", model, new, "-o", tmp_path / "s.csv")
     assert found.code == 0
     assert "column 'job'" in found.err
-    assert "not seen in training" in found.err
+    assert "that did not occur in training" in found.err
 
 
 def test_columns_may_come_in_another_order_and_with_others(run, mixed, model, tmp_path):
@@ -258,7 +258,7 @@ def test_weights_and_groups_are_taken_from_columns(run, tmp_path):
     path.write_text(path.read_text().replace(",2,14\n", ",-2,14\n", 1))
     found = run("compare", path, *options)
     assert found.code == 2
-    assert "column 'w': -2 is no weight" in found.err
+    assert "column 'w': the weight is -2" in found.err
 
 
 def test_third_label_in_evaluation_is_named(run, mixed, model, tmp_path):

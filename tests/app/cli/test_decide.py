@@ -321,3 +321,23 @@ def test_models_that_are_not_linear_tell_the_worth_of_columns_only(run, files, t
     found = run("explain", path, "--rows", files / "new.csv")
     assert found.code == 2
     assert "--rows needs a linear model" in found.err
+
+
+def test_a_guarantee_heeds_the_groups_that_fit_and_evaluate_know(run, files, tmp_path):
+    """Every row four times, with a column that says so: copies promise nothing more."""
+    head, *lines = (files / "train.csv").read_text().splitlines()
+    table = tmp_path / "copies.csv"
+    copies = [f"{line},{k}" for k, line in enumerate(lines) for _ in range(4)]
+    table.write_text("\n".join([f"{head},patient", *copies]) + "\n")
+    path = tmp_path / "grouped.everypair"
+    fit = ("fit", table, "-t", "churn", "--method", "auc-rls", "--group", "patient", "-o", path)
+    found = run(*fit, "--threshold", "recall=0.7", "--guarantee", "0.9")
+    assert found.code == 0, found.err
+    saved = load_model(path)
+    known = saved.evidence
+    assert np.unique(known.groups).size == len(lines)
+    asked = {"recall": 0.7, "guarantee": 0.9}
+    by_groups = cut_for(known.positive, known.scores, groups=known.groups, **asked)
+    by_rows = cut_for(known.positive, known.scores, **asked)
+    assert saved.cut == pytest.approx(by_groups.threshold)
+    assert by_groups.recall > by_rows.recall

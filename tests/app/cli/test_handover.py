@@ -148,7 +148,10 @@ def test_settings_that_no_comparison_writes_are_refused_in_a_sentence(
     found = run("fit", mixed, "--from", tmp_path / "r.json", "-o", tmp_path / "m.everypair")
     assert found.code == 2
     assert len(found.err.splitlines()) == 1
-    assert f"its settings {json.dumps(settings)} are none that {name} is compared at" in found.err
+    assert (
+        f"its settings {json.dumps(settings)} are not among those that {name} is compared with"
+        in found.err
+    )
 
 
 @pytest.mark.parametrize("name", ["auc", "auc-l1", "auc-rls", "rankopt", "roc-svm"])

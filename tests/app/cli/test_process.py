@@ -161,7 +161,7 @@ def test_closed_output_is_no_traceback(mixed, model, tmp_path):
     found = closed("score", model, mixed)
     assert found.returncode == 2
     assert found.stderr == (
-        "everypair: standard output is closed: say where the scores go with -o FILE.\n"
+        "everypair: standard output is closed: say where to write the scores with -o FILE.\n"
     )
     found = closed("score", model, mixed, "-o", tmp_path / "s.csv", "--quiet")
     assert (found.returncode, found.stderr) == (0, "")

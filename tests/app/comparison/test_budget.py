@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("pyarrow")
 
 from everypair.app.comparison import run as comparing
+from everypair.app.comparison import tally
 from everypair.app.comparison.budget import Budget, Plan
 from everypair.app.comparison.run import compare_methods
 
@@ -18,14 +19,14 @@ SECONDS = {"auc-rls": 1.0, "logistic": 2.0, "linear-svm": 20.0}
 def timed(monkeypatch):
     """Fits that take as long as `SECONDS` says, on a clock of their own."""
     now = [0.0]
-    plain = comparing.fit_candidate
+    plain = tally.fit_candidate
 
     def fit(candidate, *arguments, **options):
         now[0] += SECONDS[candidate.name]
         return plain(candidate, *arguments, **options)
 
-    monkeypatch.setattr(comparing, "fit_candidate", fit)
-    monkeypatch.setattr(comparing.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(tally, "fit_candidate", fit)
+    monkeypatch.setattr(tally.time, "perf_counter", lambda: now[0])
     monkeypatch.setattr(comparing, "Budget", lambda seconds: Budget(seconds, lambda: now[0]))
     return now
 

@@ -7,16 +7,24 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import f1_score
 
 from everypair.app.comparison.by_measure import difference, judge
-from everypair.app.comparison.measure import measure_of
-from everypair.app.comparison.models import CANDIDATES, candidates_of, catalogue, measure_opt
+from everypair.app.comparison.models import (
+    CANDIDATES,
+    Candidate,
+    candidates_of,
+    catalogue,
+    measure_opt,
+)
 from everypair.app.comparison.own_cut import own_cut
 from everypair.app.comparison.recommend import recommendation
 from everypair.app.comparison.refits import Refits
 from everypair.app.comparison.run import compare_methods, n_steps
 from everypair.app.comparison.search import fit_candidate, splits_of
+from everypair.app.comparison.typed_measure import parse_measure
+from everypair.app.comparison.yardstick import ByMeasure
 from everypair.metrics import threshold_for
 from everypair.rows import Rows
 
@@ -100,7 +108,7 @@ def test_the_cut_of_a_fold_comes_from_the_other_folds(data, scores):
     """By hand: the best F1 of the rows outside a fold cuts the rows inside."""
     _, y = data
     splits, by_model = scores
-    found = judge(measure_of("f1").of(Rows.of(y)), y, splits, by_model)["good"]
+    found = judge(parse_measure("f1").of(Rows.of(y)), y, splits, by_model)["good"]
     values = []
     for repeat, folds in enumerate(splits):
         called = np.zeros(y.size, dtype=bool)
@@ -121,7 +129,7 @@ def test_models_are_drawn_together(data, scores, typed):
     _, y = data
     splits, by_model = scores
     both = {**by_model, "same": by_model["good"]}
-    found = judge(measure_of(typed).of(Rows.of(y)), y, splits, both)
+    found = judge(parse_measure(typed).of(Rows.of(y)), y, splits, both)
     same = difference(found["same"], found["good"], 2, int(y.sum()))
     assert (same.difference, same.low, same.high, same.p) == (0, 0, 0, 1)
     other = difference(found["good"], found["bad"], 2, int(y.sum()))
@@ -139,7 +147,7 @@ def test_a_value_without_spread_has_no_interval_and_a_difference_is_never_certai
     splits = scores[0][:1]
     perfect = y + np.linspace(0, 0.1, y.size)
     found = judge(
-        measure_of("recall@fpr=0.1").of(Rows.of(y)), y, splits,
+        parse_measure("recall@fpr=0.1").of(Rows.of(y)), y, splits,
         {"best": [perfect], "worst": [-perfect]},
     )  # fmt: skip
     assert [found[name].value for name in ("best", "worst")] == [1, 0]
@@ -168,11 +176,13 @@ def test_groups_are_drawn_whole(data, scores):
     """Two copies of every row, as groups, say no more than the rows once."""
     _, y = data
     splits, by_model = scores
-    once = judge(measure_of("f1").of(Rows.of(y)), y, splits[:1], {"m": by_model["good"][:1]})["m"]
+    once = judge(parse_measure("f1").of(Rows.of(y)), y, splits[:1], {"m": by_model["good"][:1]})[
+        "m"
+    ]
     twice = [[(np.append(a, a + y.size), np.append(b, b + y.size)) for a, b in splits[0]]]
     doubled = {"m": [np.tile(by_model["good"][0], 2)]}
     y2, groups = np.tile(y, 2), np.tile(np.arange(y.size), 2)
-    measure = measure_of("f1").of(Rows.of(y2))
+    measure = parse_measure("f1").of(Rows.of(y2))
     apart = judge(measure, y2, twice, doubled)["m"].drawn.std()
     whole = judge(measure, y2, twice, doubled, groups=groups)["m"].drawn.std()
     assert whole == pytest.approx(once.drawn.std(), rel=0.25)
@@ -192,7 +202,7 @@ def test_rows_of_weight_zero_and_whole_weights_count_as_they_should(data):
 
 
 def test_measure_opt_is_a_model_only_where_there_is_a_measure():
-    measure = measure_of("f1")
+    measure = parse_measure("f1")
     assert "measure-opt" not in catalogue()
     assert list(catalogue(measure)) == ["measure-opt", *CANDIDATES]
     assert "measure-opt" in [c.name for c in candidates_of(["everypair"], measure)]
@@ -231,15 +241,16 @@ def test_measure_opt_at_the_settings_of_its_search_is_the_same_model(seed):
     """A climb with seed 0; the start itself with seed 3, on a table that one line separates."""
     X, y = far_out(900, 0) if seed == 0 else (np.random.default_rng(3).normal(size=(300, 3)), None)
     y = X[:, 0] + np.random.default_rng(4).logistic(size=300) > 1 if y is None else y
-    candidate = measure_opt(measure_of("recall@fpr=0.05" if seed == 0 else "f1"))
+    candidate = measure_opt(parse_measure("recall@fpr=0.05" if seed == 0 else "f1"))
     searched = fit_candidate(candidate, X, y, seed=seed)
     assert candidate.knows(searched.settings)
-    assert (searched.settings["saturation"] > 0) == (seed == 0)
+    assert (searched.settings["saturation"] != "none") == (seed == 0)
     again = fit_candidate(candidate, X, y, seed=seed, settings=searched.settings)
     np.testing.assert_allclose(again.scores(X), searched.scores(X), rtol=1e-2, atol=1e-2)
     assert again.settings == searched.settings
-    for strange in ({}, {"alpha": 1}, {"alpha": 0, "saturation": 0.5},
-                    {"alpha": 1, "saturation": 1}, {"alpha": "1", "saturation": 0.5}):  # fmt: skip
+    for strange in ({}, {"alpha": 1}, {"alpha": 0, "saturation": "0.5"},
+                    {"alpha": 1, "saturation": "1.0"}, {"alpha": "1", "saturation": "0.5"},
+                    {"alpha": 1, "saturation": 0.5}, {"alpha": 1, "saturation": ""}):  # fmt: skip
         assert not candidate.knows(strange)
 
 
@@ -252,7 +263,12 @@ def test_a_model_of_any_kind_is_cut_for_the_measure(data, name):
     truth = new[:, 0] - 0.5 * new[:, 1] + rng.logistic(size=4000) > 1.5
     fitted = fit_candidate(CANDIDATES[name], X, y)
     found = own_cut(
-        measure_of("f1"), Refits.of(CANDIDATES[name], fitted, X, y, None, None, 0), y, None, None, 0
+        parse_measure("f1"),
+        Refits.of(CANDIDATES[name], fitted, X, y, None, None, 0),
+        y,
+        None,
+        None,
+        0,
     )
     assert found.low <= found.value <= found.high
     scores = fitted.scores(new)
@@ -266,7 +282,7 @@ def test_models_that_disagree_widen_the_interval(data):
     rng = np.random.default_rng(2)
     splits = [splits_of(y, None, 3, 0)]
     scores = {"m": [X[:, 0] + rng.normal(size=y.size)]}
-    exact = measure_of("f1").of(Rows.of(y))
+    exact = parse_measure("f1").of(Rows.of(y))
     alike = judge(exact, y, splits, scores, seen=scores)["m"]
     assert alike.kappa == pytest.approx(0, abs=1e-9)
     apart = judge(exact, y, splits, scores, seen={"m": [rng.normal(size=y.size)]})["m"]
@@ -289,7 +305,78 @@ def test_no_interval_leaves_the_range_of_its_measure(typed, bounds):
     rng = np.random.default_rng(0)
     y = np.arange(60) % 2 == 0
     scores = [1.5 * y + rng.normal(size=60)]
-    exact = measure_of(typed).of(Rows.of(y))
+    exact = parse_measure(typed).of(Rows.of(y))
     found = judge(exact, y, [splits_of(y, None, 3, 0)], {"m": scores}, kappas={"m": 50.0})["m"]
     low, high = found.interval()
     assert bounds[0] <= low < found.value < high <= bounds[1]
+
+
+class OneColumn(ClassifierMixin, BaseEstimator):
+    """Ranks by one column: the simplest model with a setting."""
+
+    def __init__(self, column):
+        self.column = column
+
+    def fit(self, X, y):
+        self.classes_ = np.array([False, True])
+        return self
+
+    def decision_function(self, X):
+        return X[:, self.column]
+
+
+def two_tastes(n_rows=600):
+    """The AUC of column 0 is higher; column 1 has half the positives above every negative."""
+    rng = np.random.default_rng(2)
+    y = np.arange(n_rows) % 5 == 0
+    first = rng.normal(size=n_rows) + 1.5 * y
+    second = np.where(y & (np.arange(n_rows) % 10 == 0), 4.0, rng.normal(size=n_rows).clip(-2, 2))
+    return np.column_stack([first, second]), y
+
+
+ONE_COLUMN = Candidate("one", "baseline", "linear", "", OneColumn, {"column": (0, 1)})
+
+
+@pytest.mark.parametrize("typed", ["recall@fpr=0.01", "f1", "precision@top=30"])
+def test_settings_are_searched_by_the_measure_asked_for(typed):
+    X, y = two_tastes()
+    by = ByMeasure.of(parse_measure(typed), Rows.of(y))
+    assert fit_candidate(ONE_COLUMN, X, y).settings == {"column": 0}
+    assert fit_candidate(ONE_COLUMN, X, y, by=by).settings == {"column": 1}
+    found = compare_methods(X, y, models=["auc", "logistic"], n_repeats=1, measure=typed)
+    assert not any("by AUC" in note for note in found.notes)
+
+
+def test_the_cut_of_a_search_comes_from_the_other_folds():
+    X, y = two_tastes()
+    folds = splits_of(y, None, 3, 0)
+    by = ByMeasure.of(parse_measure("f1"), Rows.of(y))
+    called = np.zeros(y.size, bool)
+    for _, test in folds:
+        apart = np.setdiff1d(np.arange(y.size), test)
+        cut = by.measure.of(Rows.of(y)).best_cut(Rows.of(y[apart]), X[apart, 0])
+        called[test] = X[test, 0] > cut
+    value = by.over_folds(y, None, folds, [0.0] * 3, [X[test, 0] for _, test in folds])
+    assert value == pytest.approx(f1_score(y, called))
+
+
+def test_a_sample_with_more_positives_is_weighted_to_the_share_of_all_rows():
+    X, y = two_tastes(3000)
+    rare = np.flatnonzero(~y | (np.arange(y.size) % 50 == 0))  # positives: one in eleven
+    by = ByMeasure.of(parse_measure("precision@recall=0.5"), Rows.of(y[rare]))
+    whole = np.arange(y.size)
+    odds = [(np.setdiff1d(whole, fold), fold) for fold in (whole,)]
+    sampled = by.over_folds(y, None, odds, [0.0], [X[:, 0]])
+    weight = np.where(y, y[rare].sum() / y.sum(), 1.0)
+    exact = by.measure.of(Rows.of(y, weight)).value(Rows.of(y, weight), X[:, 0])
+    assert sampled == pytest.approx(exact)
+    assert sampled < 0.8 * by.measure.of(Rows.of(y)).value(Rows.of(y), X[:, 0])
+
+
+@pytest.mark.parametrize("name", ["auc-l1", "auc-rls", "rankopt"])
+def test_a_model_that_searches_by_auc_says_so(name, data):
+    X, y = data
+    said = "chooses its settings by AUC, not by the measure"
+    by = ByMeasure.of(parse_measure("f1"), Rows.of(y))
+    assert fit_candidate(CANDIDATES[name], X, y, by=by).remarks == [said]
+    assert fit_candidate(CANDIDATES[name], X, y).remarks == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from everypair.app.comparison.measure import FORMS, canonical, measure_of
+from everypair.app.comparison.typed_measure import FORMS, canonical_spelling, parse_measure
 from everypair.measures.operating import operating_measure
 from everypair.rows import Rows
 
@@ -39,7 +39,7 @@ KNOWN = {
 @pytest.mark.parametrize("typed", KNOWN)
 def test_every_form_names_a_measure_of_the_library(typed):
     name, options, label = KNOWN[typed]
-    found = measure_of(typed)
+    found = parse_measure(typed)
     assert (found.name, found.options) == (name, options)
     assert found.label.startswith(label)
     rng = np.random.default_rng(0)
@@ -47,14 +47,14 @@ def test_every_form_names_a_measure_of_the_library(typed):
     scores = rows.positive + rng.normal(size=1000)
     wanted = operating_measure(name, rows, **options)
     assert found.of(rows).value(rows, scores, 0.7) == wanted.value(rows, scores, 0.7)
-    assert measure_of(found.typed) == found  # its one spelling is read again
+    assert parse_measure(found.typed) == found  # its one spelling is read again
 
 
 def test_every_form_that_the_refusal_lists_is_understood():
     for form in FORMS:
-        canonical(form.split(" ")[0])
-    assert canonical("AUC") == "auc"
-    assert measure_of("auc") is None
+        canonical_spelling(form.split(" ")[0])
+    assert canonical_spelling("AUC") == "auc"
+    assert parse_measure("auc") is None
 
 
 UNKNOWN = ("accuracy", "", "cost=1", "precision@fpr=0.1", "recall@", "top=5", "recall@k=5", "f")
@@ -63,7 +63,7 @@ UNKNOWN = ("accuracy", "", "cost=1", "precision@fpr=0.1", "recall@", "top=5", "r
 @pytest.mark.parametrize("typed", UNKNOWN)
 def test_an_unknown_measure_is_refused_with_the_list(typed):
     with pytest.raises(ValueError, match=r"is not known: use auc, f1, .*average-precision[.]$"):
-        measure_of(typed)
+        parse_measure(typed)
 
 
 WRONG = {
@@ -86,12 +86,12 @@ WRONG = {
 @pytest.mark.parametrize("typed", WRONG)
 def test_a_number_that_is_none_is_refused_by_its_name(typed):
     with pytest.raises(ValueError, match=f"^--measure {typed}: {WRONG[typed]}"):
-        measure_of(typed)
+        parse_measure(typed)
 
 
 def test_a_count_is_the_same_share_of_part_of_the_rows():
     rows, half = Rows.of(np.arange(100) % 5 == 0), Rows.of(np.arange(50) % 5 == 0)
-    measure = measure_of("precision@top=20")
+    measure = parse_measure("precision@top=20")
     assert measure.as_share(rows).of(half).amount == measure.of(rows).amount == 0.2
     assert measure.as_share(rows).typed == measure.typed
 
@@ -99,4 +99,4 @@ def test_a_count_is_the_same_share_of_part_of_the_rows():
 @pytest.mark.parametrize("typed", ["precision@top=101", "recall@top=6p"])
 def test_more_rows_than_there_are_is_refused(typed):
     with pytest.raises(ValueError, match=f"{typed} asks for more rows than the 100"):
-        measure_of(typed).of(Rows.of(np.arange(100) % 5 == 0))
+        parse_measure(typed).of(Rows.of(np.arange(100) % 5 == 0))

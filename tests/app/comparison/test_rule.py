@@ -55,7 +55,7 @@ def test_a_form_that_is_none_is_refused_with_the_way_out(typed, says):
 def test_a_guarantee_needs_a_requirement_and_a_confidence():
     assert rule_of("precision=0.9", 0.95).guarantee == 0.95
     assert rule_of(None) is None
-    with pytest.raises(ValueError, match=r"give --threshold precision=0\.9"):
+    with pytest.raises(ValueError, match=r"such as --threshold precision=0\.9"):
         rule_of(None, 0.95)
     with pytest.raises(ValueError, match="does not go with --threshold f1"):
         rule_of("f1", 0.95)

@@ -11,7 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from everypair import AUCClassifier
 from everypair.app.encode import SparseEncoder, TableEncoder
 from everypair.app.explain import worth
-from everypair.app.explain.blocks import Block, alike, blocks_of
+from everypair.app.explain.column_features import Block, alike, blocks_of
 from everypair.app.explain.shapley import shapley_values
 from everypair.app.explain.weights import lines_of
 from everypair.app.explain.worth import Permuted, alone

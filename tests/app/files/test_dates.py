@@ -131,7 +131,7 @@ def test_format_that_is_said_is_used(tmp_path):
         ("e=%d/%m/%Y", "column 'e': --date-format names a column that is not there"),
         ("%d/%m/%Y", "no column is read by --date-format %d/%m/%Y: correct or omit it"),
         ("%d/%Q/%Y", "has %Q, which is not understood"),
-        ("%d/%d/%Y", "says %d or its like twice"),
+        ("%d/%d/%Y", "has %d or an equivalent twice"),
         ("dd/mm/yyyy", "has no part of a date: write it like %d/%m/%Y"),
     ],
 )

@@ -67,7 +67,7 @@ def test_sheets_that_cannot_be_read_are_one_sentence(tmp_path, monkeypatch):
     with pytest.raises(DataError, match=r"save it as \.xlsx or as CSV"):
         read(Source(tmp_path / "t.xls"))
     (tmp_path / "fake.xlsx").write_bytes(b"hello")
-    with pytest.raises(DataError, match="not a whole xlsx file"):
+    with pytest.raises(DataError, match="not a complete xlsx file"):
         read(Source(tmp_path / "fake.xlsx"))
     source = save(tmp_path / "t.xlsx", ROWS)
     monkeypatch.setitem(sys.modules, "openpyxl", None)
@@ -87,5 +87,5 @@ def test_workbook_with_a_damaged_part_is_one_sentence(part, half, tmp_path):
             if name == part:
                 content = content[: len(content) // 2] if half is None else half
             written.writestr(name, content)
-    with pytest.raises(DataError, match=r"damaged\.xlsx: this is not a whole xlsx file"):
+    with pytest.raises(DataError, match=r"damaged\.xlsx: this is not a complete xlsx file"):
         read(Source(damaged))

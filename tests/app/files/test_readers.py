@@ -88,7 +88,7 @@ def test_latin_text_is_read_when_said(tmp_path):
     path.write_bytes("é,y\nà,1\n".encode("latin-1"))
     assert read(Source(path, encoding="latin-1")).to_pydict() == {"é": ["à"], "y": [1]}
     for name in ("klingon", "undefined"):
-        with pytest.raises(DataError, match=f"no encoding '{name}'"):
+        with pytest.raises(DataError, match=f"encoding '{name}' is not known"):
             read(Source(path, encoding=name))
 
 

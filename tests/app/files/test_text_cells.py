@@ -150,12 +150,12 @@ def test_very_long_fields_are_read_and_errors_beside_them_located(tmp_path, monk
 def test_encodings_that_are_none_are_refused_for_every_format(tmp_path):
     for ending in ("csv", "arff", "svm", "parquet"):
         for name in ("nonsense", "hex"):
-            with pytest.raises(DataError, match=f"no encoding '{name}'"):
+            with pytest.raises(DataError, match=f"encoding '{name}' is not known"):
                 Source(tmp_path / f"t.{ending}", encoding=name)
 
 
 def test_folder_is_said_to_be_one(tmp_path):
-    with pytest.raises(DataError, match="this is a folder"):
+    with pytest.raises(DataError, match="is a folder without"):
         read(Source(tmp_path))
 
 

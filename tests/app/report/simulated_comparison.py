@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from everypair.app.comparison import ColumnSummary, Comparison, ModelResult, PathSummary
-from everypair.app.comparison.measure import measure_of
 from everypair.app.comparison.probabilities import with_probabilities
+from everypair.app.comparison.typed_measure import parse_measure
 from everypair.app.explain.weights import Line
 from everypair.app.explain.worth import Worth
 from everypair.metrics import auc_confidence_interval
@@ -60,7 +60,7 @@ def make_comparison(
         models = with_probabilities(models, folds, y, weights)
         models = [replace(m, worth=_worth(names), lines=_lines(names), what=f"It is {m.name}.")
                   for m in models]  # fmt: skip
-    by = measure_of(measure)
+    by = parse_measure(measure)
     if by is not None:
         models = [_judged(model, by, y, weights) for model in models]
     sign = 1 if by is None else by.sign

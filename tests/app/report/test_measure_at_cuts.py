@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everypair.app.comparison.measure import measure_of
+from everypair.app.comparison.typed_measure import parse_measure
 from everypair.app.report.at_cuts import at_cuts, what_is_drawn
 from everypair.app.report.cuts import Cuts
 from everypair.rows import Rows
@@ -33,7 +33,7 @@ ranking = st.builds(
 
 def drawn(typed, y, scores, weight):
     rows = Rows.of(y, weight)
-    measure = measure_of(typed)
+    measure = parse_measure(typed)
     exact = measure.of(rows)
     cuts = Cuts.of(rows, rows.scores(scores), 0.3, exact)
     return cuts, at_cuts(measure, exact, rows, cuts), exact
@@ -104,6 +104,6 @@ def test_the_words_say_what_is_drawn_and_under_which_condition():
         "average-precision": ("Precision", ""),
     }
     for typed, (axis, condition) in said.items():
-        measure = measure_of(typed)
+        measure = parse_measure(typed)
         words = what_is_drawn(measure, measure.of(rows))
         assert (words["axis"], words["condition"]) == (axis, condition)

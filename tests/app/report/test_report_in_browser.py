@@ -405,9 +405,13 @@ def test_the_measure_is_drawn_against_the_cut_and_follows_it(browser, tmp_path, 
     load(browser, write_report(judged, tmp_path / "r.html"), width)
     assert no_complaint(browser)
 
+    def drawn(part, *names):  # in one go: the chart is drawn anew when the page is laid out
+        script = "const e = document.querySelector(arguments[0]);"
+        script += "return arguments[1].map(name => Number(e.getAttribute(name)))"
+        return browser.execute_script(script, f"#measure {part}", list(names))
+
     def at():
-        circle = browser.find_element("css selector", "#measure .point")
-        return float(circle.get_attribute("cx")), float(circle.get_attribute("cy"))
+        return drawn(".point", "cx", "cy")
 
     chart = element(browser, "measure")
     assert chart.rect["width"] <= width
@@ -419,8 +423,7 @@ def test_the_measure_is_drawn_against_the_cut_and_follows_it(browser, tmp_path, 
     shown = embedded(Path(tmp_path / "r.html").read_text())["models"][0]
     best = shown["standard"]["measure"]
     assert value(browser, "cut") == shown["threshold"][best]
-    guide = browser.find_element("css selector", "#measure .guide")
-    assert float(guide.get_attribute("x1")) == pytest.approx(at()[0], abs=0.1)
+    assert drawn(".guide", "x1")[0] == pytest.approx(at()[0], abs=0.1)
     assert f"{shown['measure']['value'][best]:.3f}" in element(browser, "measure-note").text
     pale = browser.find_elements("css selector", "#measure .unmet")
     assert bool(pale) == (typed == "recall@fpr=0.05")

@@ -42,7 +42,7 @@ def kept_together(
     why = "too few rows differ" if groups is None else "the groups share too many of them"
     text = (
         f"{share}, and {why} to keep copies in one fold: if they are mistakes, remove them from "
-        "the file, for the held-out AUCs are too high."
+        "the file, because the held-out AUCs are too high."
     )
     return groups, text if n_copies else ""
 

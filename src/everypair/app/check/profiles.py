@@ -27,12 +27,12 @@ FEWEST_ROWS = 10
 """Rows of each class that must have a value: fewer can be parted by chance."""
 
 FEW_LEVELS = 50
-"""Numbers with at most so many values are also looked at as categories."""
+"""A column of numbers with at most this many values is also checked as categories."""
 
 BLOCK_VALUES = 1 << 18
 """Values that are sorted at once, or one column."""
 
-EXACT = 2.0**53
+LARGEST_EXACT = 2.0**53
 """Whole numbers below this are floating-point numbers."""
 
 
@@ -93,7 +93,7 @@ def _blocks(X: pa.Table, kinds: Mapping[str, str]) -> Iterator[tuple[list[str], 
         if kinds[name] != "number":
             continue
         values = numbers_of(column)
-        if not np.nanmax(np.abs(values), initial=0.0) < EXACT:
+        if not np.nanmax(np.abs(values), initial=0.0) < LARGEST_EXACT:
             continue
         names.append(name)
         rows.append(values)

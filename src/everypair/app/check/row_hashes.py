@@ -10,7 +10,7 @@ from scipy import sparse
 
 Hash = NDArray[np.uint64]
 
-STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
+SPLITMIX_STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 """Shifts and factors of splitmix64 (Steele, Lea & Flood 2014), which changes half of all bits."""
 
 BLOCK_VALUES = 1 << 18
@@ -22,7 +22,7 @@ MISSING = np.uint64(0x9E3779B97F4A7C15)
 def mixed(values: Hash) -> Hash:
     """A one-to-one map of 64-bit numbers that leaves no pattern."""
     out = values + MISSING
-    for shift, factor in STEPS:
+    for shift, factor in SPLITMIX_STEPS:
         out = (out ^ (out >> np.uint64(shift))) * np.uint64(factor)
     return out ^ (out >> np.uint64(31))
 

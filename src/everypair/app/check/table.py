@@ -16,11 +16,11 @@ from everypair.app.check.leaks import leaks_of, leaks_of_sparse
 from everypair.app.check.profiles import Profile, numbers_of, profiles_of
 from everypair.app.check.row_hashes import Hash, codes_of, part_of_hash, row_hashes
 from everypair.app.check.spellings import meant_otherwise
-from everypair.app.columns import kind_of
-from everypair.app.encode import ALWAYS_LEFT_OUT, as_table, why_left_out
+from everypair.app.column_kinds import kind_of
 from everypair.app.files.cells import is_text
 from everypair.app.files.kinds import marks_of, nameless_of
-from everypair.app.identifiers import COUNTS, plain_name
+from everypair.app.identifiers import ALWAYS_LEFT_OUT, COUNTS, plain_name, why_left_out
+from everypair.app.tables import as_table
 from everypair.app.wording import counted
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ SHARED_IDS = 0.9
 MOST_CORRELATED = 500
 """Columns of numbers that are compared with one another."""
 
-NAMED = 5
+NAMED_COLUMNS = 5
 """Columns that a sentence names before it counts the rest."""
 
 
@@ -234,8 +234,8 @@ def _copies(
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(repr(name) for name in names[:NAMED]) + more
+    more = f" and {len(names) - NAMED_COLUMNS} more" if len(names) > NAMED_COLUMNS else ""
+    return ", ".join(repr(name) for name in names[:NAMED_COLUMNS]) + more
 
 
 def _option(option: str, names: Iterable[str]) -> str:
@@ -272,8 +272,10 @@ def _marked_missing(X: pa.Table) -> Iterable[Finding]:
         spelled = " or ".join(repr(mark) for mark in marks)
         columns.setdefault(spelled, []).append(name)
     for spelled, names in columns.items():
-        counts = [f"{name!r} ({X.column(name).null_count} missing)" for name in names[:NAMED]]
-        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        counts = [
+            f"{name!r} ({X.column(name).null_count} missing)" for name in names[:NAMED_COLUMNS]
+        ]
+        more = f" and {len(names) - NAMED_COLUMNS} more" if len(names) > NAMED_COLUMNS else ""
         text = f"columns with missing values spelled {spelled}: {', '.join(counts)}{more}."
         yield Finding("missing", "note", text, tuple(names))
 
@@ -355,13 +357,13 @@ def _said_twice(
             pairs.append((alike, name, "says the same as"))  # two columns of ids are always images
     known = {name for _, name, _ in pairs}
     pairs += _correlated(part, [n for n in numbers if n not in known][:MOST_CORRELATED])
-    for earlier, name, how in pairs[:NAMED]:
+    for earlier, name, how in pairs[:NAMED_COLUMNS]:
         text = (
             f"column {name!r} {how} {earlier!r}: one of them is enough ({_option('drop', [name])})."
         )
         yield Finding("said twice", "note", text, (earlier, name))
-    if len(pairs) > NAMED:
-        rest = [name for _, name, _ in pairs[NAMED:]]
+    if len(pairs) > NAMED_COLUMNS:
+        rest = [name for _, name, _ in pairs[NAMED_COLUMNS:]]
         many = f"{len(rest)} more columns say" if len(rest) > 1 else "1 more column says"
         text = f"{many} what others say: {_listed(rest)}."
         yield Finding("said twice", "note", text, tuple(rest))

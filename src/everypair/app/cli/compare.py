@@ -25,7 +25,7 @@ from everypair.app.cli.show import (
 
 if TYPE_CHECKING:
     from everypair.app.comparison import Comparison
-    from everypair.app.comparison.measure import Measure
+    from everypair.app.comparison.typed_measure import TypedMeasure
 
 DEMO_REPORT = Path("everypair-demo.html")
 REPORTS = (".html", ".htm", ".json")
@@ -35,7 +35,7 @@ REPORTS = (".html", ".htm", ".json")
 def compare(
     data: opt.Data,
     *,
-    columns: opt.Columns,
+    columns: opt.DirectedColumns,
     cv: Annotated[
         str | None,
         typer.Option(help="Folds x repeats, such as 10x1. Default: 5x2, or 3x1 with --fast."),
@@ -58,17 +58,18 @@ def compare(
     show: opt.Show,
 ) -> None:
     """Every method of the library beside scikit-learn's, on the same folds."""
-    from everypair.app.cli.inputs import load_labelled
-    from everypair.app.comparison.measure import canonical
+    from everypair.app.cli.large_inputs import load_or_sample
+    from everypair.app.comparison.typed_measure import canonical_spelling
 
     n_folds, n_repeats = folds_of(cv or ("3x1" if fast else "5x2"))
     names = None if models is None else [name.strip() for name in models.split(",")]
-    measure = canonical(measure)
+    measure = canonical_spelling(measure)
     if columns.within is not None and measure != "auc":
-        raise ValueError("--within is judged by AUC: leave out --measure.")
+        raise ValueError("with --within models are judged by AUC: leave out --measure.")
     names = check_models(names, measure, fast)
     check_report(report, data)
-    rows = load_labelled(reading.of(data), columns, show)
+    rows = load_or_sample(reading.of(data), columns, show)
+    columns.directions.checked(rows.X)
     labels = {
         "source": opt.name_of(data),
         "target": rows.target,
@@ -89,7 +90,7 @@ class Next:
     """What `fit` is to be told after this comparison."""
 
     data: Path
-    columns: opt.Columns
+    columns: opt.DirectedColumns
     reading: opt.Reading
     seed: int
     report: Path | None
@@ -128,7 +129,7 @@ def demo_rows() -> Any:
     from sklearn.datasets import load_breast_cancer
 
     from everypair.app.cli.inputs import Labelled
-    from everypair.app.encode import arrow_table
+    from everypair.app.tables import arrow_table
 
     table = load_breast_cancer()
     malignant = np.flatnonzero(table.target == 0)[:40]
@@ -142,7 +143,7 @@ def folds_of(cv: str) -> tuple[int, int]:
     """``5x2`` is 5 folds, 2 repeats; ``5`` is 5x1."""
     parts = cv.lower().split("x")
     if len(parts) > 2 or not all(part.isdigit() for part in parts):
-        raise ValueError(f"--cv {cv!r} is not folds x repeats, such as 5x2.")
+        raise ValueError(f"--cv {cv!r} is not understood: give folds x repeats, such as 5x2.")
     n_folds, n_repeats = int(parts[0]), int(parts[1]) if len(parts) == 2 else 1
     if n_folds < 2 or n_repeats < 1:
         raise ValueError(f"--cv {cv!r}: at least 2 folds and 1 repeat are needed.")
@@ -151,10 +152,10 @@ def folds_of(cv: str) -> tuple[int, int]:
 
 def check_models(names: list[str] | None, measure: str, fast: bool) -> list[str] | None:
     """The models to run, None for all; names and measure are refused before any work."""
-    from everypair.app.comparison.measure import measure_of
     from everypair.app.comparison.models import candidates_of, fast_models
+    from everypair.app.comparison.typed_measure import parse_measure
 
-    by = measure_of(measure)
+    by = parse_measure(measure)
     names = fast_models(by) if names is None and fast else names
     candidates_of(names, by)
     return names
@@ -177,7 +178,7 @@ def _compare(
     from everypair.app.files.output import written_whole
 
     as_page = report is not None and not is_json(report)
-
+    directions = opt.DirectedColumns().directions if to_fit is None else to_fit.columns.directions
     began = time.perf_counter()
     with progress(n_steps(names, *cv, measure), show.silent) as advance:
         found = compare_methods(
@@ -186,10 +187,12 @@ def _compare(
             models=names,
             n_folds=cv[0],
             n_repeats=cv[1],
-            within=rows.within,
+            within=rows.within_labels,
             sample_weight=rows.weight,
             seed=seed,
             measure=measure,
+            increasing=directions.increasing,
+            decreasing=directions.decreasing,
             budget=budget,
             path=as_page,
             columns=as_page,
@@ -291,7 +294,7 @@ def _print_comparison(found: Comparison) -> None:
     print_text(found.verdict)
 
 
-def _judged_by(measure: Measure) -> str:
+def _judged_by(measure: TypedMeasure) -> str:
     better = "lower is better" if measure.lower_is_better else "higher is better"
     where = (
         "the threshold of a fold is the best one of the other folds"

@@ -17,8 +17,8 @@ from everypair.app.cli.show import print_json, print_table, print_text
 
 if TYPE_CHECKING:
     from everypair.app.comparison.headline import Headline
-    from everypair.app.comparison.measure import Measure
     from everypair.app.comparison.rule import ChosenCut
+    from everypair.app.comparison.typed_measure import TypedMeasure
     from everypair.app.files.readers import Source
     from everypair.app.model_file.store import SavedModel
 
@@ -60,20 +60,20 @@ def evaluate(
     from everypair.app.cli.compare import check_report
     from everypair.app.comparison.evaluated import evaluated
     from everypair.app.comparison.headline import headline_of
-    from everypair.app.comparison.measure import measure_of
     from everypair.app.comparison.rule import rule_of
+    from everypair.app.comparison.typed_measure import parse_measure
     from everypair.app.files.problems import DataError
     from everypair.app.model_file.store import load_model
     from everypair.app.wording import counted
 
-    by = None if measure is None else measure_of(measure)
+    by = None if measure is None else parse_measure(measure)
     rule = rule_of(threshold, guarantee)
     check_report(report, model, data)
     if report is not None and report.suffix.lower() == ".json":
         raise ValueError("--report writes a page (.html): --json prints the same numbers as JSON.")
     saved = load_model(model)
     if measure is None and saved.measure:
-        by = measure_of(saved.measure)
+        by = parse_measure(saved.measure)
     source = reading.of(data)
     with naming(data):
         found_rows = _labels_and_scores(saved, source, target, weight, within)
@@ -93,7 +93,8 @@ def evaluate(
                     f"{rule.typed}` takes the one of rows that were held out.",
                     data,
                 )
-        cut = None if rule is None else rule.on(y, scores, weights, "these rows", saved)
+        on = (y, scores, weights, groups, "these rows", saved)
+        cut = None if rule is None else rule.on(*on)
     if n_missing:
         notes.append(f"left out: {counted(n_missing, 'row')} without a label.")
     show.notes(notes)
@@ -110,7 +111,7 @@ def evaluate(
         labels = {"source": name, "command": shlex.join(["everypair", *sys.argv[1:]])}
         at = 0.0 if cut is None else cut.threshold
         write_report(
-            evaluated(saved, y, scores, weights, area, headline, labels, at, notes), report
+            evaluated(saved, y, scores, weights, area, headline, labels, at, notes, groups), report
         )
         show.say(f"Report: {report.resolve()}")
 
@@ -258,14 +259,14 @@ class _Spread:
 class _Measured:
     """The measure of a file's rows, with a bootstrap interval."""
 
-    measure: Measure
+    measure: TypedMeasure
     value: float
     low: float
     high: float
     best: float | None  # at the best cut of these very rows, where the cut is free
 
     @classmethod
-    def of(cls, measure: Measure, y: Any, scores: Any, weight: Any) -> _Measured:
+    def of(cls, measure: TypedMeasure, y: Any, scores: Any, weight: Any) -> _Measured:
         """A free cut is the model's own, zero; a quota is met on these rows."""
         import numpy as np
 
@@ -304,8 +305,8 @@ class _Measured:
 
 
 SEEN = (
-    "these seem to be the rows that the model was trained on (as many, as many of them positive, "
-    "the same AUC): evaluate it on rows that it has not seen."
+    "these seem to be the rows that the model was trained on (the same number of rows, the same "
+    "number of positives, the same AUC): evaluate it on rows that it has not seen."
 )
 
 SAME_AUC = 1e-9
@@ -324,7 +325,8 @@ def _labels_and_scores(
 ) -> tuple[Any, Any, Any, Any, int]:
     import numpy as np
 
-    from everypair.app.cli.inputs import column_texts, group_texts, label_texts, weights_of
+    from everypair.app.cli.inputs import group_texts
+    from everypair.app.files.labels import column_texts, label_texts, weights_of
     from everypair.app.files.pieces import kept
     from everypair.app.files.problems import DataError
     from everypair.app.files.readers import SparseTable, read_chunks

@@ -16,7 +16,7 @@ from everypair.app.cli.show import number, print_json, print_table, print_text, 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from everypair.app.explain.blocks import Block
+    from everypair.app.explain.column_features import Block
     from everypair.app.explain.weights import Line
     from everypair.app.files.readers import Source
     from everypair.app.model_file.store import SavedModel
@@ -63,7 +63,7 @@ def explain(
     if output is not None:
         check_writable(output, model, *([] if rows is None else [rows]))
     if rows is None and id is not None:
-        raise ValueError("--id names the rows of a table: say which with --rows FILE.")
+        raise ValueError("--id names the rows that are explained: give them with --rows FILE.")
     output = rows_to(output, show.json, "values") if rows is not None else output
     words = None if rows is not None else text_stream(output, show.json)
     saved = load_model(model)
@@ -85,7 +85,8 @@ class _Explained:
     def __init__(self, saved: SavedModel, path: Path) -> None:
         import numpy as np
 
-        from everypair.app.explain.blocks import blocks_of
+        from everypair.app.explain.column_features import blocks_of
+        from everypair.app.explain.curves import curve_lines, has_curves
         from everypair.app.explain.weights import lines_of
         from everypair.app.files.problems import DataError
 
@@ -93,20 +94,23 @@ class _Explained:
         coef = getattr(saved.estimator, "coef_", None)
         evidence = saved.evidence
         self.worth = {} if evidence is None else evidence.worth
-        if coef is None and not self.worth:
+        if coef is None and not self.worth and not has_curves(saved.estimator):
             raise DataError(
-                f"a model of {saved.method} has no weights of features, and this file says nothing "
-                "else of its columns: fit it without --no-held-out, or fit a linear one, such as "
-                "--method auc.",
+                f"a model of {saved.method} has no feature weights, and the model file holds "
+                "nothing else about its columns: fit it without --no-held-out, or fit a linear "
+                "model, such as --method auc.",
                 path,
             )
         self.coef = None if coef is None else np.ravel(coef)
+        self.curves = has_curves(saved.estimator)
         same = [] if evidence is None else evidence.alike
         self.blocks = {block.name: block for block in blocks_of(saved.encoder)}
-        self.lines: dict[str, list[Line]] = {
-            name: [] if self.coef is None else lines_of(block, self.names, self.coef, same)
-            for name, block in self.blocks.items()
-        }
+        self.lines: dict[str, list[Line]] = {name: [] for name in self.blocks}
+        for name, block in self.blocks.items():
+            if self.coef is not None:
+                self.lines[name] = lines_of(block, self.names, self.coef, same)
+            elif self.curves:
+                self.lines[name] = curve_lines(block, self.names, saved.estimator, saved.encoder)
 
     def order(self) -> list[str]:
         """By the AUC lost; columns for which that is not known by their largest weight."""
@@ -126,6 +130,18 @@ class _Explained:
         from everypair.app.files.output import written_whole
 
         blank = [None, None, None, ""]
+        if self.curves:
+            shown = [(name, line) for name in self.order() for line in self.lines[name]]
+            of_curves = pa.table(
+                {
+                    "column": [name for name, _ in shown],
+                    "values": [line.name for _, line in shown],
+                    "adds": [line.weight for _, line in shown],
+                }
+            )
+            with written_whole(path) as file:
+                csv.write_csv(without_formulas(of_curves) if escape_formulas else of_curves, file)
+            return
         places = [
             (name, k)
             for name in self.order()
@@ -183,20 +199,18 @@ class _Explained:
         import numpy as np
 
         saved = self.saved
-        used = 0 if self.coef is None else int(np.count_nonzero(self.coef))
-        print_text(
-            f"{saved.method} on {saved.source}: {saved.n_rows} rows; "
-            + (
-                f"a model of {saved.method} has no weights"
-                if self.coef is None
-                else f"{used} of {len(self.names)} features have a weight, above zero speaks for "
-                f"{saved.target} = {saved.positive}"
-            ),
-            file=words,
-        )
+        speaks = f"above zero speaks for {saved.target} = {saved.positive}"
+        if self.coef is not None:
+            used = int(np.count_nonzero(self.coef))
+            what = f"{used} of {len(self.names)} features have a weight, {speaks}"
+        elif self.curves:
+            what = f"what each range of values adds to the score, {speaks}"
+        else:
+            what = f"a model of {saved.method} has no weights"
+        print_text(f"{saved.method} on {saved.source}: {saved.n_rows} rows; {what}", file=words)
         order = self.order()
         header = ["column", "AUC alone", "AUC lost", "score goes"]
-        header += [] if self.coef is None else ["weight", ""]
+        header += ["weight", ""] if self.coef is not None else ["adds", ""] if self.curves else []
         table: list[list[str]] = []
         bold = []
         for name in order[:top]:
@@ -206,9 +220,10 @@ class _Explained:
         print_table(header, table, left=left, bold=bold, file=words)
         if self.worth:
             show.note(
-                "AUC alone: of the column alone. AUC lost: when the column is permuted, mean of 5 "
-                "permutations on rows held out of 3 folds, with its standard deviation. Columns "
-                "that say the same share what they are worth."
+                "AUC alone: the AUC of the column by itself. AUC lost: what the model loses "
+                "when the column is permuted, as the mean of 5 permutations on rows held out of "
+                "3 folds, with its standard deviation. Columns that carry the same information "
+                "share their worth."
             )
         else:
             show.note("what columns are worth is not known: fit without --no-held-out.")
@@ -219,19 +234,21 @@ class _Explained:
         """A line for the column, and one for each feature unless it is the column itself."""
         alone, lost, spread, goes = self.worth.get(name, [None, None, None, ""])
         first = [name, number(alone), _with_spread(lost, spread), str(goes)]
-        lines = [line for line in self.lines[name] if line.weight != 0]
+        lines = [line for line in self.lines[name] if line.weight != 0 or self.curves]
         longest = max(
             (abs(line.weight or 0) for of in self.lines.values() for line in of), default=1
         )
-        single = len(self.blocks[name].features) == 1
+        single = len(self.lines[name]) == 1 or len(self.blocks[name].features) == 1
+        single = single and not (self.curves and len(lines) > 1)
         if width > 4:
             of_column = lines[0] if single and lines else None
             first += _weight(of_column, longest)
         yield first
-        for line in [] if single else lines[:MOST_FEATURES]:
+        most = 2 * MOST_FEATURES if self.curves else MOST_FEATURES
+        for line in [] if single else lines[:most]:
             yield [f"   {line.name}", "", "", "", *_weight(line, longest)]
-        if len(lines) > MOST_FEATURES and not single:
-            yield [f"   and {len(lines) - MOST_FEATURES} more", *[""] * (width - 1)]
+        if len(lines) > most and not single:
+            yield [f"   and {len(lines) - most} more", *[""] * (width - 1)]
 
 
 def _with_spread(lost: float | None, spread: float | None) -> str:
@@ -261,7 +278,7 @@ def _rows(
     import numpy as np
 
     from everypair.app.cli.written import rows_out, write_rows
-    from everypair.app.explain.blocks import blocks_of
+    from everypair.app.explain.column_features import blocks_of
     from everypair.app.files.problems import DataError
 
     coef = getattr(saved.estimator, "coef_", None)

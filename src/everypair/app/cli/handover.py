@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from everypair.app.cli.options import Columns, Reading
+from everypair.app.cli.options import DirectedColumns, Reading
 from everypair.app.files.problems import DataError
 from everypair.app.wording import counted
 
 if TYPE_CHECKING:
-    from everypair.app.comparison.measure import Measure
+    from everypair.app.comparison.typed_measure import TypedMeasure
 
 MODEL, NEW_ROWS, SCORES = "model.everypair", "new", "scores.csv"
 """Names that the printed commands use for files that are still to be written."""
@@ -27,7 +27,7 @@ def is_json(report: Path | None) -> bool:
 
 def next_commands(
     data: Path,
-    columns: Columns,
+    columns: DirectedColumns,
     reading: Reading,
     seed: int,
     method: str,
@@ -42,7 +42,7 @@ def next_commands(
     if is_json(report):
         chosen = ["--from", str(report)]
     else:
-        chosen = [*_flags(columns, Columns()), *_flags(reading, Reading())]
+        chosen = [*_flags(columns, DirectedColumns()), *_flags(reading, Reading())]
         chosen += ["--seed", str(seed)] if seed else []
         chosen += ["--method", method]
         chosen += [] if measure == "auc" else ["--measure", measure]
@@ -74,7 +74,7 @@ def _flag(name: str, value: Any) -> list[str]:
     return out
 
 
-def handed_over(columns: Columns, reading: Reading) -> dict[str, Any]:
+def handed_over(columns: DirectedColumns, reading: Reading) -> dict[str, Any]:
     """What `fit --from` needs of the options of `compare`, for its JSON."""
     return {"options": asdict(columns), "reading": asdict(reading)}
 
@@ -84,7 +84,7 @@ class Handover:
     """A comparison as `fit --from` reads it."""
 
     path: Path
-    columns: Columns
+    columns: DirectedColumns
     reading: Reading
     seed: int
     measure: str
@@ -95,10 +95,10 @@ class Handover:
     features: list[str]
 
     @property
-    def by(self) -> Measure | None:
-        from everypair.app.comparison.measure import measure_of
+    def by(self) -> TypedMeasure | None:
+        from everypair.app.comparison.typed_measure import parse_measure
 
-        return measure_of(self.measure)
+        return parse_measure(self.measure)
 
     def check_fits(self, n_rows: int, n_positive: int, features: list[str]) -> None:
         """Refuse a table that is not the one compared."""
@@ -127,7 +127,7 @@ def read_handover(path: Path, typed: Mapping[str, Any], method: str) -> Handover
         models = {m["name"]: m for m in said["models"] if m["failure"] is None}
         found = Handover(
             path,
-            Columns(**_known(said["options"], Columns)),
+            DirectedColumns(**_known(said["options"], DirectedColumns)),
             Reading(**_known(said["reading"], Reading)),
             int(said["seed"]),
             str(said.get("measure", "auc")),
@@ -147,8 +147,8 @@ def read_handover(path: Path, typed: Mapping[str, Any], method: str) -> Handover
     settings = models[found.method].get("settings")
     if not known[found.method].knows(settings):
         raise DataError(
-            f"its settings {json.dumps(settings)} are none that {found.method} is compared at: "
-            "run `everypair compare` again.",
+            f"its settings {json.dumps(settings)} are not among those that {found.method} is "
+            "compared with: run `everypair compare` again.",
             path,
         )
     found.settings.update(settings)

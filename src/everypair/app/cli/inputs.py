@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from everypair.app import Check, check_table
 from everypair.app.cli.options import Columns, Show
+from everypair.app.files.labels import column_texts, label_texts, weights_of
 from everypair.app.files.problems import DataError
 from everypair.app.files.readers import LABEL, Source, SparseTable, check_present, read
-from everypair.app.files.source import is_number
+from everypair.app.files.table_file import is_number
 from everypair.app.wording import counted
 
 Array = NDArray[np.float64]
@@ -48,7 +49,8 @@ class Labelled:
     ranked: str = ""  # which class is ranked first, and why: a sentence
     notes: list[str] = field(default_factory=list)
     check: Check = field(default_factory=lambda: Check((), {}))
-    within: NDArray[np.intp] | None = None  # the groups inside which rows are paired
+    within: NDArray[np.intp] | None = None  # the groups inside which rows are paired, by number
+    within_labels: NDArray[Any] | None = None  # the same as the file has them
 
     def sentences(self) -> list[str]:
         """All that is to be known of the table, for the model file."""
@@ -120,7 +122,9 @@ def _read_labelled(source: Source, columns: Columns) -> Labelled:
         columns.positive,
         None if weight is None else weights_of(table.column(weight), weight, path),
         None if group is None else _groups(table.column(group), group, path),
-        None if columns.within is None else group_codes(table, columns.within, path),
+        None
+        if columns.within is None
+        else group_texts(table.column(columns.within), columns.within, path),
         path,
     )
 
@@ -132,16 +136,18 @@ def _labelled(
     wanted: str | None,
     weight: Array | None,
     groups: NDArray[Any] | None,
-    within: NDArray[np.intp] | None,
+    within_labels: NDArray[Any] | None,
     path: Path,
 ) -> Labelled:
-    from everypair.app.encode import take_rows
+    from everypair.app.tables import take_rows
 
     notes = []
     missing = texts == None  # noqa: E711 - elementwise
     if missing.all():
         raise DataError("the target has no value at all.", path, column=target)
-    texts, said = _spelled_alike(texts)
+    usual, said = spelled_alike(Counter(text for text in texts.tolist() if text is not None))
+    for other, spelt in usual.items():
+        texts = np.where(texts == other, spelt, texts)
     values, counts = np.unique(texts[~missing].astype(str), return_counts=True)
     if values.size == 1:
         gaps = int(np.count_nonzero(missing))
@@ -151,7 +157,7 @@ def _labelled(
             path,
             column=target,
         )
-    positive, negative, why = _choose_positive(values, counts, wanted, target, path)
+    positive, negative, why = choose_positive(values, counts, wanted, target, path)
     ranked = f"Ranked first: {target} = {positive!r}, {why}."
     notes += said
     y = texts == positive
@@ -169,25 +175,30 @@ def _labelled(
         X, y = take_rows(X, rows), y[rows]
         weight = None if weight is None else weight[rows]
         groups = None if groups is None else groups[rows]
-        within = None if within is None else within[rows]
+        within_labels = None if within_labels is None else within_labels[rows]
     if weight is not None and not (np.any(weight[y] > 0) and np.any(weight[~y] > 0)):
-        raise DataError("the weights leave one class only: all others are zero.", path)
-    if within is not None:
-        from everypair.app.comparison.run import in_groups
+        raise DataError(
+            "every row of one class has weight zero: give some rows of each class a weight "
+            "above zero.",
+            path,
+        )
+    within = None
+    if within_labels is not None:
+        from everypair.app.comparison.inside_groups import in_groups
 
         try:
-            within, groups = in_groups(y.astype(bool), within, groups)  # type: ignore[assignment]
+            within, groups = in_groups(y.astype(bool), within_labels, groups)  # type: ignore[assignment]
         except ValueError as trouble:
             raise DataError(
                 f"--within: {str(trouble)[0].lower()}{str(trouble)[1:]}", path
             ) from trouble
     return Labelled(
         X, y.astype(bool), weight, groups, target, positive, negative, numbers, ranked, notes,
-        within=within,
+        within=within, within_labels=within_labels,
     )  # fmt: skip
 
 
-def _choose_positive(
+def choose_positive(
     values: NDArray[Any], counts: NDArray[Any], wanted: str | None, target: str, path: Path
 ) -> tuple[str, str, str]:
     """The positive label, the negative one, and why."""
@@ -220,20 +231,21 @@ def spelling(label: str) -> str:
     return " ".join(label.split()).casefold()
 
 
-def _spelled_alike(texts: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
-    """Labels that differ by case or spaces only in the most frequent spelling."""
+def spelled_alike(counts: Mapping[str, int]) -> tuple[dict[str, str], list[str]]:
+    """The most frequent spelling of labels that differ from it by case or spaces only; notes."""
     spellings: dict[str, list[tuple[int, str]]] = {}
-    for value, count in Counter(text for text in texts.tolist() if text is not None).items():
+    for value, count in counts.items():
         spellings.setdefault(spelling(value), []).append((-count, value))
-    notes = []
+    notes: list[str] = []
+    out: dict[str, str] = {}
     for several in (sorted(found) for found in spellings.values() if len(found) > 1):
         usual = several[0][1]
         listed = ", ".join(f"{value!r} ({counted(-count, 'row')})" for count, value in several)
         notes.append(
             f"labels that differ by case or spaces only are read as one, {usual!r}: {listed}."
         )
-        texts = np.where(np.isin(texts, [value for _, value in several]), usual, texts)
-    return texts, notes
+        out |= {value: usual for _, value in several[1:]}
+    return out, notes
 
 
 def _says_yes(word: str, other: str) -> int:
@@ -254,8 +266,9 @@ def _more_positive(values: Sequence[str], counts: NDArray[Any]) -> tuple[int, st
     says_yes = _says_yes(first, second), _says_yes(second, first)
     if says_yes[0] != says_yes[1]:
         return int(says_yes[1] > says_yes[0]), "the label means yes"
-    at = 0 if counts[0] < counts[1] else 1
-    return at, "it is rarer" if counts[0] != counts[1] else "both are as frequent, it is the last"
+    if counts[0] == counts[1]:
+        return 1, "both are equally frequent, and it sorts last"
+    return int(counts[0] > counts[1]), "it is rarer"
 
 
 def match(wanted: str, values: Sequence[str]) -> int | None:
@@ -272,66 +285,14 @@ def match(wanted: str, values: Sequence[str]) -> int | None:
     return near[0] if len(near) == 1 else None
 
 
-def column_texts(column: Any) -> NDArray[Any]:
-    """Labels as text, None where missing: 1 and 1.0 are both "1"."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
-        numbers = column.cast(pa.float64())
-        out = label_texts(numbers.to_numpy())
-        return out
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    try:
-        coded = pc.dictionary_encode(column.cast(pa.string())).combine_chunks()
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as trouble:
-        raise DataError(f"a target of type {column.type} is not understood.") from trouble
-    if isinstance(coded, pa.ChunkedArray):
-        coded = coded.chunk(0) if coded.num_chunks else pa.array([]).dictionary_encode()
-    words = np.array([*coded.dictionary.to_pylist(), None], dtype=object)
-    codes = pc.fill_null(coded.indices, len(words) - 1).to_numpy(zero_copy_only=False)
-    return words[codes]
-
-
-def label_texts(numbers: Array) -> NDArray[Any]:
-    distinct, codes = np.unique(numbers, return_inverse=True)
-    words = [None if np.isnan(value) else f"{value:.15g}" for value in distinct]
-    return np.array(words, dtype=object)[codes]
-
-
-def weights_of(column: Any, name: str, path: Path, rows_before: int = 0) -> Array:
-    import pyarrow as pa
-
-    try:
-        values = np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as trouble:
-        raise DataError("the weights are not numbers.", path, column=name) from trouble
-    bad = ~(np.isfinite(values) & (values >= 0))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise DataError(
-            f"{values[row]:g} is no weight: numbers of at least 0 are.",
-            path,
-            rows_before + row + 1,
-            name,
-        )
-    return values
-
-
 def group_texts(column: Any, name: str, path: Path, rows_before: int = 0) -> NDArray[Any]:
     """Labels of groups; a row without one is an error."""
     texts = column_texts(column)
     missing = texts == None  # noqa: E711 - elementwise
     if missing.any():
         row = rows_before + int(np.argmax(missing)) + 1
-        raise DataError("the group is missing.", path, row, name)
+        raise DataError("the group is missing: give every row a group.", path, row, name)
     return texts.astype(str)
-
-
-def group_codes(table: Any, name: str, path: Path) -> NDArray[np.intp]:
-    texts = group_texts(table.column(name), name, path)
-    return np.unique(texts, return_inverse=True)[1].astype(np.intp)
 
 
 def _groups(column: Any, name: str, path: Path) -> NDArray[Any]:

@@ -20,6 +20,7 @@ from everypair.app.wording import printable
 
 if TYPE_CHECKING:
     from everypair.app import Finding
+    from everypair.app.comparison.directions import Directions
     from everypair.app.files.readers import Source
 
 # The readers say more of a file that cannot be read than the parser would: readable=False.
@@ -61,7 +62,7 @@ EscapeFormulas = Annotated[
     ),
 ]
 Seed = Annotated[
-    int, typer.Option(min=0, max=2**32 - 1000, help="Of the random folds and samples.")
+    int, typer.Option(min=0, max=2**32 - 1000, help="Seed of the random folds and samples.")
 ]
 
 Fast = Annotated[
@@ -138,6 +139,31 @@ class Columns:
     ] = None
 
 
+@dataclass(frozen=True)
+class DirectedColumns(Columns):
+    """What the columns are for, and the direction of some."""
+
+    increasing: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of numbers in which the score must not fall: auc, additive and "
+            "boosting keep that. May be given several times."
+        ),
+    ] = None
+    decreasing: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of numbers in which the score must not rise. May be given several times."
+        ),
+    ] = None
+
+    @property
+    def directions(self) -> Directions:
+        from everypair.app.comparison.directions import Directions
+
+        return Directions(self.increasing or (), self.decreasing or ())
+
+
 def _tab(typed: str | None) -> str | None:
     """A shell passes a backslash and a t on as they are."""
     return "\t" if typed == r"\t" else typed
@@ -156,29 +182,39 @@ class Reading:
     ] = None
     delimiter: Annotated[
         str | None,
-        typer.Option(callback=_tab, help="Of CSV. Default: the one that the first lines agree on."),
+        typer.Option(
+            callback=_tab, help="Separator of CSV. Default: the one that the first lines agree on."
+        ),
     ] = None
-    encoding: Annotated[str, typer.Option(help="Of text files, such as latin-1.")] = "utf-8"
+    encoding: Annotated[str, typer.Option(help="Encoding of text files, such as latin-1.")] = (
+        "utf-8"
+    )
     header: Annotated[
         bool | None,
         typer.Option(
             "--header/--no-header",
-            help="Has the first line the names of the columns? Without them they are called "
-            "'column 1' and so on. Default: yes, but a line that seems to be data is refused.",
+            help=(
+                "Whether the first line has the names of the columns. Without names they are "
+                "called 'column 1' and so on. Default: yes, but a line that seems to be data is "
+                "refused."
+            ),
             show_default=False,
         ),
     ] = None
     date_format: Annotated[
         list[str] | None,
         typer.Option(
-            help="How dates are written, such as %d/%m/%Y: for the columns that it fits, or "
-            "COLUMN=FORMAT. May be given several times. Default: found out where it is certain."
+            help=(
+                "How dates are written, such as %d/%m/%Y: for the columns that it fits, or "
+                "COLUMN=FORMAT. May be given several times. Default: detected where it is "
+                "unambiguous."
+            )
         ),
     ] = None
 
     def of(self, path: Path) -> Source:
         from everypair.app.files.readers import Source
-        from everypair.app.files.source import STANDARD_INPUT, saved_input
+        from everypair.app.files.table_file import STANDARD_INPUT, saved_input
 
         if str(path) == STANDARD_INPUT:
             path = saved_input(f".{self.format or 'csv'}")

@@ -65,7 +65,9 @@ def score(
     count = None if top is None else top_of(top)
     rule = rule_of(threshold, guarantee)
     if within is not None and not isinstance(count, int):
-        raise ValueError("--within names groups for --top: say how many rows of each, --top 5.")
+        raise ValueError(
+            "--within takes the top rows of each group: say how many with --top, such as --top 5."
+        )
     if output is not None:
         check_writable(output, model, data)
     output = rows_to(output, show.json, "scores")
@@ -89,8 +91,8 @@ def score(
         show.note(f"column {column!r} has no value in any row: the model takes it for missing.")
     for column, strange in tally["unseen"].items():
         show.note(
-            f"column {column!r} has a value not seen in training in {counted(strange, 'row')}, "
-            "taken for none of the known ones."
+            f"column {column!r} has a value in {counted(strange, 'row')} that did not occur in "
+            "training: it counts as none of the known values."
         )
     summary = {
         "model": str(model),

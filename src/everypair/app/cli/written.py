@@ -22,10 +22,13 @@ def rows_to(output: Path | None, json: bool, what: str) -> Path | None:
     if output is not None and is_standard_output(output):
         output = None
     if json and output is None:
-        raise ValueError(f"--json prints a summary: say where the {what} go with -o FILE.")
+        raise ValueError(
+            f"--json prints a summary to standard output: say where to write the {what} with -o "
+            "FILE."
+        )
     closed = getattr(sys.stdout, "name", "") == os.devnull  # `everypair.__main__` put it there
     if output is None and closed:
-        raise ValueError(f"standard output is closed: say where the {what} go with -o FILE.")
+        raise ValueError(f"standard output is closed: say where to write the {what} with -o FILE.")
     return output
 
 

@@ -25,7 +25,7 @@ class Budget:
         return self._clock() - self._began
 
     def fits(self, expected: float) -> bool:
-        """Would work of so many seconds end in time?"""
+        """Would work that takes this many seconds end in time?"""
         return self.seconds is None or self.spent + expected <= self.seconds
 
 

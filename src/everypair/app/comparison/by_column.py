@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.app.comparison.result import ModelResult
-from everypair.app.explain.blocks import Block, alike, blocks_of
+from everypair.app.comparison.records import ModelResult
+from everypair.app.explain.column_features import Block, alike, blocks_of
 from everypair.app.explain.weights import lines_of
 from everypair.app.explain.worth import Permuted, alone
 
@@ -24,7 +24,8 @@ MOST_LISTED = 100
 
 
 class Gathered(NamedTuple):
-    """Of one model: its columns permuted on held-out rows, and its weights on the whole table."""
+    """What is known of one model's columns: permuted on held-out rows, and weights on the whole
+    table."""
 
     permuted: Permuted
     coef: Array | None

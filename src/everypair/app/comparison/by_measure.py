@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.estimators._held_out import HeldOut, class_totals, dependence, samples, widened
-from everypair.measures.operating import OperatingMeasure
+from everypair.measures.operating_point import OperatingMeasure
 
 Array = NDArray[np.float64]
 Bool = NDArray[np.bool_]
@@ -40,9 +40,9 @@ class Judged:
     models of the other folds (`everypair.metrics.held_out`)."""
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """Of the bootstrap, widened by kappa.
+        """The interval of the bootstrap, widened by kappa.
 
-        NaN where every sample has the same value: that is no certainty.
+        NaN where every sample has the same value, which does not mean certainty.
         """
         if self.drawn.min() == self.drawn.max():
             return np.nan, np.nan
@@ -63,7 +63,7 @@ class _CutAt(HeldOut):
 
 @dataclass(frozen=True)
 class Difference:
-    """Of two models' measures, with its interval and p."""
+    """The difference between the measures of two models, with its interval and p."""
 
     difference: float
     low: float

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from everypair.app.comparison.headline import Headline
 from everypair.app.comparison.models import CANDIDATES
-from everypair.app.comparison.result import Comparison, ModelResult
+from everypair.app.comparison.records import Comparison, ModelResult
 from everypair.app.comparison.sentences import what_is
-from everypair.app.explain.blocks import blocks_of
+from everypair.app.explain.column_features import blocks_of
 from everypair.app.explain.weights import lines_of
 from everypair.app.explain.worth import Worth
 from everypair.app.model_file.store import SavedModel
@@ -33,6 +33,7 @@ def evaluated(
     labels: Mapping[str, str],
     threshold: float = 0.0,
     notes: Sequence[str] = (),
+    within: NDArray[Any] | None = None,
 ) -> Comparison:
     """``area`` is the AUC with its interval, ``threshold`` where the model is cut at first."""
     auc, low, high = area
@@ -56,6 +57,7 @@ def evaluated(
         scale=SCALE,
         notes=notes,
         headline=headline,
+        within=within,
         evaluated=True,
     )
 

@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 
 LEVEL = 0.95
-SHARE = 0.1
+TOP_SHARE = 0.1
 FEWEST_ROWS = 20
 """Below it a tenth of the rows is one row."""
 
@@ -56,9 +56,9 @@ def headline_of(
     scores: Array,
     weight: Array | None = None,
     groups: NDArray[Any] | None = None,
-    share: float = SHARE,
+    share: float = TOP_SHARE,
 ) -> Headline | None:
-    """Of these scores of rows that the model was not fitted on; None on very few rows."""
+    """The headline of scores on rows that the model was not fitted on; None for very few rows."""
     if y.size < FEWEST_ROWS:
         return None
     try:

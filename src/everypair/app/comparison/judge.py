@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.app.comparison.measure import Measure
-from everypair.app.comparison.result import ModelResult
+from everypair.app.comparison.records import ModelResult
+from everypair.app.comparison.typed_measure import TypedMeasure
 from everypair.metrics.held_out import HeldOutArea, held_out_area
 from everypair.rows import Rows
 
@@ -17,8 +17,8 @@ Index = NDArray[np.intp]
 Splits = Sequence[Sequence[tuple[Index, Index]]]
 
 LEVEL = 0.95
-SURE = 0.05
-ROUNDING = 1e-12
+SIGNIFICANT_P = 0.05
+TIED_AREA = 1e-12
 
 
 def area_over_folds(
@@ -56,7 +56,7 @@ def area_over_folds(
 
 
 def verdict_of(
-    models: Sequence[ModelResult], best_baseline: str, measure: Measure | None = None
+    models: Sequence[ModelResult], best_baseline: str, measure: TypedMeasure | None = None
 ) -> str:
     """What the table says, in one or two sentences; several tries cost significance (Holm)."""
     from everypair.metrics import holm
@@ -79,7 +79,7 @@ def verdict_of(
     better = [
         (model, p)
         for model, p in zip(ours, corrected, strict=True)
-        if p < SURE and model.difference is not None and sign * model.difference > 0
+        if p < SIGNIFICANT_P and model.difference is not None and sign * model.difference > 0
     ]
     if better:
         model, p = better[0]
@@ -90,18 +90,18 @@ def verdict_of(
         )
     opening = f"Nothing here beats the best baseline, {base.name} ({what} {base.judged:.3f})"
     above, below = ("above", "below") if measure is None else ("better than", "worse than")
-    worse = best.p_value is not None and best.p_value < SURE and gap < 0
+    worse = best.p_value is not None and best.p_value < SIGNIFICANT_P and gap < 0
     if worse:
         return f"{opening}: the best other model, {best.name}, is {_size(gap)} {below} it."
     chance = (
         f"is {_size(gap)} {above if gap > 0 else below} it, which these folds cannot tell from "
         f"chance ({_interval(best, measure)}p = {corrected[0]:.2g}{_corrected(ours)})"
     )
-    return f"{opening}: {best.name} {'ties with it' if abs(gap) < ROUNDING else chance}."
+    return f"{opening}: {best.name} {'ties with it' if abs(gap) < TIED_AREA else chance}."
 
 
-def _interval(model: ModelResult, measure: Measure | None) -> str:
-    """Of the difference; the table alone has that of the AUC."""
+def _interval(model: ModelResult, measure: TypedMeasure | None) -> str:
+    """The interval of the difference; that of the AUC is in the table only."""
     if measure is None or model.difference_low is None or model.difference_high is None:
         return ""
     return (
@@ -119,7 +119,7 @@ def _corrected(ours: Sequence[ModelResult]) -> str:
 
 
 def cut_calling(n_rows: int, scores: Array) -> float:
-    """The threshold with so many scores above it."""
+    """The threshold with this many scores above it."""
     falling = -np.sort(-scores)
     if n_rows == scores.size:
         return float(falling[-1] - 1)

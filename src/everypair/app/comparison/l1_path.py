@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.app.comparison.search import convergence_warnings, inner_splits
+from everypair.app.comparison.records import PathSummary
+from everypair.app.comparison.search import TooFewRows, convergence_warnings, inner_splits
 
 Array = NDArray[np.float64]
+
+PATH_STEPS, PATH_FEATURES = 40, 50
+
+PATH_RULE = (
+    "It is the largest alpha whose AUC over three folds is within one standard error of the "
+    "best. auc-l1 in the table takes the best alpha of a longer path, so it may keep more "
+    "features."
+)
 
 
 @dataclass(frozen=True)
@@ -53,3 +63,25 @@ def l1_path(
     alphas = search.alphas_
     chosen = int(np.argmin(np.abs(alphas - search.alpha_)))
     return L1Path(alphas, search.coefs_.toarray(), search.cv_scores_, chosen, converged)
+
+
+def path_summary(
+    X: Any,
+    y: NDArray[np.bool_],
+    weight: Array | None,
+    group: NDArray[Any] | None,
+    seed: int,
+    names: Sequence[str],
+    remarks: list[str],
+) -> PathSummary | None:
+    """Where each feature enters as the penalty falls; the first ones of a wide table."""
+    try:
+        found = l1_path(X, y, weight, group, seed, PATH_STEPS)
+    except TooFewRows as trouble:
+        remarks.append(f"the L1 path is left out: {trouble}")
+        return None
+    entered = np.where(found.coefs.any(axis=1), (found.coefs != 0).argmax(axis=1), PATH_STEPS)
+    first = np.sort(np.argsort(entered, kind="stable")[:PATH_FEATURES])
+    chosen = float(found.alphas[found.chosen])
+    features = [names[k] for k in first]
+    return PathSummary(found.alphas, found.coefs[first].T, features, chosen, PATH_RULE)

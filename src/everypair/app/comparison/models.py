@@ -6,6 +6,7 @@ than the number of rows train on a sample of at most `max_rows` of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -14,9 +15,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.app.comparison.measure import Measure
+from everypair.app.comparison.typed_measure import TypedMeasure
 
 LINEAR_STRENGTHS = (1e-4, 1e-3, 1e-2, 1e-1)
+ADDITIVE_STRENGTHS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 KERNEL_ROWS = 2000
 """Rows of a kernel method: its matrix and its pivots are of this size."""
 
@@ -44,6 +46,8 @@ class Candidate:
     weights: bool = True  # does `fit` take sample_weight?
     sparse: bool = True
     own: OwnSearch | None = None  # of a model that searches its settings itself
+    directed: Callable[[NDArray[np.int8]], dict[str, Any]] | None = None
+    """Arguments that hold features to a direction, from a sign of each; None: it cannot."""
 
     def settings(self) -> Iterator[dict[str, Any]]:
         names = list(self.grid)
@@ -157,6 +161,7 @@ RANKOPT_SEARCH = OwnSearch(
 
 
 MEASURE_OPT = "measure-opt"
+NO_CLIMB = "none"
 NEEDS_MEASURE = (
     "measure-opt needs a measure, such as --measure f1: for the AUC it would be rankopt."
 )
@@ -164,25 +169,26 @@ NEEDS_MEASURE = (
 
 @dataclass(frozen=True)
 class _MeasureSearch(OwnSearch):
-    """Penalty of the start and radius of the climb. A saturation of 0 is the start itself."""
+    """Penalty of the start and radii of the climb, such as ``"0.35 0.8"``; none is the start."""
 
     takes_folds: ClassVar[bool] = True
 
     def chosen(self, model: Any) -> dict[str, Any]:
-        climbed = 0.0 if model.chose_start_ else float(model.saturation_)
-        return {"alpha": float(model.alpha_), "saturation": climbed}
+        climbed = " ".join(map(repr, model.saturation_))
+        return {"alpha": float(model.alpha_), "saturation": climbed or NO_CLIMB}
 
     def knows(self, settings: Any) -> bool:
         return (
             isinstance(settings, dict)
             and list(settings) == ["alpha", "saturation"]
-            and all(type(value) in (int, float) for value in settings.values())
+            and type(settings["alpha"]) in (int, float)
             and 0 < settings["alpha"] < np.inf
-            and 0 <= settings["saturation"] < 1
+            and isinstance(settings["saturation"], str)
+            and re.fullmatch(rf"{NO_CLIMB}|0\.\d+( 0\.\d+)*", settings["saturation"]) is not None
         )
 
 
-def measure_opt(measure: Measure) -> Candidate:
+def measure_opt(measure: TypedMeasure) -> Candidate:
     """The model that is trained on the measure itself."""
 
     def build(**settings: Any) -> Any:
@@ -190,12 +196,13 @@ def measure_opt(measure: Measure) -> Candidate:
 
         return MeasureOptCV(measure.name, **measure.options, **settings)
 
-    def at(alpha: float, saturation: float, cv: Any) -> Any:
+    def at(alpha: float, saturation: str, cv: Any) -> Any:
         from everypair.estimators.measure_opt_cv import SATURATIONS
 
         # The cut comes from folds. On the same folds the choice is the same: this climb, or the
         # start where no climb was surely better.
-        climbs = [saturation] if saturation > 0 else SATURATIONS
+        climbed = saturation != NO_CLIMB
+        climbs = [[float(radius) for radius in saturation.split()]] if climbed else SATURATIONS
         return build(alphas=[alpha], saturation=climbs, cv=cv)
 
     search = _MeasureSearch("alpha", _no_areas, at)
@@ -211,6 +218,30 @@ def _rankboost(**settings: Any) -> Any:
     from everypair import RankBoost
 
     return RankBoost(**settings)
+
+
+def _additive(**settings: Any) -> Any:
+    from everypair import AUCAdditiveCV
+
+    return AUCAdditiveCV(alphas=ADDITIVE_STRENGTHS, tol=1e-4, **settings)
+
+
+def _additive_at(**settings: Any) -> Any:
+    from everypair import AUCAdditive
+
+    return AUCAdditive(tol=1e-4, **settings)
+
+
+def _directed_weights(signs: NDArray[np.int8]) -> dict[str, Any]:
+    return {"bounds": (np.where(signs > 0, 0.0, -np.inf), np.where(signs < 0, 0.0, np.inf))}
+
+
+def _directed_curves(signs: NDArray[np.int8]) -> dict[str, Any]:
+    words = {1: "increasing", -1: "decreasing"}
+    return {"constraints": {f"x{k}": words[int(signs[k])] for k in np.flatnonzero(signs)}}
+
+
+ADDITIVE_SEARCH = OwnSearch("alpha", lambda model: (model.alphas_, model.cv_scores_), _additive_at)
 
 
 def _cpauc(**settings: Any) -> Any:
@@ -270,7 +301,7 @@ CANDIDATES = {
     for candidate in (
         Candidate(
             "auc", "everypair", "linear", "logistic loss over every pair",
-            _auc, {"alpha": LINEAR_STRENGTHS},
+            _auc, {"alpha": LINEAR_STRENGTHS}, directed=_directed_weights,
         ),
         Candidate(
             "auc-hinge", "everypair", "linear", "squared hinge over every pair",
@@ -301,6 +332,10 @@ CANDIDATES = {
             _rankboost, {"n_estimators": (50, 200)}, max_rows=100_000, sparse=False,
         ),
         Candidate(
+            "additive", "everypair", "additive", "a curve per column, over every pair",
+            _additive, sparse=False, own=ADDITIVE_SEARCH, directed=_directed_curves,
+        ),
+        Candidate(
             "cpauc", "everypair", "few features", "logistic loss on clusters of pairs",
             _cpauc, {"alpha": (1e-2, 1e-1)}, max_rows=500, weights=False, sparse=False,
         ),
@@ -325,7 +360,8 @@ CANDIDATES = {
             _logistic, {"C": (0.01, 0.1, 1.0, 10.0)},
         ),
         Candidate(
-            "logistic-balanced", "baseline", "linear", "logistic regression, classes weighed alike",
+            "logistic-balanced", "baseline", "linear",
+                "logistic regression, classes weighted equally",
             _logistic_balanced, {"C": (0.01, 0.1, 1.0, 10.0)},
         ),
         Candidate(
@@ -335,12 +371,13 @@ CANDIDATES = {
         Candidate(
             "boosting", "baseline", "trees", "gradient-boosted trees",
             _boosting, {"max_leaf_nodes": (6, 31)}, sparse=False,
+            directed=lambda signs: {"monotonic_cst": signs.tolist()},
         ),
     )
 }  # fmt: skip
 
 
-def catalogue(measure: Measure | None = None) -> dict[str, Candidate]:
+def catalogue(measure: TypedMeasure | None = None) -> dict[str, Candidate]:
     """Every model by name; with a measure, the one trained on it as well."""
     if measure is None:
         return dict(CANDIDATES)
@@ -351,12 +388,14 @@ def form_of(name: str) -> Form:
     return "linear" if name == MEASURE_OPT else CANDIDATES[name].form
 
 
-def fast_models(measure: Measure | None = None) -> list[str]:
+def fast_models(measure: TypedMeasure | None = None) -> list[str]:
     """The models of ``--fast``."""
     return [*([] if measure is None else [MEASURE_OPT]), *FAST]
 
 
-def candidates_of(names: Sequence[str] | None, measure: Measure | None = None) -> list[Candidate]:
+def candidates_of(
+    names: Sequence[str] | None, measure: TypedMeasure | None = None
+) -> list[Candidate]:
     """All of them, or those named: ``everypair`` and ``baselines`` name the two groups."""
     known = catalogue(measure)
     if not names:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.app.comparison.by_measure import judge
-from everypair.app.comparison.measure import Measure
 from everypair.app.comparison.refits import Refits
+from everypair.app.comparison.typed_measure import TypedMeasure
 from everypair.rows import Rows
 
 Array = NDArray[np.float64]
@@ -28,7 +28,7 @@ class OwnCut:
 
 
 def own_cut(
-    measure: Measure,
+    measure: TypedMeasure,
     refits: Refits,
     y: Bool,
     weight: Array | None,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.app.comparison.result import ModelResult
+from everypair.app.comparison.records import ModelResult
 
 Array = NDArray[np.float64]
 Bool = NDArray[np.bool_]

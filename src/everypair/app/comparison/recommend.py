@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.app.comparison.models import COMPLEXITY, form_of
-from everypair.app.comparison.result import Comparison
+from everypair.app.comparison.records import Comparison
 
 Array = NDArray[np.float64]
 

@@ -17,11 +17,11 @@ from everypair.app.comparison.judge import area_over_folds
 from everypair.app.comparison.models import Candidate
 from everypair.app.comparison.probabilities import calibrator_of
 from everypair.app.comparison.search import Fitted, fit_candidate, inner_splits, take
-from everypair.app.explain.blocks import alike, blocks_of
+from everypair.app.explain.column_features import alike, blocks_of
 from everypair.app.explain.worth import Permuted, alone
 from everypair.app.model_file.evidence import MOST_ROWS, Evidence
+from everypair.checks import finite_scores
 from everypair.metrics.held_out import HeldOutArea
-from everypair.rows import finite_scores
 
 Array = NDArray[np.float64]
 Bool = NDArray[np.bool_]
@@ -72,7 +72,7 @@ class Refits:
     def worth(
         self, encoder: Any, X: Any, y: Bool, weight: Array | None, seed: int
     ) -> dict[str, list[Any]]:
-        """Of each column, as `Evidence` keeps it."""
+        """What each column is worth, as `Evidence` keeps it."""
         permuted, blocks = Permuted(seed), blocks_of(encoder)
         for part, (_, test) in zip(self.parts, self.folds, strict=True):
             permuted.add(
@@ -88,7 +88,9 @@ class Refits:
         """From the model's scores less the cut to probabilities."""
         return calibrator_of(self.on_scale(self.scores) - cut, y, weight, prior)
 
-    def evidence(self, encoder: Any, X: Any, y: Bool, weight: Array | None, seed: int) -> Evidence:
+    def evidence(
+        self, encoder: Any, X: Any, y: Bool, weight: Array | None, groups: Any, seed: int
+    ) -> Evidence:
         """What the model file keeps of all this."""
         rows = np.arange(y.size)
         if y.size > MOST_ROWS:
@@ -100,4 +102,5 @@ class Refits:
             means=np.asarray(X.mean(axis=0), dtype=np.float64).ravel(),
             alike=alike(X) if hasattr(encoder, "categories_") else [],
             worth=self.worth(encoder, X, y, weight, seed),
+            groups=None if groups is None else np.unique(groups[rows], return_inverse=True)[1],
         )

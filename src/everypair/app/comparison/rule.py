@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.app.comparison.measure import _number, _share
+from everypair.app.comparison.typed_measure import _number, _share
 from everypair.app.files.problems import DataError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ FORMS = (
 """Every form, by an example."""
 
 SHARES = ("precision", "recall", "npv", "fpr")
-NAMED = ("f1", "balanced", "accuracy")
+NAMED_RULES = ("f1", "balanced", "accuracy")
 PROBABILITY = "probability"
 HELD_OUT = "rows held out when the model was fitted"
 
@@ -51,9 +51,15 @@ class Rule:
         return self.number is not None and PROBABILITY in self.typed
 
     def on(
-        self, y: Bool, scores: Array, weight: Array | None, where: str, saved: SavedModel
+        self,
+        y: Bool,
+        scores: Array,
+        weight: Array | None,
+        groups: Any,
+        where: str,
+        saved: SavedModel,
     ) -> ChosenCut:
-        """On these rows, which the model has not seen."""
+        """On these rows, which the model has not seen; a guarantee heeds their groups."""
         from everypair.metrics import cut_for
 
         if self.number is not None:
@@ -62,7 +68,8 @@ class Rule:
         given = dict(self.asked)
         found = cut_for(
             y, scores, given.pop("rule", None), **given, guarantee=self.guarantee,
-            sample_weight=weight, pos_label=True,
+            sample_weight=weight, groups=None if self.guarantee is None else groups,
+            pos_label=True,
         )  # fmt: skip
         return ChosenCut(self, found.threshold, found, where)
 
@@ -77,9 +84,9 @@ class Rule:
             )
         nothing = np.zeros(0)
         rows = (
-            (nothing > 0, nothing, None)
+            (nothing > 0, nothing, None, None)
             if known is None
-            else (known.positive, known.scores - saved.cut, known.weight)
+            else (known.positive, known.scores - saved.cut, known.weight, known.groups)
         )
         return self.on(*rows, HELD_OUT, saved)
 
@@ -112,8 +119,8 @@ def rule_of(typed: str | None, guarantee: float | None = None) -> Rule | None:
     if typed is None:
         if guarantee is not None:
             raise ValueError(
-                "--guarantee says how sure a threshold must be: give --threshold precision=0.9 or "
-                "the like with it."
+                "--guarantee is the confidence of a requirement: give one with it, such as "
+                "--threshold precision=0.9."
             )
         return None
     words = typed.strip().lower()
@@ -123,7 +130,9 @@ def rule_of(typed: str | None, guarantee: float | None = None) -> Rule | None:
     if guarantee is None:
         return rule
     if not 0 < guarantee < 1:
-        raise ValueError(f"--guarantee {guarantee:g}: give a confidence between 0 and 1, as 0.95.")
+        raise ValueError(
+            f"--guarantee {guarantee:g}: give a confidence between 0 and 1, such as 0.95."
+        )
     if not rule.asked.keys() & {*SHARES, "top"}:
         raise ValueError(
             f"--guarantee does not go with --threshold {typed}: it needs precision=, recall=, "
@@ -133,7 +142,7 @@ def rule_of(typed: str | None, guarantee: float | None = None) -> Rule | None:
 
 
 def _parsed(words: str) -> Rule | None:
-    if words in NAMED:
+    if words in NAMED_RULES:
         return Rule(words, {"rule": words})
     sign, size = ("-", words[1:]) if words[:1] == "-" else ("", words)
     if (number := _number(size)) is not None:

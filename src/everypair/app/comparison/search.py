@@ -1,4 +1,4 @@
-"""A candidate fitted on training rows: settings chosen by cross-validated AUC among them."""
+"""A candidate fitted on training rows: settings chosen by cross-validation among them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SEARCH_ROWS = 10_000
 
 SEARCH_FOLDS = 3
 
-SMALL = 2_000_000
+ENTRIES_FOR_THREADS = 2_000_000
 """Entries of X below which threads wait for each other longer than they work."""
 
 
@@ -79,10 +79,13 @@ def fit_candidate(
     seed: int = 0,
     settings: Mapping[str, Any] | None = None,
     within: Index | None = None,
+    by: Yardstick = AREA,
 ) -> Fitted:
     """Fit on these rows, with the settings given or searched on (a sample of) these rows.
 
-    Settings are judged inside the groups ``within``, and methods that can pair rows inside them do.
+    A search goes ``by`` the AUC or by a measure, with the model's own cut; a model that searches
+    its settings itself goes by AUC. The AUC is that inside the groups ``within``, and methods that
+    can pair rows inside them do.
     """
     check_takes(candidate, X)
     remarks = []
@@ -97,10 +100,12 @@ def fit_candidate(
     with convergence_warnings() as troubles, threads_for(X):
         if settings is None and candidate.own is not None:
             model = candidate.build(cv=inner_splits(y, groups, seed))
+            if by is not AREA and not candidate.takes_folds:
+                remarks.append("chooses its settings by AUC, not by the measure")
         else:
             if settings is None:
-                settings = _search(candidate, X, y, weight, groups, seed, within)
-            troubles.clear()  # a grid point that does not converge is judged by its AUC
+                settings = _search(candidate, X, y, weight, groups, seed, within, by)
+            troubles.clear()  # a grid point that does not converge is judged all the same
             folds = {"cv": inner_splits(y, groups, seed)} if candidate.takes_folds else {}
             model = candidate.at(settings, **folds)
         model.fit(X, y, **_weighing(weight), **_pairing(model, within))
@@ -163,7 +168,7 @@ def _pairing(model: Any, within: Index | None) -> dict[str, Index]:
 def threads_for(X: Any) -> AbstractContextManager[Any]:
     from threadpoolctl import threadpool_limits
 
-    return threadpool_limits(1) if X.shape[0] * X.shape[1] < SMALL else nullcontext()
+    return threadpool_limits(1) if X.shape[0] * X.shape[1] < ENTRIES_FOR_THREADS else nullcontext()
 
 
 class Tried(NamedTuple):
@@ -172,6 +177,13 @@ class Tried(NamedTuple):
     settings: dict[str, Any]
     value: float
     scores: Array | None = None  # of the held-out rows, where they are at hand
+
+
+def _without_cut(model: Any) -> Any:
+    """The model with a cut that costs nothing: settings are judged by its scores."""
+    if "threshold" in model.get_params(deep=False):
+        model.set_params(threshold=0.0)
+    return model
 
 
 def values_of_fold(
@@ -203,7 +215,7 @@ def values_of_fold(
             for v, a in zip(values, areas, strict=True)
         ]
     if candidate.own is not None:
-        fitted = fit_candidate(candidate, *take(train, X, y, weight, groups), seed)
+        fitted = fit_candidate(candidate, *take(train, X, y, weight, groups), seed, by=by)
         scores = fitted.scores(X[test])
         return [Tried({}, by.value(y[test], scores, weight_test), scores)]
     if candidate.max_rows is not None:
@@ -215,7 +227,7 @@ def values_of_fold(
     held_out = X[test]
     found = []
     for settings in candidate.settings() if wanted is None else wanted:
-        model = candidate.at(settings)
+        model = _without_cut(candidate.at(settings))
         pairing = _pairing(model, None if within is None else within[train])
         model.fit(X_train, y_train, **_weighing(weight_train), **pairing)
         scores = scores_of(model, held_out)
@@ -232,16 +244,19 @@ def _search(
     groups: NDArray[Any] | None,
     seed: int,
     within: Index | None,
+    by: Yardstick,
 ) -> dict[str, Any]:
     grid = list(candidate.settings())
     if len(grid) == 1:
         return grid[0]
     X, y, weight, groups, within = search_sample(X, y, weight, groups, seed, within)
-    totals = np.zeros(len(grid))
-    for fold in inner_splits(y, groups, seed):
-        found = values_of_fold(candidate, X, y, weight, fold, grid, seed, within)
-        totals += [one.value for one in found]
-    return grid[int(np.argmax(totals))]
+    folds = inner_splits(y, groups, seed)
+    found = [values_of_fold(candidate, X, y, weight, f, grid, seed, within, by) for f in folds]
+    values = [
+        by.over_folds(y, weight, folds, [one.value for one in of], [one.scores for one in of])
+        for of in zip(*found, strict=True)
+    ]
+    return grid[int(np.argmax(values))]
 
 
 def search_sample(

@@ -19,6 +19,8 @@ SENTENCES = {
     "rankopt": f"{SUM}, with weights that climb the AUC itself.",
     "rankboost": "A sum of yes/no questions about single columns, added one after another to put "
     "more pairs in the right order.",
+    "additive": "A sum of curves, one per column, from which one reads what each value adds to the "
+    "score.",
     "cpauc": f"{SUM} that uses few of them, fitted on clusters of pairs.",
     "roc-svm": "A smooth function of all columns together, with a margin between positives and "
     "negatives over all pairs (Gaussian kernel).",

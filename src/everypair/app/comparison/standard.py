@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from everypair.app.comparison.by_measure import Difference, Judged, Splits, difference, judge
 from everypair.app.comparison.judge import cut_calling
-from everypair.app.comparison.measure import Measure, measure_of
-from everypair.app.comparison.result import ModelResult
-from everypair.measures.operating import OperatingMeasure
+from everypair.app.comparison.records import ModelResult
+from everypair.app.comparison.typed_measure import TypedMeasure, parse_measure
+from everypair.app.comparison.yardstick import ByMeasure
+from everypair.measures.operating_point import OperatingMeasure
 from everypair.rows import Rows
 
 Array = NDArray[np.float64]
@@ -27,8 +28,8 @@ FEW_ROWS = 10
 class Standard:
     """The measure by which the models are judged, and what it says of each."""
 
-    measure: Measure
-    as_share: Measure  # the same on part of the rows
+    measure: TypedMeasure
+    as_share: TypedMeasure  # the same on part of the rows
     exact: OperatingMeasure
     rows: Rows
     judged: dict[str, Judged] = field(default_factory=dict)
@@ -37,10 +38,15 @@ class Standard:
 
     @classmethod
     def of(cls, typed: str, rows: Rows) -> Standard | None:
-        measure = measure_of(typed)
+        measure = parse_measure(typed)
         if measure is None:
             return None
         return cls(measure, measure.as_share(rows), measure.of(rows), rows)
+
+    @property
+    def yardstick(self) -> ByMeasure:
+        """What settings are chosen by."""
+        return ByMeasure.of(self.measure, self.rows)
 
     def judge(
         self,
@@ -98,6 +104,6 @@ class Standard:
         if n_rows >= FEW_ROWS:
             return []
         return [
-            f"only about {n_rows:.1f} rows lie beyond the cut of {self.measure.typed}: it is "
-            "mostly chance, and measure-opt does not climb it."
+            f"only about {n_rows:.1f} rows lie beyond the cut of {self.measure.typed}: its value "
+            "is mostly chance, and measure-opt does not climb it."
         ]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from everypair.app.columns import kind_of
-from everypair.app.comparison.result import ColumnSummary
+from everypair.app.column_kinds import kind_of
+from everypair.app.comparison.records import ColumnSummary
 
 MOST_COLUMNS = 1000
 

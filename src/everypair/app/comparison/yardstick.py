@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.app.comparison.measure import Measure
+from everypair.app.comparison.typed_measure import TypedMeasure
 from everypair.estimators._held_out import HeldOut
 from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 Index = NDArray[np.intp]
+Fold = tuple[Index, Index]
 
 
 class Yardstick(Protocol):
-    """Of one fold's held-out rows; higher is better."""
+    """A value of the held-out rows of one fold; higher is better."""
 
     @property
     def label(self) -> str: ...
@@ -32,6 +34,13 @@ class Yardstick(Protocol):
     ) -> float: ...
     def error(self, value: float, y: Bool, scores: Array | None, weight: Array | None) -> float:
         """The standard error of this value."""
+        ...
+
+    def over_folds(
+        self, y: Bool, weight: Array | None, folds: Sequence[Fold], values: Sequence[float],
+        scores: Sequence[Array],
+    ) -> float:  # fmt: skip
+        """Of the held-out rows of all folds, each with its value and scores of its own."""
         ...
 
 
@@ -55,6 +64,12 @@ class ByArea:
 
         return hanley_mcneil(value, int(y.sum()), int((~y).sum()))
 
+    def over_folds(
+        self, y: Bool, weight: Array | None, folds: Sequence[Fold], values: Sequence[float],
+        scores: Sequence[Array],
+    ) -> float:  # fmt: skip
+        return float(np.mean(values))
+
 
 AREA = ByArea()
 
@@ -68,7 +83,15 @@ class ByMeasure:
     has learnt its rows by heart separates them everywhere.
     """
 
-    measure: Measure
+    measure: TypedMeasure
+    positive_share: float
+    """Of all rows, by weight. A sample with more positives is weighted to it."""
+
+    @classmethod
+    def of(cls, measure: TypedMeasure, rows: Rows) -> ByMeasure:
+        """For these rows and parts of them."""
+        positive, negative = rows.totals
+        return cls(measure.as_share(rows), positive / (positive + negative))
 
     @property
     def label(self) -> str:
@@ -87,8 +110,15 @@ class ByMeasure:
                 odd[members[1::2]] = True
             halves = [np.flatnonzero(~odd), np.flatnonzero(odd)]
         folds = [(np.setdiff1d(rows, half), half) for half in halves]
+        return self._of(y, weight, folds, scores)
+
+    def _of(self, y: Bool, weight: Array | None, folds: list[Fold], scores: Array) -> HeldOut:
         mass = np.ones(y.size) if weight is None else weight
-        return HeldOut(self.measure.of(Rows.of(y, weight, pos_label=True)), y, mass, folds, scores)
+        share = float(mass[y].sum() / mass.sum())
+        mass = mass * np.where(
+            y, self.positive_share / share, (1 - self.positive_share) / (1 - share)
+        )
+        return HeldOut(self.measure.of(Rows.of(y, mass, pos_label=True)), y, mass, folds, scores)
 
     def value(
         self, y: Bool, scores: Array, weight: Array | None, within: Index | None = None
@@ -101,3 +131,13 @@ class ByMeasure:
             return 0.0
         held = self._held_out(y, scores, weight)
         return float(np.std(held.draws(held.prepared)[0]))
+
+    def over_folds(
+        self, y: Bool, weight: Array | None, folds: Sequence[Fold], values: Sequence[float],
+        scores: Sequence[Array],
+    ) -> float:  # fmt: skip
+        """A free cut of a fold's rows comes from the other folds."""
+        together = np.zeros(y.size)
+        for (_, test), of_fold in zip(folds, scores, strict=True):
+            together[test] = of_fold
+        return self._of(y, weight, list(folds), together).value()

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.app.explain.blocks import Block
+from everypair.app.explain.column_features import Block
 
 Array = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.app.explain.blocks import Block
+from everypair.app.explain.column_features import Block
 
 Array = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from everypair.app.explain.blocks import Block
+from everypair.app.explain.column_features import Block
 from everypair.metrics import auc_score
 
 Array = NDArray[np.float64]
@@ -32,7 +32,7 @@ MOST_COLUMNS = 100
 MOST_SCREENED, SCREEN_ROWS = 1000, 100
 """Columns of a model that is not linear that are looked at, and on how many rows."""
 
-MIXED = 0.1
+MIXED_CORRELATION = 0.1
 """Correlation below which scores go neither up nor down with a column."""
 
 
@@ -100,7 +100,7 @@ class Permuted:
             _follow(tally, block, X, base, orders, changed)
 
     def _some(self, y: Bool, most: int) -> Index:
-        """At most so many rows, of each class its share but a few at least."""
+        """A sample of at most this many rows: each class has its share, but at least a few rows."""
         if y.size <= most:
             return np.arange(y.size)
         parts = []
@@ -214,7 +214,7 @@ def _direction(tally: _Tally, block: Block) -> str:
         return f"up: {max(means, key=means.__getitem__)}; down: {min(means, key=means.__getitem__)}"
     size = np.sqrt(tally.moved * tally.shifted)
     turn = tally.together / size if size > 0 else 0.0
-    if abs(turn) < MIXED:
+    if abs(turn) < MIXED_CORRELATION:
         return "up and down"
     up = turn > 0
     if block.kind == "boolean":

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from everypair.app.files.problems import DataError, shown
-from everypair.app.files.source import Source
+from everypair.app.files.table_file import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -24,7 +24,7 @@ DASHES = ["-", "--", "---", ".", "–", "—", "0000-00-00", "0000-00-00 00:00:0
 SPACES = " \t"
 """What is trimmed; a line break inside quotes was put there by someone."""
 
-HEAD = 1000
+HEAD_ROWS = 1000
 """Rows that tell whether many values are distinct."""
 
 LONG, DIGEST = 200, 8
@@ -126,7 +126,7 @@ def _distinct(column: pa.ChunkedArray) -> tuple[pa.Array, pa.ChunkedArray | None
 
     if not pa.types.is_string(column.type):
         column = column.cast(pa.string())
-    head = column.slice(0, HEAD)
+    head = column.slice(0, HEAD_ROWS)
     if pc.count_distinct(head, mode="all").as_py() > len(head) / 2:
         whole = column.combine_chunks()
         if isinstance(whole, pa.Array):  # it is not where the text is over 2 GB

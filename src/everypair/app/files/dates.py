@@ -37,7 +37,7 @@ MINUTES = r":(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d+))?)?"
 CLOCK = rf"(?P<H>\d{{1,2}})(?:{MINUTES})?(?: ?{HALF})?(?: ?{ZONE})?"
 AT = f"(?:(?:T|,? +){CLOCK})?"
 
-CERTAIN = (
+UNAMBIGUOUS = (
     rf"(?P<Y>\d{{4}})[-/.](?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}}){AT}",
     rf"{WEEKDAY}{DAY}\.?[ /-]?{MONTH}\.?,?[ /-]?(?P<Y>\d{{4}}|\d{{2}}){AT}",
     rf"{WEEKDAY}{MONTH}\.?[ /-]?{DAY}(?:, ?|[ /-])(?P<Y>\d{{4}}){AT}",
@@ -67,9 +67,9 @@ SHORTHANDS = {"%F": "%Y-%m-%d", "%D": "%m/%d/%y", "%T": "%H:%M:%S", "%R": "%H:%M
 
 COMPACT = "%Y%m%d"
 COMPACT_FIRST, COMPACT_LAST, COMPACT_LEAST = 19_000_101, 21_001_231, 6
-"""Whole numbers between these, with so many distinct values or more, may be dates."""
+"""Whole numbers between the first two may be dates if they have this many distinct values."""
 
-QUICK = 50
+QUICK_VALUES = 50
 """Values that are looked at before all are."""
 
 SECOND = 1_000_000
@@ -96,7 +96,10 @@ def pattern_of(form: str) -> str:
         out.append(DIRECTIVES[letter])
         group = re.search(r"\(\?P<(\w)>", DIRECTIVES[letter])
         if group and group.group(1) in seen:
-            raise DataError(f"the date format {given!r} says %{letter} or its like twice.")
+            raise DataError(
+                f"the date format {given!r} has %{letter} or an equivalent twice: give each part "
+                "of a date once."
+            )
         seen.update(group.groups() if group else ())
     if not seen:
         raise DataError(f"the date format {given!r} has no part of a date: write it like %d/%m/%Y.")
@@ -109,8 +112,8 @@ def patterns_of(form: str) -> tuple[str, ...]:
     if form in ORDERS:
         first, second = (f"<{letter}>" for letter in ORDERS[form])
         numeric = (s.replace("<first>", first).replace("<second>", second) for s in NUMERIC)
-        return (*CERTAIN, *numeric)
-    return (pattern_of(form), *CERTAIN) if form else CERTAIN
+        return (*UNAMBIGUOUS, *numeric)
+    return (pattern_of(form), *UNAMBIGUOUS) if form else UNAMBIGUOUS
 
 
 def parsed(text: pa.Array, form: str) -> pa.Array:
@@ -198,7 +201,7 @@ def inferred_form(text: pa.Array) -> str | None:
     """The form by which every text is a date, in one way only; None where there is none."""
     import pyarrow.compute as pc
 
-    if not pc.all(pc.match_substring_regex(text.slice(0, QUICK), "[0-9]")).as_py():
+    if not pc.all(pc.match_substring_regex(text.slice(0, QUICK_VALUES), "[0-9]")).as_py():
         return None
     found = None
     for form in ("", "dmy", "mdy", "time"):
@@ -218,7 +221,7 @@ def inferred_form(text: pa.Array) -> str | None:
 
 def all_parsed(text: pa.Array, form: str) -> pa.Array | None:
     """`parsed` where every text that is there is a date of the form."""
-    for part in (text.slice(0, QUICK), text):
+    for part in (text.slice(0, QUICK_VALUES), text):
         dates = parsed(part, form)
         if dates.null_count > part.null_count:
             return None
@@ -246,7 +249,7 @@ def are_compact(numbers: Any) -> bool:
     """May these numbers be dates without separators?"""
     import pyarrow.compute as pc
 
-    for part in (numbers.slice(0, QUICK), numbers):
+    for part in (numbers.slice(0, QUICK_VALUES), numbers):
         ends = pc.min_max(part).as_py()
         if ends["min"] is not None and not (
             ends["min"] >= COMPACT_FIRST and ends["max"] <= COMPACT_LAST

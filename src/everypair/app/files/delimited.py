@@ -18,7 +18,7 @@ from everypair.app.files.header import check_header, numbered
 from everypair.app.files.kinds import ARROW_KINDS, canonical
 from everypair.app.files.pieces import piece_as
 from everypair.app.files.problems import DataError
-from everypair.app.files.source import CHUNK_BYTES, Source, check_names, check_present
+from everypair.app.files.table_file import CHUNK_BYTES, Source, check_names, check_present
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,14 +30,14 @@ MARKS = frozenset(MISSING) - {""}
 MARK_ROWS = 2000
 """Rows that are looked at for the spelling of missing values."""
 
-WIDE = 2000
+COLUMNS_FOR_ONE_THREAD = 2000
 """Columns from which Arrow's threads cost more than they bring: they take turns a column."""
 
 WHOLE_BYTES = 2**23
 """A block where the whole file is read anyway: fewer blocks, less to put together."""
 
-LONGER, LONGEST_ROW = 8, 2**29
-"""A row that does not fit is tried with a block of so many times the size, up to this one."""
+BLOCK_GROWTH, LONGEST_ROW = 8, 2**29
+"""A row longer than a block is read with a block this many times as large, up to this size."""
 
 BLOCK_ROWS = 40
 """Rows as long as the first ones that a block has room for at least."""
@@ -75,7 +75,7 @@ class Layout:
 
     @property
     def wide(self) -> bool:
-        return len(self.header) > WIDE
+        return len(self.header) > COLUMNS_FOR_ONE_THREAD
 
 
 def layout_of(source: Source) -> Layout:
@@ -127,7 +127,7 @@ OTHER_FILES = {
     b"PAR1": ("Parquet", "say --format parquet"),
     b"ARROW1": ("Feather", "say --format feather"),
 }
-"""How files begin that are no text, whatever they are called."""
+"""How files begin that are not text, whatever their ending."""
 
 
 def _decode(raw: bytes, source: Source) -> str:
@@ -259,7 +259,7 @@ def _longer(source: Source, layout: Layout, trouble: Exception, block: int) -> i
     if "straddl" not in str(trouble) or block >= LONGEST_ROW:
         raise _located(source, layout, str(trouble)) from trouble
     _check_closed(source, layout)
-    return min(LONGER * block, LONGEST_ROW)
+    return min(BLOCK_GROWTH * block, LONGEST_ROW)
 
 
 def _has_quotes(source: Source, layout: Layout) -> bool:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from everypair.app.files.header import check_header, numbered
 from everypair.app.files.problems import DataError
-from everypair.app.files.source import Source, first_line
+from everypair.app.files.table_file import Source, first_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SAMPLE = 20
+SAMPLE_ROWS = 20
 """Rows that are looked at to tell names from data."""
 
 
@@ -32,7 +32,7 @@ def read_excel(source: Source, where: Any) -> pa.Table:
         header, *rows = rows
         names = [_text(value) or "" for value in header]
         if source.header is None:
-            sample = [[_text(value) or "" for value in row] for row in rows[:SAMPLE]]
+            sample = [[_text(value) or "" for value in row] for row in rows[:SAMPLE_ROWS]]
             check_header(names, sample, source.path)
     return pa.table([_column([row[k] for row in rows]) for k in range(width)], names=names)
 
@@ -56,7 +56,9 @@ def _rows(source: Source, where: Any) -> list[list[Any]]:
         raise
     except Exception as trouble:  # whatever damaged parts make the parsers say
         said = first_line(trouble)
-        raise DataError(f"this is not a whole xlsx file ({said}).", source.path) from trouble
+        raise DataError(
+            f"this is not a complete xlsx file ({said}): save it again.", source.path
+        ) from trouble
 
 
 def _width(row: list[Any]) -> int:

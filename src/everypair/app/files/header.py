@@ -8,7 +8,7 @@ from pathlib import Path
 
 from everypair.app.files.cells import DASHES, MISSING
 from everypair.app.files.problems import DataError, shown
-from everypair.app.files.source import check_names, is_number
+from everypair.app.files.table_file import check_names, is_number
 
 MOST_COLUMNS = 1000
 """Columns that are looked at."""

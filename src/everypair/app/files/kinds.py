@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from everypair.app.files.cells import SPACES, Words, bare, is_text, plain
 from everypair.app.files.dates import (
     COMPACT,
-    QUICK,
+    QUICK_VALUES,
     Formats,
     all_parsed,
     are_compact,
@@ -171,7 +171,7 @@ def _meaning(column: pa.ChunkedArray, comma: bool, forms: Sequence[str], must: b
         try:
             words = Words.of(column)
         except pa.ArrowInvalid:
-            return column, ""  # bytes that are no text
+            return column, ""  # bytes that are not text
         return _dates(words, forms, must) or _of_words(words, comma)
     if pa.types.is_dictionary(t):
         parts = [chunk.dictionary_decode() for chunk in column.chunks]
@@ -218,7 +218,7 @@ def _of_words(words: Words, comma: bool) -> Meaning:
         return words.text(), ""
     for reading in (_whole, _truths, lambda v: _numbers(v, comma)):
         try:
-            reading(values.slice(0, QUICK))  # Arrow looks at all values before it gives up
+            reading(values.slice(0, QUICK_VALUES))  # Arrow looks at all values before it gives up
             column = words.spread(reading(values))
         except pa.ArrowInvalid:
             continue
@@ -277,7 +277,7 @@ def _all_dates(values: pa.Array, forms: Sequence[str]) -> pa.Array:
 
     found = pc.coalesce(*(parsed(values, form) for form in forms))
     if found.null_count > values.null_count:
-        raise pa.ArrowInvalid("some are no dates")
+        raise pa.ArrowInvalid("some values are not dates")
     return found
 
 
@@ -383,7 +383,7 @@ def _zero_or_one(numbers: Any) -> Any:
     import pyarrow.compute as pc
 
     if not pc.all(pc.is_in(numbers, value_set=pa.array([0.0, 1.0, None]))).as_py():
-        raise pa.ArrowInvalid("some are neither 0 nor 1")
+        raise pa.ArrowInvalid("some values are neither 0 nor 1")
     return numbers.cast(pa.bool_())
 
 

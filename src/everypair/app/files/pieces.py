@@ -12,12 +12,12 @@ from everypair.app.files.problems import DataError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-KEPT = "kept\0"
+KEPT_PREFIX = "kept\0"
 
 
 def kept(piece: pa.Table, name: str) -> pa.ChunkedArray:
     """A column that was to be kept, not as the model reads it."""
-    return piece.column(KEPT + name if KEPT + name in piece.column_names else name)
+    return piece.column(KEPT_PREFIX + name if KEPT_PREFIX + name in piece.column_names else name)
 
 
 def piece_as(
@@ -42,7 +42,7 @@ def piece_as(
         learnt = place >= len(keep)
         when = ", as it was in training" if learnt else ""
         try:
-            columns[name if learnt or name not in kinds else KEPT + name] = as_kind(
+            columns[name if learnt or name not in kinds else KEPT_PREFIX + name] = as_kind(
                 piece.column(name), kind, forms.get(name, ("",)), comma, tidy=tidy
             )
         except Misread as trouble:

@@ -7,14 +7,14 @@ from pathlib import Path
 KNOWN_AS: dict[str, str] = {}
 """Names of temporary files, and what was typed for them."""
 
-SHOWN = 60
+SHOWN_CHARACTERS = 60
 """Characters of a value that a message shows."""
 
 
 def shown(value: object) -> str:
     """The value in quotes, cut short where it is long."""
     text = value if isinstance(value, str) else str(value)
-    return repr(text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}...")
+    return repr(text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 3]}...")
 
 
 class DataError(ValueError):

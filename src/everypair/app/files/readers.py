@@ -8,6 +8,7 @@ is never written out. The format is that of the file's ending (``.csv.gz``, ``.c
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,9 @@ from everypair.app.files.cells import bare
 from everypair.app.files.kinds import canonical, named
 from everypair.app.files.pieces import piece_as
 from everypair.app.files.problems import DataError
-from everypair.app.files.source import Source, check_names, check_present, first_line
 from everypair.app.files.svmlight import LABEL, SparseTable
+from everypair.app.files.table_file import Source, check_names, check_present, first_line
+from everypair.blocks.parquet import parquet_files
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,6 +68,8 @@ def _as_it_stands(source: Source) -> pa.Table:
         from everypair.app.files.arff import read_arff
 
         return read_arff(source)
+    if source.path.is_dir():
+        return _joined([_as_it_stands(part) for part in parts_of(source)], source)
     with source.seekable() as where:
         try:
             if source.kind == "xlsx":
@@ -143,9 +147,36 @@ def read_chunks(
         done += piece.num_rows
 
 
+def parts_of(source: Source) -> list[Source]:
+    """The Parquet files of a folder, in the order of their names."""
+    if source.kind != "parquet":
+        raise DataError(f"a folder of {source.kind} files is not read: give Parquet.", source.path)
+    try:
+        files = parquet_files(str(source.path))
+    except ValueError as trouble:
+        raise DataError(f"{trouble}") from None
+    return [replace(source, path=Path(file), format="parquet") for file in files]
+
+
+def _joined(tables: list[pa.Table], source: Source) -> pa.Table:
+    import pyarrow as pa
+
+    try:
+        return pa.concat_tables(tables)
+    except pa.ArrowInvalid as trouble:
+        raise DataError(
+            f"the files have different columns or types ({first_line(trouble)}): write all alike.",
+            source.path,
+        ) from trouble
+
+
 def _column_chunks(source: Source, wanted: Mapping[str, str]) -> Iterator[pa.Table]:
     import pyarrow as pa
 
+    if source.path.is_dir():
+        for part in parts_of(source):
+            yield from _column_chunks(part, wanted)
+        return
     if source.kind in ("arff", "xlsx") or source.compressed:
         yield from _slices(_as_it_stands(source))
         return
@@ -184,5 +215,5 @@ def _is_arrow_file(path: Path) -> bool:
 
 def _not_of_format(source: Source, trouble: Exception) -> DataError:
     return DataError(
-        f"this is not a whole {source.kind} file ({first_line(trouble)}).", source.path
+        f"this is not a complete {source.kind} file ({first_line(trouble)}).", source.path
     )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.app.files.problems import DataError
-from everypair.app.files.source import CHUNK_BYTES, Source, first_line
+from everypair.app.files.table_file import CHUNK_BYTES, Source, first_line
 
 LABEL = "label"
 """What the first number of an svmlight line is called."""

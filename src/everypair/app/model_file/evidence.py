@@ -25,6 +25,7 @@ class Evidence:
     means: Array  # of each feature over the training rows
     alike: list[list[int]]  # groups of features that are the same in every training row
     worth: dict[str, list[Any]]  # by column: AUC alone, AUC lost, its spread, direction
+    groups: NDArray[np.intp] | None = None  # of the rows, where rows belong together
 
     def fits(self, n_features: int) -> bool:
         """Is everything of the kind and size that it must be?"""
@@ -34,6 +35,7 @@ class Evidence:
             and _is_vector(self.positive, "b", n_rows)
             and bool(self.positive.any() and not self.positive.all())
             and (self.weight is None or self._weighs(n_rows))
+            and (self.groups is None or _is_vector(self.groups, "i", n_rows))
             and _is_vector(self.means, "f", n_features)
             and type(self.alike) is list
             and all(_are_places(group, n_features) for group in self.alike)

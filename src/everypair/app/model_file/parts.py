@@ -91,10 +91,11 @@ CLASSES = {
     **dict.fromkeys(
         ("Cost", "GMean", "Informedness", "Jaccard", "Matthews"), "everypair.measures.contingency"
     ),
+    **dict.fromkeys(("AtQuota", "RecallAtPrecision"), "everypair.measures.at_quota"),
     **dict.fromkeys(
-        ("AtQuota", "AveragePrecision", "OfTable", "PartialArea", "RecallAtPrecision"),
-        "everypair.measures.operating",
+        ("AveragePrecision", "PartialArea", "WholeArea"), "everypair.measures.curve_means"
     ),
+    "OfTable": "everypair.measures.free_cut",
 }  # fmt: skip
 """Every class that a model file may name, and where it lives: data and arithmetic, no more."""
 
@@ -107,7 +108,7 @@ SPARSE = {
     for what in ("matrix", "array")
 }
 
-DEPTH = 20
+MOST_NESTED = 20
 """Values inside values: a fitted model has fewer than ten."""
 
 
@@ -202,8 +203,8 @@ class Reader:
             raise Refused(f"the part {min(self._left)}.npy belongs to nothing")
 
     def value(self, tree: Any, depth: int = 0) -> Any:
-        if depth > DEPTH:
-            raise Refused(f"its values are more than {DEPTH} deep")
+        if depth > MOST_NESTED:
+            raise Refused(f"its values are more than {MOST_NESTED} deep")
         if tree is None or type(tree) in (bool, int, float):
             return tree
         if type(tree) is str:
@@ -270,7 +271,7 @@ class Reader:
         values = {key: self.value(item, depth) for key, item in attributes.items()}
         for key, what in ENCODERS.get(name, {}).items():
             if not is_a(values[key], what):
-                raise Refused(f"{key!r} of the encoder is no {what}")
+                raise Refused(f"{key!r} of the encoder is not a {what}")
         if hasattr(kind, "_fields"):
             return kind(**values)
         made = object.__new__(kind)
@@ -306,7 +307,7 @@ def array_of(content: bytes, largest: int) -> NDArray[Any]:
     dtype = np.dtype(f"<U{width // 4}" if form[1] == "U" else form)
     array = np.frombuffer(content, dtype, offset=start).reshape(shape, order="F" if order else "C")
     if form == "|b1" and not np.all(array.view(np.uint8) <= 1):
-        raise Refused("it has truth values that are neither")  # numpy counts on 0 and 1
+        raise Refused("it has truth values other than 0 and 1")  # numpy counts on 0 and 1
     if form[1] == "U":
         codes = np.frombuffer(content, "<u4", offset=start)
         if np.any((codes > 0x10FFFF) | ((codes >= 0xD800) & (codes <= 0xDFFF))):

@@ -114,7 +114,7 @@ class SavedModel:
             scores = scores_of(self.estimator, encoded)
         strange = np.flatnonzero(~np.isfinite(scores))
         if strange.size:
-            from everypair.app.columns import TOO_LARGE
+            from everypair.app.column_kinds import TOO_LARGE
 
             largest = int(abs(encoded[strange[0]]).argmax())
             raise DataError(TOO_LARGE, column=self.features()[largest])
@@ -139,8 +139,8 @@ class SavedModel:
         ends = self.calibrated(np.array([low, high]))
         if not ends[0] <= probability < ends[1]:
             raise DataError(
-                f"no threshold cuts at a probability of {probability:g}: this model gives "
-                f"{ends[0]:.3g} to {ends[1]:.3g}."
+                f"no threshold corresponds to a probability of {probability:g}: the "
+                f"probabilities of this model range from {ends[0]:.3g} to {ends[1]:.3g}."
             )
         for _ in range(200):
             middle = low + (high - low) / 2
@@ -161,13 +161,15 @@ def save_model(model: SavedModel, path: str | Path, rows: Any = None) -> None:
     except (CannotBeSaved, NotTrees, Refused) as trouble:
         raise DataError(f"the model cannot be saved: {trouble}.", path) from trouble
     if rows is not None and not _alike(loaded, model, rows):
-        raise RuntimeError("the model gives other scores once it is saved: it was not written.")
+        raise RuntimeError(
+            "the saved file would give other scores than the model, so it was not written."
+        )
     with written_whole(path) as file:
         file.write(content)
 
 
 def _alike(loaded: SavedModel, model: SavedModel, rows: Any) -> bool:
-    """The same scores, and probabilities where there are some."""
+    """Whether two models give the same scores, and the same probabilities if there are some."""
     same = np.allclose(loaded.score(rows), model.score(rows), 1e-9, 1e-12)
     if not same or not model.has_probabilities:
         return bool(same)

@@ -60,7 +60,7 @@ def model_of_trees(parts: Any, largest: int) -> Any:
     settings = parts["settings"]
     model = HistGradientBoostingClassifier()
     _require(type(settings) is dict and settings.keys() <= model.get_params(deep=False).keys())
-    _require(all(isinstance(v, (str, int, float, type(None))) for v in settings.values()))
+    _require(all(_is_setting(value) for value in settings.values()))
     model.set_params(**settings)
     mapper = _BinMapper()
     mapper.is_categorical_ = np.zeros(n_features, dtype=np.uint8)
@@ -118,6 +118,13 @@ def _is(value: Any, dtype: np.dtype[Any] | None = None, ndim: int | None = None)
         and (dtype is None or value.dtype == dtype)
         and (ndim is None or value.ndim == ndim)
     )
+
+
+def _is_setting(value: Any) -> bool:
+    """Plain, or the directions of the features (``monotonic_cst``)."""
+    if type(value) is list:
+        return all(type(sign) is int and abs(sign) <= 1 for sign in value)
+    return isinstance(value, (str, int, float, type(None)))
 
 
 def _require(held: bool) -> None:

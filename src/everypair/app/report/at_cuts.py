@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.app.comparison.measure import Measure
+from everypair.app.comparison.typed_measure import TypedMeasure
 from everypair.app.report.cuts import Cuts
-from everypair.measures.operating import (
+from everypair.measures.at_quota import (
     FALSE_ALARMS,
     NEGATIVES,
     POSITIVES,
@@ -18,12 +18,10 @@ from everypair.measures.operating import (
     ROWS,
     SLACK,
     AtQuota,
-    AveragePrecision,
-    OperatingMeasure,
-    PartialArea,
     RecallAtPrecision,
-    precision_worth,
 )
+from everypair.measures.curve_means import AveragePrecision, PartialArea
+from everypair.measures.operating_point import OperatingMeasure, precision_worth
 from everypair.rows import Array, Rows
 
 Met = NDArray[np.bool_]
@@ -35,8 +33,8 @@ QUOTAS = {
 }
 
 
-def what_is_drawn(measure: Measure, exact: OperatingMeasure) -> dict[str, Any]:
-    """In words: the measure, the value on the axis, and the condition of the quota."""
+def what_is_drawn(measure: TypedMeasure, exact: OperatingMeasure) -> dict[str, Any]:
+    """The measure, the value on the axis and the condition of the quota, in words."""
     axis, condition = measure.label, ""
     if isinstance(exact, AtQuota):
         axis = {FALSE_ALARMS: "false positive rate"}.get(exact.what, exact.what)
@@ -57,7 +55,9 @@ def what_is_drawn(measure: Measure, exact: OperatingMeasure) -> dict[str, Any]:
     }
 
 
-def at_cuts(measure: Measure, exact: OperatingMeasure, rows: Rows, cuts: Cuts) -> dict[str, Any]:
+def at_cuts(
+    measure: TypedMeasure, exact: OperatingMeasure, rows: Rows, cuts: Cuts
+) -> dict[str, Any]:
     """``value`` at each cut, as people call it; ``met`` says where the quota is kept."""
     t, f = cuts.tp / cuts.tp[-1], cuts.fp / cuts.fp[-1]
     positive, negative = rows.totals

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
-from everypair.measures.operating import OperatingMeasure
+from everypair.measures.operating_point import OperatingMeasure
 from everypair.metrics.curve import Curve
 from everypair.metrics.thresholds import RULES
 from everypair.rows import Array, Index, Rows

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from everypair.app.comparison.result import Comparison, ModelResult, PathSummary
+from everypair.app.comparison.records import Comparison, ModelResult, PathSummary
 from everypair.app.explain.weights import Line
 from everypair.app.report.at_cuts import at_cuts, what_is_drawn
-from everypair.app.report.bands import LEVEL, bands
+from everypair.app.report.chart_bands import LEVEL, bands
 from everypair.app.report.cuts import Cuts
 from everypair.metrics import roc_band
 from everypair.rows import Array, Bool, Rows
@@ -19,7 +19,7 @@ N_BOOTSTRAP = 200
 """Replicates of the band of weighted rows: enough for a drawing, and minutes less than 2000."""
 
 MAX_BINS = 48
-TAIL = 0.002
+TAIL_SHARE = 0.002
 """Share of the scores on each side that the outermost bar may gather."""
 
 N_COLUMNS, N_FEATURES = 24, 8
@@ -122,8 +122,8 @@ def _band(model: ModelResult, comparison: Comparison) -> dict[str, list[float]] 
 
 def _histogram(rows: Rows, scores: Array) -> dict[str, Any]:
     """Shares of each class in bins of equal width; the outermost gather what lies beyond."""
-    low = float(np.quantile(scores, TAIL, method="lower"))
-    high = float(np.quantile(scores, 1 - TAIL, method="higher"))
+    low = float(np.quantile(scores, TAIL_SHARE, method="lower"))
+    high = float(np.quantile(scores, 1 - TAIL_SHARE, method="higher"))
     if not low < high:
         low, high = float(scores.min()), float(scores.max())
     if not low < high:

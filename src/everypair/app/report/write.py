@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from everypair.app.comparison.recommend import recommendation
-from everypair.app.comparison.result import Comparison, ModelResult
+from everypair.app.comparison.records import Comparison, ModelResult
 from everypair.app.files.output import written_whole
 from everypair.app.report import words
-from everypair.app.report.bands import LEVEL
+from everypair.app.report.chart_bands import LEVEL
 from everypair.app.report.drawn import drawn
+from everypair.app.report.group_spread import group_spread
 
 SCRIPTS = (
     "dom.js",
@@ -103,6 +104,7 @@ def _render(comparison: Comparison) -> str:
         comparison=comparison,
         data=data,
         facts=_facts(comparison),
+        spread=group_spread(comparison),
         style=Markup((page / "style.css").read_text("utf-8")),
         script=Markup(script),
         # The browser runs this script and no other, even if some text slipped out of its place.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 
 from everypair.app.check.table import Finding
 from everypair.app.comparison.headline import Headline
-from everypair.app.comparison.measure import Measure
+from everypair.app.comparison.typed_measure import TypedMeasure
 from everypair.app.explain.weights import Line
 from everypair.app.explain.worth import Worth
 
@@ -114,6 +116,20 @@ class Comparison:
     recommended: str = ""  # the simplest model within one standard error of the best
     commands: Sequence[str] = ()  # what to type to fit that model, and to score rows with it
     not_run: Sequence[str] = ()  # models for which the budget had no time
-    measure: Measure | None = None  # that models are judged by; None is the AUC
+    measure: TypedMeasure | None = None  # that models are judged by; None is the AUC
     headline: Headline | None = None  # of the recommended model
+    within: NDArray[Any] | None = None  # the group of each row, inside which rows are paired
     evaluated: bool = False  # one model on rows that it was not fitted on: there are no folds
+
+
+def versions() -> dict[str, str]:
+    """The versions of the library, of Python and of what the library needs, by name."""
+    import everypair
+
+    found = {"everypair": everypair.__version__, "python": platform.python_version()}
+    for name in ("numpy", "scipy", "scikit-learn", "numba", "pyarrow"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -11,13 +11,13 @@ from sklearn.metrics import f1_score, roc_curve
 
 pytest.importorskip("pyarrow")
 
-from everypair.app.comparison import choose as choosing
+from everypair.app.comparison import race as choosing
 from everypair.app.comparison.budget import Budget
-from everypair.app.comparison.choose import choose
-from everypair.app.comparison.measure import measure_of
 from everypair.app.comparison.models import CANDIDATES, COMPLEXITY, FAST, Candidate, catalogue
+from everypair.app.comparison.race import choose
 from everypair.app.comparison.recommend import recommended
 from everypair.app.comparison.search import Tried, fit_candidate, inner_splits, values_of_fold
+from everypair.app.comparison.typed_measure import parse_measure
 from everypair.app.comparison.yardstick import ByMeasure
 from everypair.metrics import auc_score
 from everypair.rows import Rows
@@ -238,7 +238,7 @@ def test_the_race_goes_by_the_measure():
     X = rng.normal(size=(1500, 2))
     y = np.where(X[:, 1] > 1.5, 4.0, X[:, 0] - 2.0) + 0.3 * rng.logistic(size=1500) > 0
     names = ("rankboost", "boosting", "logistic")
-    by = ByMeasure(measure_of("recall@fpr=0.01"))
+    by = ByMeasure.of(parse_measure("recall@fpr=0.01"), Rows.of(y))
     found = choose([CANDIDATES[name] for name in names], X, y, by=by)
     assert found.by is by
     assert found.candidate.name == recommended(found.fold_values)
@@ -255,7 +255,7 @@ def test_the_race_goes_by_the_measure():
 def test_a_free_cut_of_the_race_comes_from_the_other_half():
     y = np.array([0, 0, 0, 0, 1, 1, 1, 1], bool)
     scores = np.array([0.0, 1, 2, 3, 2.5, 4, 5, 6])
-    by = ByMeasure(measure_of("f1"))
+    by = ByMeasure(parse_measure("f1"), 0.5)
     even, odd = np.arange(8) % 2 == 0, np.arange(8) % 2 == 1
     exact = by.measure.of(Rows.of(y))
     called = np.zeros(8, bool)
@@ -267,8 +267,8 @@ def test_a_free_cut_of_the_race_comes_from_the_other_half():
 
 def test_a_model_with_a_search_of_its_own_is_searched_among_the_training_rows():
     X, y = rows(300, lambda X: X[:, 0] - X[:, 1])
-    measure = measure_of("f1")
-    by, fold = ByMeasure(measure), inner_splits(y, None, 0)[0]
+    measure = parse_measure("f1")
+    by, fold = ByMeasure.of(measure, Rows.of(y)), inner_splits(y, None, 0)[0]
     for candidate in (catalogue(measure)["measure-opt"], CANDIDATES["auc-l1"]):
         (tried,) = values_of_fold(candidate, X, y, None, fold, by=by)
         assert tried.settings == {}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from everypair.app.comparison.result import Comparison, ModelResult
+from everypair.app.comparison.records import Comparison, ModelResult
 from everypair.app.report.cuts import Cuts
 from everypair.metrics import calibration_bins, gain_curve
 from everypair.metrics.precision_recall import precision_at, precision_recall_band
@@ -20,7 +20,7 @@ GRID = np.linspace(0.02, 1, 50)
 
 
 def bands(model: ModelResult, comparison: Comparison, rows: Rows, cuts: Cuts) -> dict[str, Any]:
-    """Of gain, precision and calibration; None where all scores are equal, or without chances."""
+    """The bands of gain, precision and calibration; None if all scores are equal."""
     if np.min(model.scores) == np.max(model.scores):
         return {
             "gain_band": None,
@@ -44,7 +44,7 @@ def _plain(**arrays: Array) -> dict[str, list[float]]:
 def _precision(
     model: ModelResult, comparison: Comparison, rows: Rows, cuts: Cuts
 ) -> dict[str, list[float]]:
-    """Of the precision at each recall, by a bootstrap of the rows within their classes.
+    """The band of the precision at each recall, by a bootstrap of the rows within their classes.
 
     Rows between two cuts count alike there, so that rows of equal weight are drawn as counts
     between cuts: the same bootstrap, and its time does not grow with the rows.

@@ -51,7 +51,9 @@ class Source:
         try:
             "".encode(self.encoding)
         except (LookupError, UnicodeError):  # "undefined" is an encoding that encodes nothing
-            raise DataError(f"there is no encoding {self.encoding!r} of text.") from None
+            raise DataError(
+                f"encoding {self.encoding!r} is not known: use a name such as utf-8 or latin-1."
+            ) from None
         _ = self.formats  # refused here if they cannot be understood
 
     @cached_property
@@ -63,6 +65,8 @@ class Source:
         """Format by name: the one said, or that of the ending."""
         if self.format is not None:
             return self.format
+        if self.path.is_dir():
+            return "parquet"
         self.check_exists()
         name = self._inner_name()
         ending = Path(name).suffix.lower()
@@ -71,7 +75,7 @@ class Source:
         kind = ENDINGS.get(ending)
         if kind is None:
             raise DataError(
-                f"the ending of {name!r} says no format: give --format "
+                f"the ending of {name!r} is not that of a known format: give --format "
                 f"({', '.join(FORMATS)}) or rename the file.",
                 self.path,
             )
@@ -171,9 +175,7 @@ def saved_input(ending: str = ".csv") -> Path:
 def _only_member(archive: zipfile.ZipFile, path: Path) -> str:
     names = [n for n in archive.namelist() if not n.endswith("/") and not n.startswith("__MACOSX")]
     if len(names) != 1:
-        raise DataError(
-            f"the archive holds {len(names)} files: a table is one file in its archive.", path
-        )
+        raise DataError(f"the archive holds {len(names)} files: give an archive of one file.", path)
     return names[0]
 
 

@@ -117,11 +117,11 @@ class _Runner:
         return float(np.mean(self.values[self.best()]))
 
     def error(self, y: Bool, weight: Array | None) -> float:
-        """Of its value on these held-out rows."""
+        """The standard error of its value on these held-out rows."""
         return self.by.error(self.value, y, self.scores[self.best()], weight)
 
     def expected(self, n_rows: int) -> float:
-        """Seconds of a fold of so many rows; nothing is known before the first."""
+        """Expected seconds of a fold with this many rows; zero before the first fold."""
         most = self.candidate.max_rows or n_rows
         return self.seconds * min(n_rows, most) / max(1, min(self.n_rows, most))
 
@@ -231,7 +231,8 @@ class _Race:
         return self.budget.fits(sum(each) + max(each))
 
     def drop(self, rows: Rows, fold: Any, errors: float, of_a_form: int) -> None:
-        """All but the best so many of each form, and what is so many standard errors behind.
+        """Drop all but the best ``of_a_form`` of each form, and what is ``errors`` standard errors
+        behind.
 
         That goes for the settings of a candidate as well, except on a path, which is walked whole
         and may end before the best of them on another fold. The standard error is that of the best

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from everypair.app.cli.inputs import Labelled
-    from everypair.app.comparison.measure import Measure
     from everypair.app.comparison.models import Candidate
     from everypair.app.comparison.refits import Refits
     from everypair.app.comparison.rule import ChosenCut, Rule
     from everypair.app.comparison.search import Fitted
+    from everypair.app.comparison.typed_measure import TypedMeasure
     from everypair.app.model_file.store import SavedModel
 
 
@@ -23,10 +23,10 @@ class Wanted:
     prior: float | None
     held_out: bool
 
-    def check(self, by: Measure | None, within: str | None = None) -> None:
+    def check(self, by: TypedMeasure | None, within: str | None = None) -> None:
         rule, prior = self.rule, self.prior
         if by is not None and within is not None:
-            raise ValueError("--within is judged by AUC: leave out --measure.")
+            raise ValueError("with --within models are judged by AUC: leave out --measure.")
         if rule is not None and by is not None:
             raise ValueError(
                 f"--measure {by.typed} chooses the threshold that is best for it: leave out "
@@ -45,7 +45,7 @@ class Wanted:
         fitted: Fitted,
         X: Any,
         rows: Labelled,
-        by: Measure | None,
+        by: TypedMeasure | None,
         seed: int,
     ) -> Refits | None:
         """On three folds; None, with a note, where the rows do not go round them."""
@@ -72,7 +72,7 @@ class Wanted:
         y, weight = rows.y, rows.weight
         model = replace(
             model,
-            evidence=refits.evidence(model.encoder, X, y, weight, seed),
+            evidence=refits.evidence(model.encoder, X, y, weight, rows.check.groups, seed),
             calibrator=refits.calibrator(y, weight, model.cut, self.prior),
         )
         if self.rule is None:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from everypair.measures.operating import TABLES, OperatingMeasure, operating_measure
+from everypair.measures.operating import TABLES, operating_measure
+from everypair.measures.operating_point import OperatingMeasure
 from everypair.metrics.at_k import rows_at_k
 from everypair.rows import Rows
 
@@ -42,12 +43,12 @@ TOPS = {"precision": "precision_at_k", "recall": "recall_at_k"}
 
 
 @dataclass(frozen=True)
-class Measure:
+class TypedMeasure:
     """A measure of the operating point, by name.
 
-    >>> from everypair.app.comparison.measure import measure_of
-    >>> measure_of("recall@fpr=1%")  # doctest: +NORMALIZE_WHITESPACE
-    Measure(typed='recall@fpr=0.01', label='recall at 1% false positives', name='tpr_at_fpr',
+    >>> from everypair.app.comparison.typed_measure import parse_measure
+    >>> parse_measure("recall@fpr=1%")  # doctest: +NORMALIZE_WHITESPACE
+    TypedMeasure(typed='recall@fpr=0.01', label='recall at 1% false positives', name='tpr_at_fpr',
             options={'fpr': 0.01})
     """
 
@@ -75,7 +76,7 @@ class Measure:
         self._check_top(rows)
         return operating_measure(self.name, rows, **self.options)
 
-    def as_share(self, rows: Rows) -> Measure:
+    def as_share(self, rows: Rows) -> TypedMeasure:
         """With a count of these rows as a share, so that it means the same on part of them."""
         self._check_top(rows)
         count = self.options.get("k")
@@ -94,52 +95,52 @@ class Measure:
                 ) from None
 
 
-def measure_of(typed: str) -> Measure | None:
+def parse_measure(typed: str) -> TypedMeasure | None:
     """The measure of this form; None for ``auc``, which has a theory of its own."""
     words = typed.strip().lower().replace("_", "-")
     if words == AUC:
         return None
     if words in PLAIN:
         name, label = PLAIN[words]
-        return Measure(words, label, name)
+        return TypedMeasure(words, label, name)
     for pattern, made in PATTERNS.items():
         if found := re.fullmatch(pattern, words):
             return made(words, *found.groups())
     raise ValueError(f"--measure {typed!r} is not known: use {', '.join(FORMS)}.")
 
 
-def canonical(typed: str) -> str:
+def canonical_spelling(typed: str) -> str:
     """The one spelling of a measure.
 
-    >>> from everypair.app.comparison.measure import canonical
-    >>> canonical("F2"), canonical("recall@top=5%"), canonical("AUC")
+    >>> from everypair.app.comparison.typed_measure import canonical_spelling
+    >>> canonical_spelling("F2"), canonical_spelling("recall@top=5%"), canonical_spelling("AUC")
     ('fbeta=2', 'recall@top=0.05', 'auc')
     """
-    measure = measure_of(typed)
+    measure = parse_measure(typed)
     return AUC if measure is None else measure.typed
 
 
-def _fbeta(words: str, typed: str) -> Measure:
+def _fbeta(words: str, typed: str) -> TypedMeasure:
     beta = _number(typed)
     if beta is None or beta == 0:
         raise ValueError(f"--measure {words}: beta must be a number above 0.")
     if beta == 1:
-        return Measure("f1", "F1", "f1")
-    return Measure(f"fbeta={_typed(beta)}", f"F{beta:g}", "fbeta", {"beta": beta})
+        return TypedMeasure("f1", "F1", "f1")
+    return TypedMeasure(f"fbeta={_typed(beta)}", f"F{beta:g}", "fbeta", {"beta": beta})
 
 
-def _cost(words: str, typed_fp: str, typed_fn: str) -> Measure:
+def _cost(words: str, typed_fp: str, typed_fn: str) -> TypedMeasure:
     fp, fn = _number(typed_fp), _number(typed_fn)
     if fp is None or fn is None or fp + fn == 0:
         raise ValueError(
             f"--measure {words}: two costs are needed, of a false positive and of a false "
             "negative, such as cost=1:10."
         )
-    label = f"cost per row ({fp:g} a false positive, {fn:g} a false negative)"
-    return Measure(f"cost={_typed(fp)}:{_typed(fn)}", label, "cost", {"cost": (fp, fn)})
+    label = f"cost per row ({fp:g} per false positive, {fn:g} per false negative)"
+    return TypedMeasure(f"cost={_typed(fp)}:{_typed(fn)}", label, "cost", {"cost": (fp, fn)})
 
 
-def _at_share(words: str, what: str, of: str, typed: str) -> Measure:
+def _at_share(words: str, what: str, of: str, typed: str) -> TypedMeasure:
     if (what, of) not in SHARES:
         raise ValueError(f"--measure {words!r} is not known: use {', '.join(FORMS)}.")
     name, option, label = SHARES[what, of]
@@ -147,17 +148,17 @@ def _at_share(words: str, what: str, of: str, typed: str) -> Measure:
     if share is None or not 0 < share < 1:
         raise ValueError(f"--measure {words}: {of} must lie between 0 and 1, such as {of}=0.05.")
     label = label.format(f"{100 * share:g}%")
-    return Measure(f"{what}@{of}={_typed(share)}", label, name, {option: share})
+    return TypedMeasure(f"{what}@{of}={_typed(share)}", label, name, {option: share})
 
 
-def _at_top(words: str, what: str, typed: str) -> Measure:
+def _at_top(words: str, what: str, typed: str) -> TypedMeasure:
     label = f"{what} of the top {{}}"
     if typed.endswith("p") and (multiple := _number(typed[:-1] or "1")):
         k = f"{_typed(multiple)}p"
-        return Measure(f"{what}@top={k}", label.format(f"{k} rows"), TOPS[what], {"k": k})
+        return TypedMeasure(f"{what}@top={k}", label.format(f"{k} rows"), TOPS[what], {"k": k})
     if typed.isdecimal() and int(typed) > 0:
         rows = f"{int(typed)} row{'s' if int(typed) > 1 else ''}"
-        return Measure(
+        return TypedMeasure(
             f"{what}@top={int(typed)}", label.format(rows), TOPS[what], {"k": int(typed)}
         )
     share = _share(typed)
@@ -167,7 +168,7 @@ def _at_top(words: str, what: str, typed: str) -> Measure:
             "or a multiple of the positives (2p)."
         )
     label = label.format(f"{100 * share:g}%")
-    return Measure(f"{what}@top={_typed(share)}", label, TOPS[what], {"k": share})
+    return TypedMeasure(f"{what}@top={_typed(share)}", label, TOPS[what], {"k": share})
 
 
 def _number(typed: str) -> float | None:
@@ -185,7 +186,7 @@ def _share(typed: str) -> float | None:
     return number if number is None or typed[-1] != "%" else number / 100
 
 
-PATTERNS: dict[str, Callable[..., Measure]] = {
+PATTERNS: dict[str, Callable[..., TypedMeasure]] = {
     r"f(?:beta=)?([\d.e-]+)": _fbeta,
     r"cost=([^:]*):([^:]*)": _cost,
     r"(precision|recall)@top=(.+)": _at_top,

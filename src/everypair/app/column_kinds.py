@@ -47,8 +47,13 @@ def kind_of(column: pa.ChunkedArray) -> str:
     if pa.types.is_string(t) or pa.types.is_large_string(t) or pa.types.is_string_view(t):
         distinct = pc.count_distinct(column).as_py()
         known = len(column) - column.null_count
-        return "text" if distinct > max(TEXT_LEAST, TEXT_SHARE * known) else "category"
+        return "text" if is_text(known, distinct) else "category"
     return "other"
+
+
+def is_text(known: int, distinct: int) -> bool:
+    """Whether so many different values in so many rows are text."""
+    return distinct > max(TEXT_LEAST, TEXT_SHARE * known)
 
 
 @contextmanager
@@ -72,12 +77,16 @@ def number_parts(
 
     if kind != "date":
         return [(name, _floats(column.cast(pa.int8()) if kind == "boolean" else column))]
-    parts = [("day", _floats(column.cast(pa.int64())) / DAY)]
-    for label, of in (("month", pc.month), ("weekday", pc.day_of_week), ("hour", pc.hour)):
-        parts.append((label, _floats(of(column))))
-    while any(f"{name}: {label}" in taken for label, _ in parts):
+    parts = [_floats(column.cast(pa.int64())) / DAY]
+    parts += [_floats(of(column)) for of in (pc.month, pc.day_of_week, pc.hour)]
+    return zip(date_names(name, taken), parts, strict=True)
+
+
+def date_names(name: str, taken: set[str]) -> list[str]:
+    """Of the parts of a date: names that neither a column nor a part of another has."""
+    while any(f"{name}: {label}" in taken for label in DATE_PARTS):
         name = f"({name})"
-    return [(f"{name}: {label}", values) for label, values in parts]
+    return [f"{name}: {label}" for label in DATE_PARTS]
 
 
 def _floats(column: pa.ChunkedArray) -> Array:

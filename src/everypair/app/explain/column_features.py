@@ -21,7 +21,7 @@ class Block:
     """One column of the table as the model sees it."""
 
     name: str
-    kind: str  # of `everypair.app.columns.kind_of`
+    kind: str  # of `everypair.app.column_kinds.kind_of`
     features: Index  # places among the columns of X
     levels: Sequence[str] = ()  # of a category, one for each feature
 
@@ -32,7 +32,7 @@ class Block:
 
 
 def blocks_of(encoder: Any) -> list[Block]:
-    """In the order of the table."""
+    """The blocks of features, in the order of the table's columns."""
     places: dict[str, list[int]] = {}
     for k, name in enumerate(encoder.columns_of_features()):
         places.setdefault(name, []).append(k)

@@ -1,0 +1,143 @@
+"""The additive model on the command line: directions that hold, curves that can be read."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from everypair.app.cli.app import app
+from everypair.app.comparison.directions import Directions
+from everypair.app.comparison.models import CANDIDATES
+from everypair.app.encode import TableEncoder
+from everypair.app.model_file.store import load_model
+
+typer_testing = pytest.importorskip("typer.testing")
+
+
+def run(*arguments):
+    return typer_testing.CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Churn goes up with calls; age goes up and down; income is missing at times."""
+    rng = np.random.default_rng(0)
+    n = 300
+    age, calls = rng.integers(18, 80, n), rng.poisson(2, n)
+    income, job = rng.lognormal(10, 0.5, n).round(), rng.choice(["a", "b", "c"], n)
+    score = -(((age - 50) / 15) ** 2) + 0.5 * calls + (job == "b") + rng.logistic(size=n)
+    path = tmp_path_factory.mktemp("additive") / "t.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["age", "calls", "income", "job", "churn"])
+        for k in range(n):
+            money = "" if k % 11 == 0 else income[k]
+            writer.writerow([age[k], calls[k], money, job[k], "yes" if score[k] > 0.5 else "no"])
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    path = data.with_name("m.everypair")
+    done = run(
+        "fit", data, "-t", "churn", "--method", "additive", "--increasing", "age",
+        "--decreasing", "calls", "-o", path,
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    return path
+
+
+@pytest.mark.parametrize("method", ["auc", "additive", "boosting"])
+def test_a_direction_holds_for_every_row(data, tmp_path, method):
+    path = tmp_path / "m.everypair"
+    done = run("fit", data, "-t", "churn", "--method", method, "--increasing", "age",
+               "--no-held-out", "-o", path)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    saved = load_model(path)
+    ages = np.arange(10, 90)
+    for calls, job in ((0, "a"), (5, "b")):
+        rows = {
+            "age": ages,
+            "calls": np.full(80, calls),
+            "income": np.full(80, 2e4),
+            "job": [job] * 80,
+        }
+        assert np.all(np.diff(saved.score(rows)) >= 0)
+
+
+def test_explain_shows_the_curves_in_the_units_of_the_table(model, tmp_path):
+    shown = run("explain", model)
+    assert shown.exit_code == 0
+    assert "what each range of values adds" in shown.output
+    assert "job=b" in shown.output
+    assert "income is missing" in shown.output
+    written = tmp_path / "curves.csv"
+    assert run("explain", model, "-o", written).exit_code == 0
+    lines = list(csv.DictReader(written.open()))
+    of_age = [line for line in lines if line["column"] == "age"]
+    assert of_age[0]["values"].startswith("up to ")
+    assert 18 < float(of_age[0]["values"].split()[-1]) < 40
+    adds = [float(line["adds"]) for line in of_age]
+    assert adds == sorted(adds)
+    of_calls = [float(line["adds"]) for line in lines if line["column"] == "calls"]
+    assert of_calls == sorted(of_calls, reverse=True)
+    told = json.loads(run("explain", model, "--json").stdout)
+    by_name = {column["name"]: column for column in told["columns"]}
+    assert list(by_name["age"]["features"].values()) == pytest.approx(adds)
+
+
+def test_what_ranges_add_is_what_the_score_moves_by(model):
+    saved = load_model(model)
+    row = {"age": [50], "calls": [1], "income": [2e4], "job": ["a"]}
+    other = row | {"job": ["b"]}
+    curves = {f.name: c for f, c in zip(saved.estimator.shapes_, saved.estimator.curves_,
+                                        strict=True)}  # fmt: skip
+    names = saved.features()
+    a, b = (curves[f"x{names.index(f'job={level}')}"] for level in "ab")
+    moved = (saved.score(other) - saved.score(row))[0]
+    assert moved == pytest.approx((b[1] - b[0]) - (a[1] - a[0]))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--increasing", "agee"], "'agee' is not a column"),
+        (["--increasing", "job"], "'job' is a column of kind category"),
+        (["--increasing", "age", "--decreasing", "age"], "both --increasing and --decreasing"),
+        (["--increasing", "age", "--method", "roc-svm"], "roc-svm does not keep --increasing"),
+    ],
+)
+def test_directions_that_cannot_be_kept_are_refused(data, tmp_path, options, message):
+    path = tmp_path / "m.everypair"
+    done = run("fit", data, "-t", "churn", *options, "-o", path)
+    assert done.exit_code != 0
+    assert message in done.output
+    assert not path.exists()
+
+
+def test_compare_says_who_does_not_keep_a_direction_and_hands_it_on(data, tmp_path):
+    report = tmp_path / "report.json"
+    done = run("compare", data, "-t", "churn", "--models", "additive,logistic", "--cv", "2x1",
+               "--decreasing", "calls", "--report", report)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert "does not keep --increasing and --decreasing" in done.output
+    told = json.loads(report.read_text())
+    assert told["options"]["decreasing"] == ["calls"]
+    path = tmp_path / "m.everypair"
+    done = run("fit", data, "--from", report, "--method", "additive", "-o", path)
+    assert done.exit_code == 0, done.output
+    names = load_model(path).features()
+    where = f"x{names.index('calls')}"
+    assert load_model(path).estimator.constraints == {where: "decreasing"}
+
+
+def test_signs_belong_to_the_features_of_the_column():
+    table = {"a": [1.0, 2, None, 4], "b": ["u", "v", "u", "v"], "c": [3.0, 1, 2, 5]}
+    encoder = TableEncoder().fit(table)
+    signs = Directions(["c"], ["a"]).signs(encoder)
+    assert dict(zip(encoder.get_feature_names_out(), signs.tolist(), strict=True)) == {
+        "a": -1, "c": 1, "a is missing": 0, "b=u": 0, "b=v": 0,
+    }  # fmt: skip
+    held = Directions(["c"]).onto(CANDIDATES["boosting"], encoder)
+    assert held.at({"max_leaf_nodes": 6}).monotonic_cst == [0, 1, 0, 0, 0]
