@@ -24,10 +24,11 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from everypair.app.comparison.choose import choose
 from everypair.app.comparison.models import CANDIDATES
+from everypair.app.comparison.race import choose
 from everypair.app.comparison.search import fit_candidate
-from everypair.app.encode import arrow_table, encoder_for, take_rows
+from everypair.app.encode import encoder_for
+from everypair.app.tables import arrow_table, take_rows
 from everypair.metrics import auc_score
 from lab.data.fetchers import adult_table, credit_table
 from lab.data.tasks import task

@@ -25,7 +25,7 @@ import numpy as np
 from everypair.app import check_table
 from everypair.app.cli.inputs import column_texts
 from everypair.app.files.readers import read
-from everypair.app.files.source import Source
+from everypair.app.files.table_file import Source
 from lab.harness import Page, markdown_table
 
 DATA = Path(os.environ["EVERYPAIR_DATA"])

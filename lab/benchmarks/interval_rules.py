@@ -1,6 +1,6 @@
 """Could the interval of a cross-validated area be narrower where it covers more than it says?
 
-    python -m lab bench interval_rules [--data-sets 1000] [--write]
+    python -m lab bench interval_rules [--data-sets 4000] [--write]
 
 Logistic regression on simulated tables, all data sets of a line at once: the same statistics as
 `everypair.metrics.held_out`, and next to its rule for kappa the others that come to mind. Each rule
@@ -16,22 +16,24 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv, expit, logit, ndtri, stdtrit
 
-from everypair.metrics.held_out import CHANCE, CLEAR, FEW_FOLDS
-from everypair.metrics.inference import UNSEEN
+from everypair.metrics.held_out import CHANCE, CLEAR, FEW_FOLDS, FEW_ROWS
+from everypair.metrics.inference import UNSEEN_ROWS
 from lab.benchmarks.simulated_folds import features
 from lab.harness import Page, markdown_table
 
 INTRO = """Made by `python -m lab bench interval_rules --write`. The 95 % interval of
 `cross_val_auc` covers more than 97 % on some tables. Here other rules for its variance are tried on
-the same simulated data sets. All models are logistic regressions, on other seeds than those of
-[intervals.md](intervals.md); some sizes and numbers of features are the same.
+the same simulated data sets, and the rule in use was chosen here. All models are logistic
+regressions, on other seeds than those of [intervals.md](intervals.md), which reports the coverage;
+some sizes and numbers of features are the same.
 
 kappa is the share of DeLong's variance within the folds, V, that is added to it
 ([notes](../../lab/notes/metrics.md)). r is the correlation of a fold's influences by its own model
-and by one that trained on the fold; the rule in use measures kappa by K (1 - r), and takes 1 while
-the area may be chance. "True variance" uses what nobody has in practice: the variance of the area
-over all data sets of the line. Where even that covers more than 97 %, no better kappa helps.
-`width` is the median over the lines, beside the rule in use."""
+and by one that trained on the fold. The rule in use measures kappa by K (1 - r), takes 1 while the
+area may be chance (up to 4 standard errors), and multiplies by 1 - 18/n. Other rules differ from it
+only in what their name says; d is (K - 1)(1 - r). "True variance" uses what nobody has in practice:
+the variance of the area over all data sets of the line. Where even that covers more than 97 %, no
+better kappa helps. `width` is the median over the lines, beside the rule in use."""
 
 
 @dataclass
@@ -116,7 +118,7 @@ def areas(rng, n_sets, n, share, p, kind, shift, K):
     )
 
 
-def interval(s, kappa, quantile="t", unseen=UNSEEN):
+def interval(s, kappa, quantile="t", unseen=UNSEEN_ROWS):
     """`HeldOutArea.interval` for all data sets."""
     auc, (m, n) = s.auc, s.sizes
     variance = (1 + kappa) * s.V + unseen * (0.5 - auc) ** 2 * (m**-2 + n**-2)
@@ -163,45 +165,51 @@ def from_spread(s):
     return np.clip((s.n_folds - 1) * (1 - s.spread / np.maximum(s.V, 1e-300)), 0, 1)
 
 
-def small(s, rows):
+def small(s, rows=FEW_ROWS):
     """The variance on noise is about (2 - 18/n) V with 60 to 300 rows."""
     return 1 - rows / sum(s.sizes)
 
 
-def in_use(s):
-    return few(s) * np.maximum(measured(s), unclear(s))
+def rule(share=measured, chance=CHANCE, clear=CLEAR, rows=FEW_ROWS):
+    """kappa by a measured share, or 1 while the area may be chance, times 1 - rows / n."""
+    return lambda s: small(s, rows) * few(s) * np.maximum(share(s), unclear(s, chance, clear))
 
+
+in_use = rule()
 
 RULES = {
     "in use": in_use,
     "kappa = 0": lambda s: 0 * s.V,
     "kappa = 1": lambda s: 1 + 0 * s.V,
     "true variance": lambda s: s.auc.var() / s.V.mean() - 1 + 0 * s.V,
-    "measured alone": measured,
-    "chance up to 2 se": lambda s: few(s) * np.maximum(measured(s), unclear(s, 2.0)),
-    "chance up to 3 se": lambda s: few(s) * np.maximum(measured(s), unclear(s, 3.0)),
-    "chance ends at once at 4 se": lambda s: (
-        few(s) * np.maximum(measured(s), unclear(s, clear=1.001))
-    ),
-    "d = (K - 1)(1 - r)": lambda s: few(s) * np.maximum(measured(s, s.n_folds - 1), unclear(s)),
-    "d / 2": lambda s: few(s) * np.maximum(measured(s, (s.n_folds - 1) / 2), unclear(s)),
-    "d / (1 + d)": lambda s: few(s) * np.maximum(saturating(s), unclear(s)),
-    "d / (1 + d), chance up to 3 se": lambda s: few(s) * np.maximum(saturating(s), unclear(s, 3.0)),
-    "models of one fold less": lambda s: few(s) * from_held(s),
-    "models of one fold less, or chance": lambda s: few(s) * np.maximum(from_held(s), unclear(s)),
-    "spread of the folds": from_spread,
-    "spread of the folds, or chance": lambda s: np.maximum(from_spread(s), unclear(s)),
-    "in use x (1 - 9 / n)": lambda s: small(s, 9) * in_use(s),
-    "in use x (1 - 18 / n)": lambda s: small(s, 18) * in_use(s),
-    "d / (1 + d) x (1 - 12 / n)": lambda s: (
-        small(s, 12) * few(s) * np.maximum(saturating(s), unclear(s))
-    ),
+    "not x (1 - 18 / n)": rule(rows=0),
+    "x (1 - 9 / n)": rule(rows=9),
+    "x (1 - 12 / n)": rule(rows=12),
+    "x (1 - 15 / n)": rule(rows=15),
+    "x (1 - 24 / n)": rule(rows=24),
+    "no rule for chance": lambda s: small(s) * few(s) * measured(s),
+    "chance up to 2 se": rule(chance=2.0),
+    "chance up to 3 se": rule(chance=3.0),
+    "chance up to 3.5 se": rule(chance=3.5),
+    "chance ends at once at 4 se": rule(clear=1.001),
+    "d / 2": rule(lambda s: measured(s, (s.n_folds - 1) / 2)),
+    "d / (1 + d)": rule(saturating),
+    "d / (1 + d), x (1 - 12 / n)": rule(saturating, rows=12),
+    "d / (1 + d), chance up to 3 se": rule(saturating, 3.0),
+    "d / (1 + d), chance up to 3 se, x (1 - 12 / n)": rule(saturating, 3.0, rows=12),
+    "K (1 - r) (1 - 45 / n)": rule(lambda s: small(s, 45) / small(s) * measured(s)),
+    "K (1 - r) (1 - 60 / n)": rule(lambda s: small(s, 60) / small(s) * measured(s)),
+    "models of one fold less": lambda s: small(s) * few(s) * from_held(s),
+    "models of one fold less, or chance": rule(from_held),
+    "spread of the folds": lambda s: small(s) * from_spread(s),
+    "spread of the folds, or chance": rule(from_spread),
 }
-"""kappa of each data set. r is the agreement that the rule in use measures as K (1 - r)."""
+"""kappa of each data set; r is the agreement, d = (K - 1) (1 - r)."""
 
 OTHER_QUANTILES = {
-    "in use, normal quantiles": {"quantile": "normal"},
-    "in use, no unseen row": {"unseen": 0.0},
+    "normal quantiles": ("in use", {"quantile": "normal"}),
+    "no unseen row": ("in use", {"unseen": 0.0}),
+    "true variance, normal quantiles": ("true variance", {"quantile": "normal"}),
 }
 
 SHAPES = (
@@ -222,27 +230,29 @@ CASES = [
     for shape in SHAPES
 ] + [(1000, 0.5, 15, "binary", 0.8, 5), (1000, 0.5, 1, "normal", 0.15, 5)]
 
+SEEDS = (23, 24)
 BATCH = 100_000
 """Rows of data sets that are fitted at once."""
 
 
 def simulated(n_sets, case, seed=23):
-    """All data sets of a line."""
+    """Data sets of a line."""
     n, share, p, kind, shift, K = case
     rng = np.random.default_rng([seed, n, round(100 * share), p, len(kind), round(100 * shift), K])
     step = max(1, BATCH // n)
-    parts = [areas(rng, min(step, n_sets - k), *case) for k in range(0, n_sets, step)]
-    joined = {
-        name: np.concatenate([getattr(part, name) for part in parts])
-        for name in ("auc", "V", "df", "agreement", "held_agreement", "spread")
-    }
-    return Areas(**joined, sizes=parts[0].sizes, n_folds=K)
+    return joined([areas(rng, min(step, n_sets - k), *case) for k in range(0, n_sets, step)])
+
+
+def joined(parts):
+    names = ("auc", "V", "df", "agreement", "held_agreement", "spread")
+    values = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    return Areas(**values, sizes=parts[0].sizes, n_folds=parts[0].n_folds)
 
 
 def coverage(s, truth):
     """Of each rule in per cent, and its median width beside that in use."""
     tried = {name: (rule(s), {}) for name, rule in RULES.items()}
-    tried |= {name: (tried["in use"][0], given) for name, given in OTHER_QUANTILES.items()}
+    tried |= {name: (tried[of][0], given) for name, (of, given) in OTHER_QUANTILES.items()}
     covers, widths = {}, {}
     for name, (kappa, given) in tried.items():
         low, high = interval(s, kappa, **given)
@@ -259,13 +269,13 @@ def line(case):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data-sets", type=int, default=2000)
+    parser.add_argument("--data-sets", type=int, default=4000)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     covers, widths, lines = {}, {}, []
     for case in CASES:
         n_sets = given.data_sets // (1 if case[0] < 150 else 2 if case[0] < 1000 else 5)
-        s = simulated(n_sets, case)
+        s = joined([simulated(n_sets // len(SEEDS), case, seed) for seed in SEEDS])
         covers[case], widths[case] = coverage(s, 0.5 if case[4] == 0 else s.auc.mean())
         n, share, p, kind, shift, K = case
         lines.append(

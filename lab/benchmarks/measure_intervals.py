@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from everypair.app.comparison import by_measure
 from everypair.app.comparison.judge import area_over_folds
-from everypair.app.comparison.measure import measure_of
+from everypair.app.comparison.typed_measure import parse_measure
 from everypair.rows import Rows
 from lab.harness import Page, markdown_table
 
@@ -60,7 +60,7 @@ def one(n_rows: int, n_features: int, signal: float, model: Any, seed: int) -> d
     out = {}
     for typed in MEASURES:
         found = by_measure.judge(
-            measure_of(typed).of(Rows.of(y)), y, [folds], {"m": [scores]},
+            parse_measure(typed).of(Rows.of(y)), y, [folds], {"m": [scores]},
             seen={"m": [seen]}, kappas={"m": area.kappa},
         )["m"]  # fmt: skip
         plain = replace(found, kappa=0.0)

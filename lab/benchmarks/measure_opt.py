@@ -6,7 +6,7 @@
 
 Every competitor is tuned on the same five folds for the same measure, and its cut comes from its
 own out-of-fold scores. Times are processor seconds of one thread. How the search goes was chosen
-on the first splits of `CHOSEN_ON`; those tasks are shown apart. A run goes on where the last one
+on other splits of `CHOSEN_ON`; those tasks are shown apart. A run goes on where the last one
 ended: `measure_opt.json` keeps every finished split.
 """
 
@@ -30,9 +30,9 @@ from everypair import AUCClassifier, MeasureOptCV, MeasureSVM, RankOpt
 from everypair.estimators._held_out import HeldOut
 from everypair.measures.operating import operating_measure
 from everypair.rows import Rows
-from lab.benchmarks.rankopt_splits import corrected_resampled_t, cuts, prepared
+from lab.benchmarks.rankopt_splits import cuts, prepared
 from lab.data.tasks import names, task
-from lab.harness import Page, growth_exponent, markdown_table
+from lab.harness import growth_exponent, markdown_table
 
 MEASURES: dict[str, tuple[str, dict[str, Any]]] = {
     "F1": ("f1", {}),
@@ -54,28 +54,33 @@ PENALTIES = 10.0 ** np.arange(3, -3, -1)
 TARGETS = ["F1", "recall at 1 % FPR"]
 """The measures of the ten splits."""
 
-OF_SVM: dict[str, tuple[str, dict[str, Any]]] = {
-    "F1": ("f1", {}),
-    "recall at 1 % FPR": ("partial_roc_area", {"fpr": (0.0, 0.01)}),
-    "recall at 5 % FPR": ("partial_roc_area", {"fpr": (0.0, 0.05)}),
-    "precision at n+": ("precision_at_k", {"k": "p"}),
-    "partial AUC to 5 %": ("partial_roc_area", {"fpr": (0.0, 0.05)}),
-}
-"""What `MeasureSVM` is trained on: the measure, or the nearest that it has."""
+OF_SVM: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
+    ("f1", {}, ("F1",)),
+    ("partial_roc_area", {"fpr": (0.0, 0.01)}, ("recall at 1 % FPR",)),
+    ("partial_roc_area", {"fpr": (0.0, 0.05)}, ("recall at 5 % FPR", "partial AUC to 5 %")),
+    ("prbep", {}, ("precision at n+", "recall at precision 0.5", "recall at precision 0.9",
+                   "average precision")),
+)  # fmt: skip
+"""What `MeasureSVM` is trained on for which measures: the measure, or the nearest that it has."""
 
 RADII = (0.5, 0.7, 0.9)
+SVM_C = (1e-4, 1e-3, 1e-2, 1e-1)
 WIDE = ("a9a", "w8a", "mnist", "reuters21578")
 """Data sets of more than a hundred columns: their splits come last."""
 
 MOST_ROWS = 4000
-LEAST_POSITIVES = 20
+LEAST_POSITIVES = 10
 OURS = "MeasureOptCV"
 CORE = ("logistic", OURS)
-MORE = ("balanced logistic", "AUCClassifier", "RankOpt", "MeasureSVM", "LightGBM")
+SHARED = ("balanced logistic", "AUCClassifier", "RankOpt", "LightGBM")
+"""Competitors whose out-of-fold scores serve every measure."""
+
+COMPETITORS = ("balanced logistic", "AUCClassifier", "RankOpt", "MeasureSVM", "LightGBM")
 PARTS: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "targets": (TARGETS, CORE),
     "others": ([label for label in MEASURES if label not in TARGETS], CORE),
-    "more": (TARGETS, MORE),
+    "competitors": (list(MEASURES), SHARED),
+    "svm": (list(MEASURES), ("MeasureSVM",)),
 }
 """What is run together: measures and models."""
 
@@ -95,14 +100,10 @@ def competitors(labels: list[str]) -> dict[str, dict[str, list[Any]]]:
         "LightGBM": [_lightgbm()],
     }
     out = {name: dict.fromkeys(labels, settings) for name, settings in lists.items()}
-    out["MeasureSVM"] = {
-        label: [
-            MeasureSVM(name, C=C, tol=1e-2, max_iter=200, **options)
-            for C in (1e-4, 1e-3, 1e-2, 1e-1)
-        ]
-        for label, (name, options) in OF_SVM.items()
-        if label in labels
-    }
+    out["MeasureSVM"] = {}
+    for name, options, of in OF_SVM:
+        settings = [MeasureSVM(name, C=C, tol=1e-2, max_iter=200, **options) for C in SVM_C]
+        out["MeasureSVM"] |= dict.fromkeys([label for label in of if label in labels], settings)
     return out
 
 
@@ -215,201 +216,6 @@ def run(wanted: list[str], n_splits: int, part: str, cache: Path) -> None:
         print(key, flush=True)
 
 
-Cells = dict[str, list[dict[str, Any]]]
-"""Of each task, its finished splits."""
-
-
-def values(found: list[dict[str, Any]], label: str, model: str) -> Any:
-    return np.array([cell["value"][label][model] for cell in found])
-
-
-def gains(found: list[dict[str, Any]], label: str) -> Any:
-    return values(found, label, OURS) - values(found, label, "logistic")
-
-
-def tested(found: list[dict[str, Any]], label: str) -> tuple[float, float]:
-    """The mean gain on logistic regression, and the p of its test over three splits or more."""
-    gain, overlap = gains(found, label), found[0]["overlap"]
-    p = corrected_resampled_t(gain, overlap / (1 + overlap)) if gain.size > 2 else 1.0
-    return float(gain.mean()), p
-
-
-def target_table(cells: Cells, which: list[str]) -> str:
-    """Means over the tasks, and how many are significantly won and lost against `logistic`."""
-    rows = []
-    for label in TARGETS:
-        means = [
-            f"{np.mean([values(cells[name], label, model).mean() for name in which]):.3f}"
-            for model in CORE
-        ]
-        results = [tested(cells[name], label) for name in which]
-        gain = np.array([mean for mean, _ in results])
-        sure = np.array([p < 0.05 for _, p in results])
-        worst = min(zip(gain, which, strict=True))
-        lost = gain[sure & (gain < 0)]
-        ratios = [
-            cell["seconds"][label][OURS] / cell["seconds"][label]["logistic"]
-            for name in which
-            for cell in cells[name]
-        ]
-        starts = [cell["start"][label] for name in which for cell in cells[name]]
-        rows.append(
-            [label, *means, f"{gain.mean():+.4f} ± {gain.std(ddof=1) / len(which) ** 0.5:.4f}",
-             f"{np.sum(sure & (gain > 0))} / {lost.size}"
-             + (f" (worst {lost.min():+.3f})" if lost.size else ""),
-             f"{worst[0]:+.3f} ({worst[1]})", f"{np.median(ratios):.1f}",
-             f"{100 * np.mean(starts):.0f} %"]
-        )  # fmt: skip
-    header = ["measure", *CORE, "gain on logistic", "significant wins / losses",
-              "lowest gain", "time / logistic", "kept the start"]  # fmt: skip
-    return markdown_table(header, rows)
-
-
-def competitor_table(cells: Cells, more: Cells, which: list[str]) -> str:
-    """Means over the tasks of every model, on the first split."""
-    rows = []
-    for label in TARGETS:
-        line = [label]
-        for model in (*CORE, *MORE):
-            source = more if model in MORE else cells
-            line.append(f"{np.mean([values(source[n], label, model).mean() for n in which]):.3f}")
-        rows.append(line)
-    return markdown_table(["measure", *CORE, *MORE], rows)
-
-
-def other_table(cells: Cells, which: list[str]) -> str:
-    """The other measures, on the first split."""
-    rows = []
-    for label in PARTS["others"][0]:
-        means = [
-            f"{np.mean([values(cells[name], label, model).mean() for name in which]):.3f}"
-            for model in CORE
-        ]
-        gain = np.array([gains(cells[name], label).mean() for name in which])
-        times = [cells[name][0]["seconds"][label] for name in which]
-        starts = [cells[name][0]["start"][label] for name in which]
-        rows.append(
-            [label, *means, f"{gain.mean():+.4f} ± {gain.std(ddof=1) / len(which) ** 0.5:.4f}",
-             f"{np.min(gain):+.3f}",
-             f"{np.median([each[OURS] / each['logistic'] for each in times]):.1f}",
-             f"{100 * np.mean(starts):.0f} %"]
-        )  # fmt: skip
-    header = ["measure", *CORE, "gain on logistic", "lowest gain", "time / logistic",
-              "kept the start"]  # fmt: skip
-    return markdown_table(header, rows)
-
-
-def by_data_set(cells: Cells, which: list[str]) -> str:
-    """Gains on logistic regression, the standard error of their mean over tasks, tests."""
-    sets: dict[str, list[str]] = {}
-    for name in which:
-        sets.setdefault(name.split(" ")[0], []).append(name)
-    groups = {data: tasks for data, tasks in sets.items() if len(tasks) > 2}
-    groups["all but letter"] = [name for name in which if not name.startswith("letter")]
-    rows = []
-    for data, tasks in groups.items():
-        line = [data, str(len(tasks))]
-        for label in TARGETS:
-            results = [tested(cells[name], label) for name in tasks]
-            gain = np.array([mean for mean, _ in results])
-            sure = np.array([p < 0.05 for _, p in results])
-            line.append(f"{gain.mean():+.4f} ± {gain.std(ddof=1) / gain.size**0.5:.4f}")
-            line.append(f"{np.sum(sure & (gain > 0))} / {np.sum(sure & (gain < 0))}")
-        rows.append(line)
-    header = ["data set", "tasks"]
-    for label in TARGETS:
-        header += [label, "wins / losses"]
-    return markdown_table(header, rows)
-
-
-def task_table(cells: Cells) -> str:
-    rows = []
-    for name, found in cells.items():
-        line = [name, str(len(found))]
-        for label in TARGETS:
-            mean, p = tested(found, label)
-            mark = ("**win**" if mean > 0 else "**loss**") if p < 0.05 else f"{p:.2f}"
-            line += [
-                f"{values(found, label, 'logistic').mean():.3f}",
-                f"{values(found, label, OURS).mean():.3f}",
-                f"{mean:+.3f}, {mark}",
-            ]
-        rows.append(line)
-    header = ["task", "splits"]
-    for label in TARGETS:
-        header += [f"{label}: logistic", "MeasureOptCV", "gain, p"]
-    return markdown_table(header, rows)
-
-
-INTRO = """\
-Made by `python -m lab bench measure_opt`. Training rows: {rows} at most, drawn at random; the
-values are those of other rows, means over {splits}. Every competitor is tuned on the
-same five folds for the same measure, and its cut comes from its own out-of-fold scores: six
-penalties of the logistic regressions and of `AUCClassifier`, three radii of `RankOpt`, four C of
-`MeasureSVM`; LightGBM (200 trees) is a reference. Wins and losses are tasks on which `MeasureOptCV`
-differs from the tuned logistic regression at 5 % by the corrected resampled t test (the plain t
-test where the splits share no row). ± is the standard error of a mean over tasks. `time / logistic`
-is the median of the processor seconds of a whole search, one thread. `kept the start`: no climb was
-surely better, and the model is the logistic regression. Data sets of more than a hundred columns
-({wide}) have the fewest splits. The other measures and competitors have one split of some tasks: of
-the letters those from A to H, of the wide data sets none. `measure_opt.json` beside the script has
-every value, and a run goes on from it.
-
-How the search goes (radii, guard, what it goes by) was chosen on the first splits of {chosen}
-tasks, which are not in the first table. Two of these are letters: the other letters have other
-labels but the same rows and columns, so they are not new data. Earlier settings had been run on one
-split of all tasks before."""
-
-
-def cells_of(known: dict[str, Any], part: str, n_splits: int = 10) -> Cells:
-    out: Cells = {}
-    for key, cell in known.items():
-        if key != GROWTH and cell is not None:
-            name, k, of = key.split("|")
-            if of == part and int(k) < n_splits:
-                out.setdefault(name, []).append(cell)
-    return out
-
-
-def show(cache: Path, write: bool) -> None:
-    known = json.loads(cache.read_text())
-    if GROWTH not in known:
-        known[GROWTH] = growth()
-        cache.write_text(json.dumps(known, separators=(",", ":")))
-    cells = cells_of(known, "targets")
-    order = {name: place for place, name in enumerate(names(also=True))}
-    cells = dict(sorted(cells.items(), key=lambda pair: order[pair[0]]))
-    counts = [len(found) for found in cells.values()]
-    some = f"{min(counts)} to {max(counts)} splits" if min(counts) < max(counts) else (
-        f"{max(counts)} splits"
-    )  # fmt: skip
-    intro = INTRO.format(
-        rows=f"{MOST_ROWS:,}", splits=some, wide=", ".join(WIDE),
-        chosen=len(set(CHOSEN_ON) & set(cells)),
-    )  # fmt: skip
-    page = Page("measure_opt", "Climbing the measure itself", intro)
-    new = [name for name in cells if name not in CHOSEN_ON]
-    page.add(f"{len(new)} tasks whose labels nothing was chosen on", target_table(cells, new))
-    page.add("The same by data set", by_data_set(cells, new))
-    page.add(f"All {len(cells)} tasks", target_table(cells, list(cells)))
-    first, others, more = (cells_of(known, part, 1) for part in PARTS)
-    for title, found in (
-        ("Every competitor", {name: of for name, of in more.items() if name in first}),
-        ("The other measures", others),
-    ):
-        which = [name for name in cells if name in found and name not in CHOSEN_ON]
-        if which:
-            page.add(
-                f"{title}: the first split of {len(which)} tasks that nothing was chosen on",
-                (other_table(others, which) if found is others
-                 else competitor_table(first, more, which)) + f"\n\nTasks: {', '.join(which)}.",
-            )  # fmt: skip
-    page.add("Task by task", task_table(cells))
-    page.add("Growth with the rows", known[GROWTH])
-    if write:
-        page.write()
-
-
 def growth(sizes: tuple[int, ...] = (10_000, 31_600, 100_000, 316_000, 1_000_000)) -> str:
     """Processor seconds of whole searches on simulated rows of 20 features."""
     rows, lines = [], []
@@ -444,7 +250,13 @@ def main() -> None:
         if options.growth:
             print(growth())
         elif options.show:
-            show(options.cache, options.write)
+            from lab.benchmarks.measure_opt_page import show
+
+            known = json.loads(options.cache.read_text())
+            if GROWTH not in known:
+                known[GROWTH] = growth()
+                options.cache.write_text(json.dumps(known, separators=(",", ":")))
+            show(known, options.write)
         else:
             run(options.tasks, options.splits, options.part, options.cache)
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from threadpoolctl import threadpool_limits
 
 from everypair.estimators._held_out import FEWER_DRAWS, HeldOut
@@ -26,43 +26,58 @@ from everypair.linalg.matrix import as_matrix
 from everypair.measures.operating import operating_measure
 from everypair.rows import Rows
 from lab.benchmarks.measure_opt import CHOSEN_ON, MEASURES, MOST_ROWS, TARGETS
-from lab.benchmarks.rankopt_splits import cuts, prepared
+from lab.benchmarks.rankopt_splits import prepared
 from lab.data.tasks import task
 from lab.harness import markdown_table
 
-APART = (0.5, 0.7, 0.9, 0.98)
-SERIES = (0.5, 0.9, 0.98)
+Key = tuple[tuple[float, ...], float]
+"""A series of radii, and its share in a mean with the start."""
+
+CLIMBS = (
+    (0.2,), (0.35,), (0.5,), (0.7,), (0.9,), (0.98,),
+    (0.35, 0.7), (0.35, 0.8), (0.35, 0.9), (0.35, 0.8, 0.9), (0.5, 0.9), (0.2, 0.8),
+)  # fmt: skip
+"""Series of radii: of several, each is climbed from where the last one ended."""
+
+SHARES = (1.0, 0.75, 0.5)
+"""Of the climb's direction in a mean with the start's."""
+
 STEPS, TOL = 200, 1e-2
-START = ("start", 0.0)
-Key = tuple[Any, ...]
+START: Key = ((), 0.0)
+APART = ((0.5,), (0.7,), (0.9,))
+LED = ((0.35,), (0.35, 0.8), (0.35, 0.8, 0.9))
 
 
 class Way(NamedTuple):
     """Which climbs, by what they are told apart, and the guard in standard errors."""
 
-    kind: str = "apart"
-    radii: tuple[float, ...] = (0.5, 0.7, 0.9)
+    climbs: tuple[tuple[float, ...], ...] = (*LED, (0.9,))
     nearby: bool = True
     guard: float = 0.5
-    halfway: bool = False
-    """Whether means of the start's and a climb's direction are candidates as well."""
+    shares: tuple[float, ...] = (1.0,)
+    """Means of the start's and a climb's direction that are candidates."""
     bagged: bool = False
-    """Whether the model is the mean direction of the folds' climbs, not a climb on all rows."""
+    """Whether the model is the mean direction of all climbs, of folds and of all rows."""
 
 
 WAYS = {
-    "each radius from the start, .5 .7 .9; quotas nearby; 0.5 errors": Way(),
-    "no guard": Way(guard=0.0),
-    "1 error": Way(guard=1.0),
-    "1.5 errors": Way(guard=1.5),
-    "the quota alone": Way(nearby=False),
-    "radii .7 .9 .98": Way(radii=(0.7, 0.9, 0.98)),
-    "a series .5 .9 .98, each from the last": Way("series", SERIES),
-    "the same by the quota alone": Way("series", SERIES, nearby=False),
-    "means of the folds' climbs": Way(bagged=True),
-    "and halfway to the start": Way(halfway=True),
-    "always .7": Way(radii=(0.7,), guard=-np.inf),
-    "always .9": Way(radii=(0.9,), guard=-np.inf),
+    ".35, .8 and .9 led by it, .9 alone; 0.5 errors (kept)": Way(),
+    "each from the start: .5 .7 .9": Way(APART),
+    ".35, .8 and .9 led by it": Way(LED),
+    ".35, .7 and .9 led by .35": Way(((0.35,), (0.35, 0.7), (0.35, 0.9))),
+    ".5, .9 led by it": Way(((0.5,), (0.5, 0.9))),
+    "each from the start: .35 .5 .7 .9": Way(((0.35,), *APART)),
+    "each from the start: .7 .9 .98": Way(((0.7,), (0.9,), (0.98,))),
+    "kept, no guard": Way(guard=0.0),
+    "kept, 1 error": Way(guard=1.0),
+    "kept, the quota alone": Way(nearby=False),
+    "kept, and three quarters of the way from the start": Way(shares=(1.0, 0.75)),
+    "kept, and halfway": Way(shares=(1.0, 0.5)),
+    "kept, means of all climbs": Way(bagged=True),
+    **{
+        f"always {' > '.join(f'{r:g}' for r in climb)}": Way((climb,), guard=-np.inf)
+        for climb in CLIMBS
+    },
 }
 
 
@@ -79,8 +94,7 @@ class Cell:
     def gain(self, way: Way) -> float:
         if not self.enough:
             return 0.0
-        keys = [(way.kind, r) for r in way.radii]
-        keys += [(*key, "halfway") for key in keys] if way.halfway else []
+        keys = [(climb, share) for climb in way.climbs for share in way.shares]
         measure = self.held[START].measure
         by = measure.nearby() if way.nearby else measure
         start, others = self.held[START].by(by), {key: self.held[key].by(by) for key in keys}
@@ -129,25 +143,41 @@ def cell_of(X: Any, y: Any, train: Any, test: Any, label: str) -> Cell:
     cell.on_all[START] = on_test(chosen[-1].coef, of_starts[best], chosen[-1].intercept)
     if not cell.enough:
         return cell
-    for kind, series in (*(("apart", (r,)) for r in APART), ("series", SERIES)):
-        found = [part.climbs(start, series, STEPS, TOL)
-                 for part, start in zip((*parts, problem), chosen, strict=True)]  # fmt: skip
-        for k, radius in enumerate(series):
-            climbs = [each[k].climb for each in found]
-            for key, share in (((kind, radius), 1.0), ((kind, radius, "halfway"), 0.5)):
-                length = [max(float(np.linalg.norm(start.coef)), 1e-300) for start in chosen]
-                held = held_out([
-                    share * climb.scores + (1 - share) * start.scores / size
-                    for climb, start, size in zip(climbs[:-1], chosen, length, strict=False)
-                ])  # fmt: skip
-                mixed = [share * climb.direction + (1 - share) * unit(start.coef)
-                         for climb, start in zip(climbs, chosen, strict=True)]  # fmt: skip
-                cell.held[key] = held
-                cell.on_all[key] = on_test(mixed[-1], held)
-                cell.bagged[key] = on_test(
-                    unit(np.mean(mixed[:-1], axis=0)) * np.linalg.norm(mixed[-1]), held
-                )
+    found: dict[tuple[float, ...], list[Any]] = {(): chosen}
+    for climb in CLIMBS:
+        for n in range(1, len(climb) + 1):
+            if climb[:n] in found:
+                continue
+            steps = [
+                part.climbs(begin, climb[n - 1 : n], STEPS, TOL)
+                for part, begin in zip((*parts, problem), found[climb[: n - 1]], strict=True)
+            ]
+            found[climb[:n]] = [
+                replace(start, coef=step[0].climb.direction, scores=step[0].climb.scores)
+                for start, step in zip(chosen, steps, strict=True)
+            ]
+    length = [max(float(np.linalg.norm(start.coef)), 1e-300) for start in chosen]
+    for climb in CLIMBS:
+        for share in SHARES:
+            held = held_out([
+                share * end.scores + (1 - share) * start.scores / size
+                for end, start, size in zip(found[climb][:-1], chosen, length, strict=False)
+            ])  # fmt: skip
+            mixed = [share * end.coef + (1 - share) * unit(start.coef)
+                     for end, start in zip(found[climb], chosen, strict=True)]  # fmt: skip
+            cell.held[climb, share] = held
+            cell.on_all[climb, share] = on_test(mixed[-1], held)
+            size = float(np.mean([np.linalg.norm(one) for one in mixed]))
+            cell.bagged[climb, share] = on_test(unit(np.mean(mixed, axis=0)) * size, held)
     return cell
+
+
+def other_splits(y: Any, n_splits: int) -> list[Any]:
+    """Not those of the benchmark."""
+    n_train = min(MOST_ROWS, 2 * y.size // 3)
+    n_test = min(y.size - n_train, 20_000 if y.size > 60_000 else n_train // 2)
+    split = StratifiedShuffleSplit(10, train_size=n_train, test_size=n_test, random_state=7)
+    return list(split.split(np.zeros(y.size), y))[:n_splits]
 
 
 def main() -> None:
@@ -165,7 +195,7 @@ def main() -> None:
             for label in TARGETS:
                 cells = [
                     cell_of(found.X, found.positive, *split, label)
-                    for split in cuts(found.positive, 10, MOST_ROWS)[0][: options.splits]
+                    for split in other_splits(found.positive, options.splits)
                 ]
                 for title, way in WAYS.items():
                     mean = float(np.mean([cell.gain(way) for cell in cells]))

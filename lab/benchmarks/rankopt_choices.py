@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 from everypair import RankOpt
 from everypair.linalg.matrix import as_matrix
 from everypair.solvers import sphere as climbs
-from everypair.solvers.columns import column_moments
+from everypair.solvers.column_moments import column_moments
 from everypair.solvers.sphere import Climb, Coordinates, Sphere
 from lab.benchmarks.rankopt_splits import PSF_TASKS, climbed, cuts, prepared, timed_fit, verdict
 from lab.data.tasks import tasks

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from everypair import RankOpt
 from everypair.linalg.matrix import as_matrix
 from everypair.rows import Rows
-from everypair.solvers.columns import class_covariance
+from everypair.solvers.column_moments import class_covariance
 from everypair.solvers.rank_statistic import AllPairsStatistic
 from everypair.solvers.sphere import Sphere, climb_by_lbfgs, climb_path
 

@@ -23,7 +23,7 @@ from sklearn.preprocessing import normalize
 
 from lab.data.reuters import stories, word_matrix
 from lab.papers.kept import Found, Params, Store, grouped, of_part
-from lab.papers.page import COLOURS, PaperPage, mean_sd, panels, table
+from lab.papers.paper_page import COLOURS, PaperPage, mean_sd, panels, table
 
 Array = NDArray[np.float64]
 

@@ -28,7 +28,7 @@ from sklearn.model_selection import StratifiedKFold
 from lab.data.reuters import stories
 from lab.papers import auc_rls as main
 from lab.papers.kept import Found, Params, grouped
-from lab.papers.page import PaperPage, mean_sd, table
+from lab.papers.paper_page import PaperPage, mean_sd, table
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]

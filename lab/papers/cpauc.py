@@ -28,7 +28,7 @@ from lab.data.fetchers import fetch
 from lab.data.simulate import MEANS, simulate
 from lab.papers import cpauc_added
 from lab.papers.kept import Found, Params, Store, grouped, of_part
-from lab.papers.page import COLOURS, PaperPage, mean_sd, panels, table
+from lab.papers.paper_page import COLOURS, PaperPage, mean_sd, panels, table
 
 Array = NDArray[np.float64]
 

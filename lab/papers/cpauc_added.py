@@ -34,7 +34,7 @@ from sklearn.preprocessing import StandardScaler
 from lab.data.fetchers import fetch
 from lab.data.simulate import MEANS, simulate
 from lab.papers.kept import Found, Params, grouped
-from lab.papers.page import PaperPage, mean_sd, table
+from lab.papers.paper_page import PaperPage, mean_sd, table
 
 Array = NDArray[np.float64]
 

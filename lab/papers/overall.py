@@ -28,7 +28,7 @@ from sklearn.preprocessing import StandardScaler
 
 from lab.data.tasks import names, task
 from lab.papers.kept import TIMES, Found, Params, Store, grouped
-from lab.papers.page import COLOURS, PaperPage, panels, table
+from lab.papers.paper_page import COLOURS, PaperPage, panels, table
 
 Array = NDArray[np.float64]
 

@@ -28,7 +28,7 @@ from sklearn.svm import LinearSVC
 
 from lab.data.fetchers import adult_table, fetch, kddcup99_table
 from lab.papers.kept import Found, Params, Store, grouped
-from lab.papers.page import COLOURS, PaperPage, mean_sd, panels, table
+from lab.papers.paper_page import COLOURS, PaperPage, mean_sd, panels, table
 
 Array = NDArray[np.float64]
 

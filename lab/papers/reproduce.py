@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from lab.papers.kept import Found, Params, Store, run_cells
-from lab.papers.page import PaperPage
+from lab.papers.paper_page import PaperPage
 
 TABLES = {
     "auc-rls": "AUC-RLS (Pahikkala et al. 2008), Table 1: Reuters, 25 topics",

@@ -29,7 +29,7 @@ from lab.data import fetchers
 from lab.data.toy import weston_toy
 from lab.papers import rocsvm_added as added
 from lab.papers.kept import Found, Params, Store, grouped, of_part, results_of
-from lab.papers.page import COLOURS, PaperPage, mean_sd, panels, table
+from lab.papers.paper_page import COLOURS, PaperPage, mean_sd, panels, table
 
 Array = NDArray[np.float64]
 

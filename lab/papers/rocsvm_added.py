@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from lab.data.fetchers import spectf_part
 from lab.papers.kept import Found, Params
-from lab.papers.page import PaperPage, mean_sd, table
+from lab.papers.paper_page import PaperPage, mean_sd, table
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]

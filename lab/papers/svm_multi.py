@@ -35,7 +35,7 @@ from sklearn.svm import LinearSVC
 from lab.data.fetchers import fetch
 from lab.data.reuters import stories, word_matrix
 from lab.papers.kept import Found, Params, Store, grouped, of_part
-from lab.papers.page import COLOURS, PaperPage, panels, table
+from lab.papers.paper_page import COLOURS, PaperPage, panels, table
 
 Array = NDArray[np.float64]
 

@@ -28,7 +28,7 @@ from sklearn.svm import SVC
 
 from lab.papers import svm_multi as main
 from lab.papers.kept import Found, Params
-from lab.papers.page import PaperPage, table
+from lab.papers.paper_page import PaperPage, table
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from everypair.measures import RecallAtMostK
 from lab.papers import svm_multi as main
 from lab.papers.kept import Found, Params, grouped
-from lab.papers.page import PaperPage, table
+from lab.papers.paper_page import PaperPage, table
 
 
 def at_most(params: Params) -> Found:

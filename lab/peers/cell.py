@@ -20,8 +20,8 @@ from sklearn.metrics import roc_auc_score
 from . import command_line, races
 from .objectives import judge
 from .peer import Answer, Peer
+from .peer_data import PeerTask, load
 from .solvers import every_peer
-from .tasks import PeerTask, load
 
 CLOSE = 1e-6
 CERTAIN = 1e-8

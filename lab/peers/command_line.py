@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import dump_svmlight_file
 
-from .tasks import PeerTask
+from .peer_data import PeerTask
 
 POLL = 0.005
 MOST_VALUES = 40_000_000

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from . import plan
-from .page import CLOSE
+from .peer_page import CLOSE
 from .results import Results
 from .solvers import every_peer
 from .solvers.ours import LOSSES, name

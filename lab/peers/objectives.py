@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import expit
 
 from .peer import Answer
-from .tasks import PeerTask
+from .peer_data import PeerTask
 
 
 class Worth(NamedTuple):

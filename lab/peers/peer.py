@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from .tasks import PeerTask
+from .peer_data import PeerTask
 
 TOLERANCES = tuple(float(tol) for tol in 10.0 ** -np.arange(2, 13))
 """Tried from loose to tight; the loosest that is accurate enough counts."""

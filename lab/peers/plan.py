@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from . import races
 from .peer import Peer, installed
+from .peer_data import PUBLIC, available
 from .solvers import every_peer
 from .solvers.ours import LOSSES, name
-from .tasks import PUBLIC, available
 
 
 class Cell(NamedTuple):

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from everypair import AUCClassifier
 from lab.harness import markdown_table
 
-from .tasks import load
+from .peer_data import load
 
 SHOWN = 12
 

@@ -9,10 +9,10 @@ import time
 from pathlib import Path
 
 from .cell import measure
+from .peer_data import load
 from .plan import Cell
 from .results import Results
 from .solvers import every_peer
-from .tasks import load
 
 ROOT = Path(__file__).parents[2]
 RACE_LIMITS = 5

@@ -10,7 +10,7 @@ import pytest
 from everypair.pairs import LOSSES as PAIR_LOSSES
 from everypair.pairs.brute import BrutePoint
 from everypair.rows import Rows
-from lab.peers import main, page, plan, tasks
+from lab.peers import main, peer_data, peer_page, plan
 from lab.peers.objectives import judge
 from lab.peers.peer import Answer
 from lab.peers.results import Results
@@ -36,7 +36,7 @@ def test_every_peer_minimises_the_objective_that_its_file_claims(fast):
 
 def test_ours_reaches_the_close_gap_on_every_loss(fast):
     for loss in LOSSES:
-        assert fast.seconds_to(plan.FAST_TASK, name(loss), page.CLOSE) is not None
+        assert fast.seconds_to(plan.FAST_TASK, name(loss), peer_page.CLOSE) is not None
 
 
 def test_the_page_is_written_from_the_measurements_alone(fast):
@@ -45,7 +45,7 @@ def test_the_page_is_written_from_the_measurements_alone(fast):
     class Sections:
         add = staticmethod(lambda heading, text: shown.append((heading, text)))
 
-    page.write(fast, Sections)
+    peer_page.write(fast, Sections)
     text = dict(shown)["Logistic over pairs beside logistic over points"]
     assert "LogisticRegression lbfgs" in text
     assert "nan" not in text
@@ -53,7 +53,7 @@ def test_the_page_is_written_from_the_measurements_alone(fast):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_judge_equals_the_definition_and_bounds_the_minimum(loss):
-    task = tasks.load("dense 300x4")
+    task = peer_data.load("dense 300x4")
     rng = np.random.default_rng(1)
     best = judge(f"pairs {loss}", task, every_peer()[name(loss)].fit(task, 1e-9)).objective
     for scale in (0.0, 0.3, 3.0):
@@ -77,7 +77,7 @@ def test_the_judge_equals_the_definition_and_bounds_the_minimum(loss):
 def test_the_judge_of_points_bounds_the_minimum_with_each_intercept(loss, intercept_is):
     from scipy.optimize import minimize
 
-    task = tasks.load("dense 300x4")
+    task = peer_data.load("dense 300x4")
 
     def answer(wb):
         return Answer(wb[:4], 0.0 if intercept_is == "none" else wb[4], intercept_is)

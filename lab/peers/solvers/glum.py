@@ -5,7 +5,7 @@ its alpha is ours. The intercept is not penalised.
 from __future__ import annotations
 
 from ..peer import Answer, Peer, linear
-from ..tasks import PeerTask
+from ..peer_data import PeerTask
 
 WIDEST_HESSIAN = 2000
 

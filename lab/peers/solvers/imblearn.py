@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 
 from ..peer import Answer, Peer, linear
-from ..tasks import PeerTask
+from ..peer_data import PeerTask
 
 SAMPLERS = ("RandomUnderSampler", "RandomOverSampler", "SMOTE")
 

@@ -13,7 +13,7 @@ from time import perf_counter, process_time
 import numpy as np
 
 from ..peer import Answer, Peer
-from ..tasks import PeerTask
+from ..peer_data import PeerTask
 
 KINDS = {
     "-s 0": ("logistic", "trust region"),

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..command_line import model_file, run_less_reading, svmlight_file, too_long_to_write
 from ..peer import Answer, Peer
-from ..tasks import PeerTask
+from ..peer_data import PeerTask
 
 PROGRAM = "train"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..peer import Answer, Peer
-from ..tasks import PeerTask
+from ..peer_data import PeerTask
 
 
 def fit(task: PeerTask, _tolerance: float) -> Answer:

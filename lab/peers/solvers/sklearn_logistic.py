@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from ..peer import Answer, Peer, linear
-from ..tasks import PeerTask
+from ..peer_data import PeerTask
 
 SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky", "liblinear", "sag", "saga")
 WIDEST_HESSIAN = 2000

@@ -7,7 +7,7 @@ from __future__ import annotations
 from functools import partial
 
 from ..peer import Answer, Peer, linear
-from ..tasks import PeerTask
+from ..peer_data import PeerTask
 
 
 def fit(loss: str, task: PeerTask, tol: float) -> Answer:

@@ -13,7 +13,7 @@ from ..command_line import (
     too_long_to_write,
 )
 from ..peer import Answer, Peer
-from ..tasks import PeerTask
+from ..peer_data import PeerTask
 
 PROGRAM = "svm_perf_learn"
 

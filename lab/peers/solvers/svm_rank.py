@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..command_line import model_file, run_less_reading, svm_struct_weights, svmlight_file
 from ..peer import Answer, Peer
-from ..tasks import PeerTask
+from ..peer_data import PeerTask
 
 PROGRAM = "svm_rank_learn"
 MOST_ROWS = 60_000

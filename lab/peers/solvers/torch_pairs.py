@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..peer import Answer, Peer
-from ..tasks import PeerTask
+from ..peer_data import PeerTask
 
 BLOCK_PAIRS = 10_000_000
 MOST_PAIRS = 2e9

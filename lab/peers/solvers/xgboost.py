@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from ..peer import Answer, Peer
-from ..tasks import PeerTask
+from ..peer_data import PeerTask
 
 ROUNDS = (100.0,)
 

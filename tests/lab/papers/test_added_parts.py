@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 
 from lab.papers import svm_multi, svm_multi_choice
-from lab.papers.page import PaperPage
+from lab.papers.paper_page import PaperPage
 
 GRID = svm_multi_choice.GRID
 

@@ -48,7 +48,14 @@ def module(table):
     return import_module(f"lab.papers.{table.replace('-', '_')}")
 
 
-@pytest.mark.parametrize("table", TABLES)
+LONG = ("cpauc", "overall")
+"""Tables whose smallest slice takes a minute."""
+
+
+@pytest.mark.parametrize(
+    "table",
+    [pytest.param(t, marks=[pytest.mark.slow] if t in LONG else []) for t in TABLES],
+)
 def test_fast_and_the_slices_run_and_the_page_is_made_from_the_file(table, tmp_path, monkeypatch):
     experiment = module(table)
     wanted = experiment.cells(True)
