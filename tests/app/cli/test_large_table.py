@@ -243,17 +243,99 @@ def test_value_of_another_kind_names_file_and_row(table, tmp_path, monkeypatch):
         LargeTable(Source(folder), "y", None, ())
 
 
-def test_compare_of_a_larger_table_takes_a_sample_and_says_so(
-    run, table, folder, tmp_path, monkeypatch
+@pytest.fixture
+def small_memory(monkeypatch):
+    """Tables above a kilobyte count as larger than memory, of which 500 rows are at hand."""
+    monkeypatch.setattr(large_table, "LARGE_BYTES", 1000)
+    monkeypatch.setattr(large_table, "SAMPLE_ROWS", 500)
+
+
+def test_compare_of_a_larger_table_fits_on_all_rows_and_judges_on_the_sample(
+    run, table, folder, small_memory
 ):
+    asked = ["--target", "churn", "--models", "auc,auc-rls,logistic", "--cv", "3x1", "--json"]
+    done = run("compare", str(folder), *asked)
+    assert done.code == 0, done.err
+    told = json.loads(done.out)
+    n_rows = int(table["churn"].is_valid().to_numpy().sum())
+    notes = " ".join(told["notes"])
+    assert f"block by block on all {n_rows} rows outside each fold: auc" in notes
+    assert (
+        f"trained on the {told['n_rows']} rows of the sample outside each fold: logistic" in notes
+    )
+    assert told["n_rows"] < 600
+    assert all(model["failure"] is None for model in told["models"])
+
+
+def test_models_of_the_folds_are_those_of_the_rows_outside_them(table, folder, small_memory):
+    """By an independent way: the rows in memory, cut by the hash of their number."""
+    from everypair import AUCClassifier
+    from everypair.app.comparison.all_rows import AllRows, FoldFits
+    from everypair.app.comparison.models import CANDIDATES
+    from everypair.app.large_table import EncodedRows
+    from everypair.linalg.block_folds import hashed
+
+    found = LargeTable(Source(folder), "churn", None, ["w"])
+    encoder = found.encoder({})
+    there = table.filter(table["churn"].is_valid())
+    X, y = encoder.transform(there), there["churn"].to_numpy(zero_copy_only=False) == "yes"
+    numbers = np.concatenate(found.sample.numbers)
+    rows = AllRows(EncodedRows(found, encoder, ["yes"]), numbers, X[numbers])
+    splits = rows.splits(3, seed=5)
+    fits = FoldFits(rows, y[numbers], None, splits, 5, 0)
+    fold = hashed(np.arange(y.size), 5) % np.uint64(3)
+    for k, (train, test) in enumerate(splits):
+        np.testing.assert_array_equal(fold[numbers[test]], k)
+        assert np.all(fold[numbers[train]] != k)
+        fitted, seconds = fits.of(CANDIDATES["auc"], k)
+        wanted = AUCClassifier(**fitted.settings).fit(X[fold != k], y[fold != k])
+        np.testing.assert_allclose(fitted.model.coef_, wanted.coef_, rtol=1e-5, atol=1e-9)
+        assert seconds > 0
+    shared = rows.n_passes
+    fits.of(CANDIDATES["auc-rls"], 0)
+    assert rows.n_passes == shared + 1  # one pass for the three folds
+    final = fits.final(CANDIDATES["auc"])
+    wanted = AUCClassifier(**final.settings).fit(X, y)
+    np.testing.assert_allclose(final.model.coef_, wanted.coef_, rtol=1e-5, atol=1e-9)
+
+
+def test_fits_share_passes_as_far_as_the_memory_goes(folder, monkeypatch):
+    from everypair.app.comparison import all_rows
+    from everypair.app.large_table import EncodedRows
+
+    found = LargeTable(Source(folder), "churn", None, ["w"])
+    rows = all_rows.AllRows(EncodedRows(found, found.encoder({}), ["yes"]), np.arange(3), None)
+    monkeypatch.setattr(all_rows, "SIDE_BY_SIDE_BYTES", 5 * 24 * found.n_rows)
+    assert (rows.at_once("auc"), rows.at_once("auc-hinge")) == (5, 1)
+    monkeypatch.setattr(all_rows, "SIDE_BY_SIDE_BYTES", 1)
+    assert rows.at_once("auc") == 1
+
+
+def test_compare_of_a_larger_table_recommends_only_what_fit_can_do(
+    run, folder, small_memory, tmp_path
+):
+    asked = ["--target", "churn", "--cv", "2x1"]
+    report = tmp_path / "page.html"
+    done = run("compare", str(folder), *asked, "--models", "auc,logistic", "--report", str(report))
+    assert done.code == 0, done.err
+    assert report.exists()
+    fits = [line for line in done.out.splitlines() if "everypair fit" in line]
+    assert all("--method auc" in line for line in fits)
+    alone = run("compare", str(folder), *asked, "--models", "logistic", "--json")
+    assert json.loads(alone.out)["commands"] == []
+
+
+@pytest.mark.parametrize("option", [["--group", "job"], ["--increasing", "age"]])
+def test_compare_of_a_larger_table_refuses_what_needs_it_in_memory(
+    run, folder, small_memory, option
+):
+    refused = run("compare", str(folder), "--target", "churn", *option)
+    assert refused.code == 2
+    assert f"{option[0]} needs the table in memory" in refused.err
+
+
+def test_compare_of_a_folder_below_the_limit_reads_it_whole(run, table, folder):
     asked = ["--target", "churn", "--models", "auc,logistic", "--cv", "2", "--json"]
     whole = run("compare", str(folder), *asked)
     assert whole.code == 0, whole.err
-    monkeypatch.setattr(large_table, "LARGE_BYTES", 1000)
-    monkeypatch.setattr(large_table, "SAMPLE_ROWS", 500)
-    sampled = run("compare", str(folder), *asked)
-    assert sampled.code == 0, sampled.err
-    assert "rows, drawn by a hash of the row's number" in sampled.err + sampled.out
-    refused = run("compare", str(folder), *asked, "--group", "job")
-    assert refused.code == 2
-    assert "--group needs the table in memory" in refused.err
+    assert json.loads(whole.out)["n_rows"] == int(table["churn"].is_valid().to_numpy().sum())

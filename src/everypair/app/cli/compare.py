@@ -25,6 +25,7 @@ from everypair.app.cli.show import (
 
 if TYPE_CHECKING:
     from everypair.app.comparison import Comparison
+    from everypair.app.comparison.all_rows import AllRows
     from everypair.app.comparison.typed_measure import TypedMeasure
 
 DEMO_REPORT = Path("everypair-demo.html")
@@ -68,7 +69,9 @@ def compare(
         raise ValueError("with --within models are judged by AUC: leave out --measure.")
     names = check_models(names, measure, fast)
     check_report(report, data)
-    rows = load_or_sample(reading.of(data), columns, show)
+    rows, all_rows = load_or_sample(reading.of(data), columns, show)
+    if all_rows is not None and names is None:
+        names = large_models(measure)
     columns.directions.checked(rows.X)
     labels = {
         "source": opt.name_of(data),
@@ -81,7 +84,7 @@ def compare(
     with naming(data):
         _compare(
             rows, names, (n_folds, n_repeats), seed, labels, report, show, budget,
-            Next(data, columns, reading, seed, report, measure), measure,
+            Next(data, columns, reading, seed, report, measure), measure, all_rows,
         )  # fmt: skip
 
 
@@ -161,6 +164,14 @@ def check_models(names: list[str] | None, measure: str, fast: bool) -> list[str]
     return names
 
 
+def large_models(measure: str) -> list[str]:
+    """What is compared on a table larger than memory: methods with few passes, and baselines."""
+    from everypair.app.comparison.all_rows import BY_ITSELF
+    from everypair.app.comparison.models import MEASURE_OPT
+
+    return [*([] if measure == "auc" else [MEASURE_OPT]), *BY_ITSELF, "baselines"]
+
+
 def _compare(
     rows: Any,
     names: list[str] | None,
@@ -172,8 +183,10 @@ def _compare(
     budget: float | None = None,
     to_fit: Next | None = None,
     measure: str = "auc",
+    all_rows: AllRows | None = None,
 ) -> None:
     from everypair.app.cli.handover import is_json
+    from everypair.app.comparison.all_rows import BLOCKWISE
     from everypair.app.comparison.run import compare_methods, n_steps
     from everypair.app.files.output import written_whole
 
@@ -198,11 +211,13 @@ def _compare(
             columns=as_page,
             labels=labels,
             notes=rows.notes,
+            all_rows=all_rows,
             check=rows.check,
             progress=advance,
         )
     seconds = time.perf_counter() - began
-    if found.recommended and to_fit is not None:
+    can_fit = all_rows is None or found.recommended in BLOCKWISE
+    if found.recommended and to_fit is not None and can_fit:
         found = replace(found, commands=to_fit.commands(found.recommended))
     if not show.json:  # first, so that a disk that is full does not lose it
         _print_comparison(found)

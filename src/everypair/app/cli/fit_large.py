@@ -9,10 +9,9 @@ from the rows of the sample.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,29 +20,20 @@ from everypair.app.cli.guard import naming
 from everypair.app.cli.inputs import Labelled
 from everypair.app.cli.large_inputs import load_large
 from everypair.app.cli.show import progress
+from everypair.app.comparison.all_rows import BLOCKWISE, BY_ITSELF, AllRows
 from everypair.app.comparison.judge import area_over_folds
 from everypair.app.comparison.models import Candidate, catalogue
 from everypair.app.comparison.race import choose
 from everypair.app.comparison.refits import Refits
-from everypair.app.comparison.search import SEARCH_FOLDS, Fitted, convergence_warnings
+from everypair.app.comparison.search import SEARCH_FOLDS, Fitted
 from everypair.app.comparison.yardstick import AREA
 from everypair.app.encode import unused
 from everypair.app.files.problems import DataError
 from everypair.app.large_table import EncodedRows
 from everypair.app.tables import take_rows
 from everypair.app.wording import counted
-from everypair.blocks.source import EngineRows
 from everypair.checks import finite_scores
-from everypair.linalg.block_folds import HashedFolds, hashed, training
-
-if TYPE_CHECKING:
-    pass
-
-BLOCKWISE = ("auc", "auc-l1", "auc-rls", "auc-sigmoid", "auc-hinge", "rankopt")
-"""Methods that are fitted block by block."""
-
-BY_ITSELF = ("auc", "auc-l1", "auc-rls")
-"""Those that ``auto`` chooses from: the others pass over the rows many times."""
+from everypair.linalg.block_folds import HashedFolds
 
 
 def fit_large(asked: Asked) -> Done:
@@ -64,13 +54,13 @@ def fit_large(asked: Asked) -> Done:
         clock.append(time.perf_counter())
         plan = _plan(asked, X, rows)
         settings = plan.fit(X, rows, seed).settings
-        blocks = EncodedRows(table, encoder, positive)
-        fits = _Fits(plan.candidate, settings, blocks, X, rows, numbers, seed)
-        fitted, refits, n_passes = fits.all(wanted.held_out)
+        all_rows = AllRows(EncodedRows(table, encoder, positive), numbers, X)
+        fits = _fits(all_rows, plan.candidate, settings, seed, wanted.held_out)
+        fitted, refits = fits[0], _refits(all_rows, fits, rows, seed)
         clock.append(time.perf_counter())
         cut = None if by is None or refits is None else plan.cut(by, refits, rows, seed)
         rows.notes += [*said, *plan.remarks(fitted)]
-        rows.notes.append(f"the rows were read {counted(n_passes, 'time')} for the fits.")
+        rows.notes.append(f"the rows were read {counted(all_rows.n_passes, 'time')} for the fits.")
         model = saved_model(rows, encoder, X, plan, fitted, source.path.name, by, cut)
         model = replace(
             model, n_rows=table.n_rows, n_positive=sum(table.labels[text] for text in positive),
@@ -116,58 +106,27 @@ def _plan(asked: Asked, X: Any, rows: Labelled) -> Plan:
     return Plan(choice.candidate, choice.settings, AREA, choice, choice.sentences(budget))
 
 
-@dataclass(frozen=True)
-class _Fits:
-    """The fits on all rows: of the model, and of its folds."""
+def _fits(
+    rows: AllRows, candidate: Candidate, settings: dict[str, Any], seed: int, held_out: bool
+) -> list[Fitted]:
+    """The model of all rows, and those of the folds."""
+    folds = HashedFolds(SEARCH_FOLDS, seed)
+    parts: list[tuple[HashedFolds, int] | None] = [None]
+    if held_out:
+        parts += [(folds, k) for k in range(SEARCH_FOLDS)]
+    return rows.fit(candidate, [settings] * len(parts), parts)
 
-    candidate: Candidate
-    settings: dict[str, Any]
-    blocks: EncodedRows
-    X: Any
-    """Of the sample."""
-    rows: Labelled
-    numbers: Any
-    seed: int
 
-    def all(self, held_out: bool) -> tuple[Fitted, Refits | None, int]:
-        """The model, the folds, and how often the rows were read."""
-        engine, classes = self.blocks.engine(self.candidate.name)
-        views: list[Any] = [engine]
-        folds = HashedFolds(SEARCH_FOLDS, self.seed)
-        if held_out:
-            views += [engine.only(training(folds, k)) for k in range(SEARCH_FOLDS)]
-        tasks = [partial(self._fit, EngineRows(view, classes, None)) for view in views]
-        final, *parts = engine.passes.share(tasks, len(tasks))
-        fold = hashed(self.numbers, self.seed) % np.uint64(SEARCH_FOLDS)
-        fitted = self._fitted(*final, np.ones(fold.size, dtype=bool))
-        refits = None
-        if held_out:
-            fits = [self._fitted(*part, fold != k) for k, part in enumerate(parts)]
-            refits = self._refits(fitted, fits, fold)
-        return fitted, refits, engine.n_passes
-
-    def _fit(self, rows: EngineRows) -> tuple[Any, list[str]]:
-        with convergence_warnings() as troubles:
-            model = self.candidate.at(self.settings).fit(rows)
-        return model, list(troubles)
-
-    def _fitted(self, model: Any, troubles: list[str], among: Any) -> Fitted:
-        training_scores = finite_scores(model.decision_function(self.X[among]), int(among.sum()))
-        remarks = ["stopped before its tolerance was reached"] if troubles else []
-        spread = float(training_scores.std())
-        return Fitted(
-            model, self.settings, float(training_scores.mean()), spread if spread > 0 else 1.0,
-            remarks,
-        )  # fmt: skip
-
-    def _refits(self, fitted: Fitted, parts: list[Fitted], fold: Any) -> Refits:
-        """As `Refits.of`, on the rows of the sample."""
-        folds = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(len(parts))]
-        y, weight = self.rows.y, self.rows.weight
-        scores, seen = np.empty(y.size), np.empty(y.size)
-        for k, (part, (_, test)) in enumerate(zip(parts, folds, strict=True)):
-            scores[test] = part.standardised(finite_scores(part.scores(self.X[test]), test.size))
-            before = folds[k - 1][1]
-            seen[before] = part.standardised(part.scores(self.X[before]))
-        area = area_over_folds(y, [folds], [scores], [seen], weight, None)
-        return Refits(folds, parts, scores, seen, area, fitted)
+def _refits(all_rows: AllRows, fits: list[Fitted], rows: Labelled, seed: int) -> Refits | None:
+    """As `Refits.of`, on the rows of the sample."""
+    fitted, *parts = fits
+    if not parts:
+        return None
+    X, folds = all_rows.X, all_rows.splits(len(parts), seed)
+    scores, seen = np.empty(rows.y.size), np.empty(rows.y.size)
+    for k, (part, (_, test)) in enumerate(zip(parts, folds, strict=True)):
+        scores[test] = part.standardised(finite_scores(part.scores(X[test]), test.size))
+        before = folds[k - 1][1]
+        seen[before] = part.standardised(part.scores(X[before]))
+    area = area_over_folds(rows.y, [folds], [scores], [seen], rows.weight, None)
+    return Refits(folds, parts, scores, seen, area, fitted)

@@ -9,8 +9,9 @@ import numpy as np
 from everypair.app import check_table, large_table
 from everypair.app.cli import options as opt
 from everypair.app.cli.inputs import Labelled, choose_positive, load_labelled, spelled_alike
+from everypair.app.comparison.all_rows import AllRows
 from everypair.app.files.problems import DataError
-from everypair.app.large_table import LargeTable, n_bytes
+from everypair.app.large_table import EncodedRows, LargeTable, n_bytes
 from everypair.app.wording import counted
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def load_large(
         rows.notes.append(
             f"the table is read a piece at a time: the data check, the settings and the numbers on "
             f"held-out rows come from {y.size} of the {table.n_rows} rows, drawn by a hash of the "
-            "row's number. The model is fitted on all rows."
+            "row's number. Linear models of everypair are fitted on all rows."
         )
     cleared = table.cleared() if table.sampled else []
     rows.check = check_table(rows.X, y, keep=[*keep, *cleared])
@@ -68,15 +69,27 @@ def load_large(
     return table, rows, np.concatenate(sample.numbers), positive
 
 
-def load_or_sample(source: Source, columns: opt.Columns, show: opt.Show) -> Labelled:
-    """The whole table, or a sample of its rows where it is larger than `LARGE_BYTES`."""
+def load_or_sample(
+    source: Source, columns: opt.DirectedColumns, show: opt.Show
+) -> tuple[Labelled, AllRows | None]:
+    """The whole table; or, where it is larger than `LARGE_BYTES`, a sample of its rows, and all of
+    them in blocks."""
     if n_bytes(source) <= large_table.LARGE_BYTES or columns.target is None:
-        return load_labelled(source, columns, show)
-    for option, given in (("--group", columns.group), ("--within", columns.within)):
+        return load_labelled(source, columns, show), None
+    refused = {
+        "--group": columns.group, "--within": columns.within,
+        "--increasing": columns.increasing, "--decreasing": columns.decreasing,
+    }  # fmt: skip
+    for option, given in refused.items():
         if given is not None:
             raise DataError(
                 f"{option} needs the table in memory, and this one is larger than "
                 f"{large_table.LARGE_BYTES / 2**30:g} GiB: leave it out, or give fewer rows.",
                 source.path,
             )
-    return load_large(source, columns, show)[1]
+    table, rows, numbers, positive = load_large(source, columns, show)
+    if rows.check.groups is not None:
+        rows.notes.append("copies of a row may be in several folds, which are by row number here.")
+    encoder = table.encoder(rows.check.left_out)
+    X = encoder.transform(rows.check.used(rows.X))
+    return rows, AllRows(EncodedRows(table, encoder, positive), numbers, X)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from everypair.app.check.table import Check, check_table, truths
+from everypair.app.comparison.all_rows import AllRows, FoldFits
 from everypair.app.comparison.budget import Budget, Plan
 from everypair.app.comparison.by_column import Gathered, with_columns
 from everypair.app.comparison.directions import Directions
@@ -30,7 +31,7 @@ from everypair.app.comparison.standard import Standard
 from everypair.app.comparison.summary import summarise
 from everypair.app.comparison.tally import Tally, refit, run_split
 from everypair.app.comparison.typed_measure import AUC, parse_measure
-from everypair.app.comparison.yardstick import AREA
+from everypair.app.comparison.yardstick import AREA, Yardstick
 from everypair.app.encode import encoder_for, unused
 from everypair.app.tables import as_table
 from everypair.app.wording import counted
@@ -39,6 +40,7 @@ from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 Bool = NDArray[np.bool_]
+Index = NDArray[np.intp]
 
 SCALE = (
     "Scores are those of the model of each row's fold, less the mean and in units of the spread "
@@ -66,6 +68,7 @@ def compare_methods(
     columns: bool = False,
     labels: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
+    all_rows: AllRows | None = None,
     check: Check | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Comparison:
@@ -120,6 +123,9 @@ def compare_methods(
         ``source``, ``target``, ``positive`` and ``command`` for the record.
     notes : list of str, default=()
         Sentences to keep with the result.
+    all_rows : AllRows, default=None
+        The rows of the table that X is a sample of, in blocks. Methods that can are fitted on all
+        of them; folds are by a hash of the row's number. None: X is the table.
     check : Check, default=None
         What `everypair.app.check_table` found with these groups; None runs it. Columns that it
         leaves out are not learnt from, and copies of a row stay in one fold.
@@ -151,15 +157,14 @@ def compare_methods(
     table = as_table(X)
     y = truths(y, table.shape[0])
     directions = Directions(increasing, decreasing).checked(table)
-    inside, check = _checked(table, y, within, groups, check, measure)
+    inside, check, group = _checked(table, y, within, groups, check, measure, all_rows)
     X = check.used(table)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    group = None if check.groups is None else np.unique(check.groups, return_inverse=True)[1]
     standard = Standard.of(measure, Rows.of(y, weight, pos_label=True))
     candidates = candidates_of(models, None if standard is None else standard.as_share)
     searched_by = AREA if standard is None else standard.yardstick
     notify = progress or (lambda what: None)
-    splits = [splits_of(y, group, n_folds, seed + r) for r in range(n_repeats)]
+    splits, fits = _folds(y, weight, group, n_folds, n_repeats, seed, searched_by, all_rows)
     tallies = {c.name: Tally.of(y.size, n_repeats, seed if columns else None) for c in candidates}
     plan = Plan(Budget(budget), {name: tally.seconds for name, tally in tallies.items()}, n_folds)
     for repeat, folds in enumerate(splits):
@@ -174,16 +179,17 @@ def compare_methods(
             run_split(
                 candidates, plan, tallies, X, y, weight, group, inside, split, folds[k - 1][1],
                 repeat, seed, partial(_notify, notify, where), directions, searched_by,
+                fits[repeat], k,
             )  # fmt: skip
     candidates = [candidate for candidate in candidates if candidate.name not in plan.not_run]
-    encoder = encoder_for(X).fit(X)
+    encoder = encoder_for(X).fit(X) if all_rows is None else all_rows.encoder
     whole = encoder.transform(X)
     names = [str(name) for name in encoder.get_feature_names_out()]
     results, areas, gathered = [], dict[str, HeldOutArea](), dict[str, Gathered]()
     for candidate in [directions.onto(candidate, encoder) for candidate in candidates]:
         tally = tallies[candidate.name]
         notify(f"all rows, {candidate.name}")
-        final = refit(candidate, tally, whole, y, weight, group, inside, seed, searched_by)
+        final = refit(candidate, tally, whole, y, weight, group, inside, seed, searched_by, fits[0])
         if final is not None:
             areas[candidate.name] = area_over_folds(
                 y, splits[:n_repeats], tally.scores, tally.seen, weight,
@@ -211,6 +217,7 @@ def compare_methods(
     )
     remarks += spread_over_groups(results, y, inside, weight) + plan.notes(n_repeats, len(splits))
     remarks += [] if standard is None else standard.remarks()
+    remarks += [] if all_rows is None else all_rows.remarks([r.name for r in results])
     said_labels, by = dict(labels or {}), None if standard is None else standard.measure
     best = recommended_of(results, by)
     return Comparison(
@@ -241,6 +248,26 @@ def compare_methods(
     )
 
 
+def _folds(
+    y: Bool,
+    weight: Array | None,
+    group: NDArray[np.intp] | None,
+    n_folds: int,
+    n_repeats: int,
+    seed: int,
+    by: Yardstick,
+    all_rows: AllRows | None,
+) -> tuple[list[list[tuple[Index, Index]]], list[FoldFits | None]]:
+    """The folds of each repeat, and the fits on all rows outside them where X is a sample."""
+    if all_rows is None:
+        found = [splits_of(y, group, n_folds, seed + r) for r in range(n_repeats)]
+        return found, [None] * n_repeats
+    splits = [all_rows.splits(n_folds, seed + r) for r in range(n_repeats)]
+    return splits, [
+        FoldFits(all_rows, y, weight, folds, seed + r, seed, by) for r, folds in enumerate(splits)
+    ]
+
+
 def _remarks(said: Mapping[str, Sequence[str]]) -> list[str]:
     """The first remark of each kind per model: other folds say the same with other numbers."""
     out = []
@@ -267,9 +294,16 @@ def _checked(
     groups: ArrayLike | None,
     check: Check | None,
     measure: str,
-) -> tuple[NDArray[np.intp] | None, Check]:
-    """The groups inside which rows are paired, and the data check."""
+    all_rows: AllRows | None,
+) -> tuple[Index | None, Check, Index | None]:
+    """The groups inside which rows are paired, the data check, and the rows that stay together.
+
+    Folds by a hash of the row's number keep no rows together.
+    """
     inside, groups = in_groups(y, within, groups)
     if inside is not None and measure != AUC:
         raise ValueError("with within= models are judged by AUC: leave out measure.")
-    return inside, check_table(table, y, groups=groups) if check is None else check
+    check = check_table(table, y, groups=groups) if check is None else check
+    if check.groups is None or all_rows is not None:
+        return inside, check, None
+    return inside, check, np.unique(check.groups, return_inverse=True)[1]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from everypair.app.comparison.all_rows import BLOCKWISE, FoldFits
 from everypair.app.comparison.budget import Plan
 from everypair.app.comparison.directions import Directions
 from everypair.app.comparison.models import Candidate
@@ -62,11 +63,17 @@ def run_split(
     notify: Callable[[str], None],
     directions: Directions,
     by: Yardstick = AREA,
+    fits: FoldFits | None = None,
+    number: int = 0,
 ) -> None:
-    """Every model on one split; it also scores the fold ``before``, which it trained on."""
+    """Every model on one split; it also scores the fold ``before``, which it trained on.
+
+    ``fits``: the models that are fitted block by block on all rows of a table that X is a sample
+    of; ``number``: of the split among its repeat's.
+    """
     train, test = split
     X_train = take_rows(X, train)
-    encoder = encoder_for(X).fit(X_train)
+    encoder = encoder_for(X).fit(X_train) if fits is None else fits.rows.encoder
     encoded, held_out = encoder.transform(X_train), encoder.transform(take_rows(X, test))
     weight_train = None if weight is None else weight[train]
     trained_before = encoded[np.searchsorted(train, before)]
@@ -78,11 +85,15 @@ def run_split(
             continue
         began = time.perf_counter()
         try:
-            fitted = fit_candidate(
-                candidate, encoded, y[train], weight_train, group_train, seed,
-                within=None if within is None else within[train], by=by,
-            )  # fmt: skip
-            tally.seconds.append(time.perf_counter() - began)
+            if fits is not None and candidate.name in BLOCKWISE:
+                fitted, seconds = fits.of(candidate, number)
+            else:
+                fitted = fit_candidate(
+                    candidate, encoded, y[train], weight_train, group_train, seed,
+                    within=None if within is None else within[train], by=by,
+                )  # fmt: skip
+                seconds = time.perf_counter() - began
+            tally.seconds.append(seconds)
             scores = finite_scores(fitted.scores(held_out), test.size)
             tally.scores[repeat][test] = fitted.standardised(scores)
             tally.seen[repeat][before] = fitted.standardised(fitted.scores(trained_before))
@@ -108,10 +119,14 @@ def refit(
     within: NDArray[np.intp] | None,
     seed: int,
     by: Yardstick = AREA,
+    fits: FoldFits | None = None,
 ) -> Fitted | None:
+    """The model of all rows; None where one of its fits has failed."""
     if tally.failure is not None:
         return None
     try:
+        if fits is not None and candidate.name in BLOCKWISE:
+            return fits.final(candidate)
         return fit_candidate(candidate, X, y, weight, group, seed, within=within, by=by)
     except Exception as trouble:
         tally.failure = _sentence(trouble)
