@@ -5,10 +5,11 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 pytest.importorskip("lightgbm")
 pytest.importorskip("xgboost")
+
+from contract import scikit_learn_contract
 
 from everypair.boosting import AUCBoostingClassifier
 
@@ -24,8 +25,8 @@ def not_held(model):
     }
 
 
-@parametrize_with_checks(
-    [AUCBoostingClassifier(library, **QUICK) for library in ("lightgbm", "xgboost")],
+@scikit_learn_contract(
+    *(AUCBoostingClassifier(library, **QUICK) for library in ("lightgbm", "xgboost")),
     expected_failed_checks=not_held,
 )
 def test_scikit_learn_contract(estimator, check):

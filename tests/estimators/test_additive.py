@@ -4,9 +4,9 @@ import sqlite3
 
 import numpy as np
 import pytest
+from contract import scikit_learn_contract
 from scipy.optimize import minimize
 from sklearn.metrics import roc_auc_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from everypair import AUCAdditive, AUCAdditiveCV
 from everypair.estimators._shapes import RIDGE, learn_shape
@@ -15,8 +15,8 @@ from everypair.pairs.losses import LOSSES
 from everypair.rows import Rows
 
 
-@parametrize_with_checks(
-    [AUCAdditive(), AUCAdditive(interactions=1), AUCAdditiveCV(cv=2, alphas=[1e-1, 1e-2])]
+@scikit_learn_contract(
+    AUCAdditive(), AUCAdditive(interactions=1), AUCAdditiveCV(cv=2, alphas=[1e-1, 1e-2])
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

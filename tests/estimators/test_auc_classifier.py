@@ -15,6 +15,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
+from contract import scikit_learn_contract
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -24,7 +25,6 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from everypair import AUCClassifier
 from everypair.estimators.auc import LOSS_NAMES
@@ -49,7 +49,7 @@ CHECKED = [
 ]
 
 
-@parametrize_with_checks(CHECKED)
+@scikit_learn_contract(*CHECKED)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

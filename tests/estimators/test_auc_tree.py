@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from contract import scikit_learn_contract
 from sklearn.metrics import roc_auc_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from everypair import AUCTree
 
 
-@parametrize_with_checks([AUCTree()])
+@scikit_learn_contract(AUCTree())
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

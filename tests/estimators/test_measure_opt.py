@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from contract import scikit_learn_contract
 from scipy import sparse
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
@@ -13,7 +14,6 @@ from sklearn.metrics import f1_score, roc_curve
 from sklearn.model_selection import GroupKFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer, StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from everypair import MeasureOpt, MeasureOptCV, RankOpt
 from everypair.estimators._climb_problem import ClimbProblem
@@ -45,12 +45,10 @@ OPTIONS = {
 LAST_DIGITS = {"tol": 1e-11, "max_iter": 1000}
 
 
-@parametrize_with_checks(
-    [
-        MeasureOpt(**LAST_DIGITS),
-        MeasureOpt("tpr_at_fpr", fpr=0.2, saturation=0.5, **LAST_DIGITS),
-        MeasureOptCV(saturation=(0.5,), cv=3, **LAST_DIGITS),
-    ]
+@scikit_learn_contract(
+    MeasureOpt(**LAST_DIGITS),
+    MeasureOpt("tpr_at_fpr", fpr=0.2, saturation=0.5, **LAST_DIGITS),
+    MeasureOptCV(saturation=(0.5,), cv=3, **LAST_DIGITS),
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

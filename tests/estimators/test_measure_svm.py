@@ -12,6 +12,7 @@ from itertools import product
 import clarabel
 import numpy as np
 import pytest
+from contract import scikit_learn_contract
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, make_classification
@@ -21,7 +22,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from everypair import ROCSVM, AUCClassifier, MeasureSVM, MeasureSVMCV
 from everypair.linalg import low_rank
@@ -40,7 +40,7 @@ CHECKED = [
 """Not "precomputed": scikit-learn's checks hand over matrices that are no kernels."""
 
 
-@parametrize_with_checks(CHECKED)
+@scikit_learn_contract(*CHECKED)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

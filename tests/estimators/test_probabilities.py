@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from contract import scikit_learn_contract
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 from sklearn.base import clone
@@ -23,7 +24,6 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import everypair
 from everypair import (
@@ -161,7 +161,7 @@ def of_cuts_and_weights(estimator):
     }
 
 
-@parametrize_with_checks(CHECKED, expected_failed_checks=of_cuts_and_weights)
+@scikit_learn_contract(*CHECKED, expected_failed_checks=of_cuts_and_weights)
 def test_scikit_learn_accepts_estimators_with_probabilities(estimator, check):
     check(estimator)
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from contract import scikit_learn_contract
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.metrics import roc_auc_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from everypair import RankBoost
 from everypair.solvers.boosted_stumps import SMOOTHING
 
 
-@parametrize_with_checks([RankBoost(n_estimators=20)])
+@scikit_learn_contract(RankBoost(n_estimators=20))
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

@@ -10,12 +10,12 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
+from contract import scikit_learn_contract
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold
-from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from everypair import RankOpt, RankOptCV
 from everypair.linalg.matrix import as_matrix
@@ -23,35 +23,26 @@ from everypair.rows import Rows
 from everypair.solvers.rank_statistic import RandomOrder
 from everypair.solvers.sphere import Sphere, climb_by_gradients, climb_path
 
+LINEAR = RankOpt(pairs="linear", max_iter=20)
+BY_ROWS = "a random pairing of weighted rows is not one of repeated rows"
+
+
+def not_held(model):
+    """What holds instead, that the mean over all pairings is the weighted statistic, is tested with
+    the statistics."""
+    checks = ("dense", "sparse") if model is LINEAR else ()
+    return {f"check_sample_weight_equivalence_on_{kind}_data": BY_ROWS for kind in checks}
+
+
 # scikit-learn compares weighted with repeated rows to 1e-7: climbs are driven to the last digits.
-CHECKED = [
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@scikit_learn_contract(
     RankOpt(tol=1e-11, max_iter=1000),
     RankOptCV(saturation=(0.1, 0.5), cv=3, tol=1e-11, max_iter=1000),
-]
-
-
-@parametrize_with_checks(CHECKED)
+    LINEAR,
+    expected_failed_checks=not_held,
+)
 def test_scikit_learn_contract(estimator, check):
-    check(estimator)
-
-
-def random_pairing_checks() -> list:
-    """All checks but one kind: a random pairing of weighted rows is not one of repeated rows.
-
-    What holds instead, that the mean over all pairings is the weighted statistic, is tested
-    with the statistics.
-    """
-    checks = estimator_checks_generator(RankOpt(pairs="linear", max_iter=20))
-    return [
-        pytest.param(estimator, check, id=check.func.__name__)
-        for estimator, check in checks
-        if not check.func.__name__.startswith("check_sample_weight_equivalence")
-    ]
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(("estimator", "check"), random_pairing_checks())
-def test_scikit_learn_contract_with_random_pairs(estimator, check):
     check(estimator)
 
 

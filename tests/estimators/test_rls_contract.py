@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from contract import scikit_learn_contract
 
 from everypair import AUCRLS, AUCRLSCV
 
@@ -17,6 +17,6 @@ CHECKED = [
 ]
 
 
-@parametrize_with_checks(CHECKED)
+@scikit_learn_contract(*CHECKED)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

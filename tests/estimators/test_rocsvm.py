@@ -8,12 +8,12 @@ import clarabel
 import numpy as np
 import pandas as pd
 import pytest
+from contract import scikit_learn_contract
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from everypair import ROCSVM, AUCClassifier
 from everypair.linalg import low_rank
@@ -36,7 +36,7 @@ CHECKED = [
 ]
 
 
-@parametrize_with_checks(CHECKED)
+@scikit_learn_contract(*CHECKED)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

@@ -5,25 +5,23 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from contract import scikit_learn_contract
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from everypair import CPAUC, AUCClassifier, AUCClassifierCV, auc_path
 from lab.data.simulate import simulate
 
 
-@parametrize_with_checks(
-    [
-        AUCClassifier(penalty="l1"),
-        AUCClassifier(penalty="elasticnet", loss="squared_hinge"),
-        AUCClassifier(penalty="l1", loss="hinge"),
-        AUCClassifierCV(penalty="l1", n_alphas=8, eps=0.05, cv=3),
-        AUCClassifierCV(n_alphas=4, cv=3),
-        CPAUC(),
-    ]
+@scikit_learn_contract(
+    AUCClassifier(penalty="l1"),
+    AUCClassifier(penalty="elasticnet", loss="squared_hinge"),
+    AUCClassifier(penalty="l1", loss="hinge"),
+    AUCClassifierCV(penalty="l1", n_alphas=8, eps=0.05, cv=3),
+    AUCClassifierCV(n_alphas=4, cv=3),
+    CPAUC(),
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

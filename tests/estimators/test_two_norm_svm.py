@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
+from contract import scikit_learn_contract
 from scipy import sparse
 from scipy.optimize import minimize, minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
@@ -16,7 +17,6 @@ from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC, LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from everypair import TwoNormSVM
 from everypair.estimators import two_norm_svm as module
@@ -24,7 +24,7 @@ from everypair.solvers.two_norm import best_intercept
 from lab.data.simulate import weston_toy
 
 
-@parametrize_with_checks([TwoNormSVM(tol=1e-15), TwoNormSVM(max_rank=500, tol=1e-20)])
+@scikit_learn_contract(TwoNormSVM(tol=1e-15), TwoNormSVM(max_rank=500, tol=1e-20))
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

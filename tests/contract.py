@@ -1,0 +1,48 @@
+"""scikit-learn's contract: all of it for each estimator, its numbers for each of its variants.
+
+What an estimator does with its parameters, with odd input and with its attributes does not depend
+on a loss, a kernel or a measure. So a variant runs the checks of what a fit computes, and the
+others among the slow tests.
+"""
+
+from __future__ import annotations
+
+import pytest
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+OF_NUMBERS = {
+    "check_classifiers_train",
+    "check_dict_unchanged",
+    "check_estimator_sparse_array",
+    "check_estimators_dtypes",
+    "check_f_contiguous_array_estimator",
+    "check_fit2d_1feature",
+    "check_fit2d_1sample",
+    "check_fit_idempotent",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_non_transformer_estimators_n_iter",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+}
+
+
+def scikit_learn_contract(*estimators, expected_failed_checks=None):
+    """Parametrise a test by ``estimator`` and ``check``: all checks of the first estimator of a
+    class, and of the others those `OF_NUMBERS`; the rest is marked as slow."""
+    cases, seen = [], set()
+    for estimator in estimators:
+        is_variant = type(estimator) in seen
+        seen.add(type(estimator))
+        known = None if expected_failed_checks is None else expected_failed_checks(estimator)
+        for case in estimator_checks_generator(
+            estimator, expected_failed_checks=known, mark="xfail"
+        ):
+            expected_to_fail = hasattr(case, "marks")
+            values, marks = (case.values, case.marks) if expected_to_fail else (case, ())
+            name, options = values[1].func.__name__, values[1].keywords
+            if is_variant and name not in OF_NUMBERS:
+                marks = (*marks, pytest.mark.slow)
+            told = "-".join([repr(estimator), name, *map(str, options.values())])
+            cases.append(pytest.param(*values, marks=marks, id=" ".join(told.split())))
+    return pytest.mark.parametrize(("estimator", "check"), cases)
