@@ -2,7 +2,7 @@
 
     python -m lab bench measure_opt [--splits 10] [--tasks "letter S" ...] [--part targets]
     python -m lab bench measure_opt --show [--write]
-    python -m lab bench measure_opt --growth
+    python -m lab bench measure_opt --growth | --large
 
 Every competitor is tuned on the same five folds for the same measure, and its cut comes from its
 own out-of-fold scores. Times are processor seconds of one thread. How the search goes was chosen
@@ -84,22 +84,29 @@ PARTS: dict[str, tuple[list[str], tuple[str, ...]]] = {
 }
 """What is run together: measures and models."""
 
-GROWTH = "growth"
-"""Among the finished splits of a cache: the table of times on more and more rows."""
+GROWTH, LARGE = "growth", "large"
+"""Among the finished splits of a cache: tables of times on more and more rows, and on many."""
 
 
-def competitors(labels: list[str]) -> dict[str, dict[str, list[Any]]]:
-    """The models by measure, a list over their settings; the same list where it is the same."""
+def logistic_settings() -> list[Any]:
+    return [LogisticRegression(C=1 / c, max_iter=300) for c in PENALTIES]
+
+
+def competitors(labels: list[str], models: tuple[str, ...]) -> dict[str, dict[str, list[Any]]]:
+    """These models by measure, a list over their settings; the same list where it is the same."""
     lists: dict[str, list[Any]] = {
-        "logistic": [LogisticRegression(C=1 / c, max_iter=300) for c in PENALTIES],
+        "logistic": logistic_settings(),
         "balanced logistic": [
             LogisticRegression(C=1 / c, max_iter=300, class_weight="balanced") for c in PENALTIES
         ],
         "AUCClassifier": [AUCClassifier(alpha=c / MOST_ROWS) for c in PENALTIES],
         "RankOpt": [RankOpt(saturation=RADII[: k + 1]) for k in range(len(RADII))],
-        "LightGBM": [_lightgbm()],
     }
-    out = {name: dict.fromkeys(labels, settings) for name, settings in lists.items()}
+    if "LightGBM" in models:
+        lists["LightGBM"] = [_lightgbm()]
+    out = {name: dict.fromkeys(labels, lists[name]) for name in lists if name in models}
+    if "MeasureSVM" not in models:
+        return out
     out["MeasureSVM"] = {}
     for name, options, of in OF_SVM:
         settings = [MeasureSVM(name, C=C, tol=1e-2, max_iter=200, **options) for C in SVM_C]
@@ -168,37 +175,41 @@ def one_split(
     }  # fmt: skip
     measures = {m: operating_measure(MEASURES[m][0], Rows.of(y_train), **MEASURES[m][1])
                 for m in labels}  # fmt: skip
-    for name, by_label in competitors(labels).items():
+    for name, by_label in competitors(labels, models).items():
         tuned: dict[int, Tuned] = {}
-        for label, settings in by_label.items() if name in models else ():
+        for label, settings in by_label.items():
             if id(settings) not in tuned:
                 tuned[id(settings)] = Tuned(settings, A, y_train, B, folds)
             value, seconds = tuned[id(settings)].judge(measures[label], rows)
             out["value"][label][name] = round(value, 5)
             out["seconds"][label][name] = round(seconds, 3)
     for label in labels if OURS in models else ():
-        measure_name, options = MEASURES[label]
-        began = time.process_time()
-        model = MeasureOptCV(measure_name, **options).fit(A, y_train)
-        out["seconds"][label][OURS] = round(time.process_time() - began, 3)
+        model, seconds = searched(A, y_train, label)
+        out["seconds"][label][OURS] = round(seconds, 3)
         value = model.measure_.value(rows, model.decision_function(B), 0.0)
         out["value"][label][OURS] = round(value, 5)
         out["start"][label] = bool(model.chose_start_)
     return out
 
 
-def jobs(wanted: list[str], n_splits: int) -> Iterator[tuple[str, int]]:
-    """Split by split, the wide data sets after all others: a run may be stopped at any time."""
-    wide = [name for name in wanted if name.startswith(WIDE)]
-    for some in ([name for name in wanted if name not in wide], wide):
-        for k in range(n_splits):
-            yield from ((name, k) for name in some)
+def jobs(wanted: list[str], n_splits: int, known: dict[str, Any]) -> Iterator[tuple[str, int]]:
+    """A first split of every task; then the tasks that take least time get all of theirs.
+
+    A run may be stopped at any time."""
+    yield from ((name, 0) for name in wanted)
+    spent: dict[str, list[float]] = {}
+    for key, cell in known.items():
+        if "|" in key and cell is not None:
+            of_models = (sum(each.values()) for each in cell["seconds"].values())
+            spent.setdefault(key.split("|")[0], []).append(sum(of_models))
+    for name in sorted(wanted, key=lambda name: np.mean(spent.get(name, np.inf))):
+        yield from ((name, k) for k in range(1, n_splits))
 
 
 def run(wanted: list[str], n_splits: int, part: str, cache: Path) -> None:
     known = json.loads(cache.read_text()) if cache.exists() else {}
     labels, models = PARTS[part]
-    for name, k in jobs(wanted, n_splits):
+    for name, k in jobs(wanted, n_splits, known):
         key = f"{name}|{k}|{part}"
         if key in known:
             continue
@@ -216,23 +227,55 @@ def run(wanted: list[str], n_splits: int, part: str, cache: Path) -> None:
         print(key, flush=True)
 
 
+def simulated(n: int, n_features: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, n_features))
+    return X, X[:, 0] + X[:, 1] ** 2 / 2 + rng.logistic(size=n) > 4
+
+
+def searched(X: Any, y: Any, label: str) -> tuple[MeasureOptCV, float]:
+    """The whole search for a measure, and its processor seconds."""
+    name, options = MEASURES[label]
+    began = time.process_time()
+    model = MeasureOptCV(name, **options).fit(X, y)
+    return model, time.process_time() - began
+
+
 def growth(sizes: tuple[int, ...] = (10_000, 31_600, 100_000, 316_000, 1_000_000)) -> str:
     """Processor seconds of whole searches on simulated rows of 20 features."""
     rows, lines = [], []
     for n in sizes:
-        rng = np.random.default_rng(0)
-        X = rng.standard_normal((n, 20))
-        y = X[:, 0] + X[:, 1] ** 2 / 2 + rng.logistic(size=n) > 4
-        spent = []
-        for measure, options in (("f1", {}), ("tpr_at_fpr", {"fpr": 0.01})):
-            began = time.process_time()
-            MeasureOptCV(measure, **options).fit(X, y)
-            spent.append(time.process_time() - began)
+        X, y = simulated(n, 20)
+        spent = [searched(X, y, label)[1] for label in TARGETS]
         rows.append(spent)
         lines.append([f"{n:,}", *(f"{s:.1f}" for s in spent)])
-    exponents = [growth_exponent(list(sizes), [r[k] for r in rows]) for k in range(2)]
+        print(*lines[-1], flush=True)
+    exponents = [growth_exponent(list(sizes), [r[k] for r in rows]) for k in range(len(TARGETS))]
     lines.append(["exponent", *(f"{e:.2f}" for e in exponents)])
-    return markdown_table(["rows (20 features)", "F1, seconds", "recall at 1 % FPR"], lines)
+    return markdown_table(
+        ["rows (20 features)", *(f"{label}, seconds" for label in TARGETS)], lines
+    )
+
+
+def large(n: int = 1_000_000, n_features: int = 50) -> str:
+    """Whole searches on a large table beside those of the logistic regression, one thread."""
+    X, y = simulated(n + n // 4, n_features)
+    A, B, of_fit, rows = X[:n], X[n:], y[:n], Rows.of(y[n:])
+    folds = list(StratifiedKFold(5).split(np.zeros(n), of_fit))
+    base = Tuned(logistic_settings(), A, of_fit, B, folds)
+    lines = []
+    for label in TARGETS:
+        measure = operating_measure(MEASURES[label][0], Rows.of(of_fit), **MEASURES[label][1])
+        value, seconds = base.judge(measure, rows)
+        model, ours = searched(A, of_fit, label)
+        lines.append([
+            label, f"{value:.4f}", f"{measure.value(rows, model.decision_function(B), 0.0):.4f}",
+            f"{seconds:.0f}", f"{ours:.0f}", f"{ours / seconds:.2f}",
+        ])  # fmt: skip
+        print(*lines[-1], flush=True)
+    return f"{n:,} rows of {n_features} features.\n\n" + markdown_table(
+        ["measure", "logistic", OURS, "logistic, seconds", f"{OURS}, seconds", "ratio"], lines
+    )
 
 
 def main() -> None:
@@ -242,21 +285,21 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="*", default=names(also=True))
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--show", action="store_true", help="the tables of the finished splits")
-    parser.add_argument("--growth", action="store_true")
+    parser.add_argument("--growth", action="store_true", help="times on more and more rows")
+    parser.add_argument("--large", action="store_true", help="times on 1,000,000 rows of 50")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     with threadpool_limits(1):
-        if options.growth:
-            print(growth())
+        timed = {GROWTH: options.growth and growth(), LARGE: options.large and large()}
+        if options.growth or options.large:
+            known = json.loads(options.cache.read_text())
+            known |= {name: table for name, table in timed.items() if table}
+            options.cache.write_text(json.dumps(known, separators=(",", ":")))
         elif options.show:
             from lab.benchmarks.measure_opt_page import show
 
-            known = json.loads(options.cache.read_text())
-            if GROWTH not in known:
-                known[GROWTH] = growth()
-                options.cache.write_text(json.dumps(known, separators=(",", ":")))
-            show(known, options.write)
+            show(json.loads(options.cache.read_text()), options.write)
         else:
             run(options.tasks, options.splits, options.part, options.cache)
 

@@ -19,8 +19,8 @@ from scipy import sparse
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from threadpoolctl import threadpool_limits
 
+from everypair.estimators._climb_problem import ClimbProblem
 from everypair.estimators._held_out import FEWER_DRAWS, HeldOut
-from everypair.estimators.measure_opt import _Problem
 from everypair.estimators.measure_opt_cv import DECIDING_ROWS, PENALTIES
 from everypair.linalg.matrix import as_matrix
 from everypair.measures.operating import operating_measure
@@ -36,6 +36,7 @@ Key = tuple[tuple[float, ...], float]
 CLIMBS = (
     (0.2,), (0.35,), (0.5,), (0.7,), (0.9,), (0.98,),
     (0.35, 0.7), (0.35, 0.8), (0.35, 0.9), (0.35, 0.8, 0.9), (0.5, 0.9), (0.2, 0.8),
+    (0.5, 0.8), (0.2, 0.5, 0.8),
 )  # fmt: skip
 """Series of radii: of several, each is climbed from where the last one ended."""
 
@@ -58,6 +59,11 @@ class Way(NamedTuple):
     """Means of the start's and a climb's direction that are candidates."""
     bagged: bool = False
     """Whether the model is the mean direction of all climbs, of folds and of all rows."""
+    mean: bool = False
+    """Whether the mean of the climbs, each over the spread of its scores, is the one candidate."""
+    oracle: str = ""
+    """Which test rows choose, start included: "all" of them, which judge it as well, or one
+    "half", and the other half judges. No search knows them."""
 
 
 WAYS = {
@@ -73,7 +79,16 @@ WAYS = {
     "kept, the quota alone": Way(nearby=False),
     "kept, and three quarters of the way from the start": Way(shares=(1.0, 0.75)),
     "kept, and halfway": Way(shares=(1.0, 0.5)),
-    "kept, means of all climbs": Way(bagged=True),
+    "kept, means of the folds' climbs": Way(bagged=True),
+    "kept, chosen by the test rows that judge it": Way(oracle="all"),
+    "kept, chosen by one half of the test rows, judged by the other": Way(oracle="half"),
+    "the mean of the kept climbs": Way(mean=True),
+    "the same, no guard": Way(mean=True, guard=0.0),
+    ".2 > .5 > .8, and .9 alone": Way(((0.2, 0.5, 0.8), (0.9,))),
+    "the mean of these two": Way(((0.2, 0.5, 0.8), (0.9,)), mean=True),
+    ".2 > .5 > .8, .5 > .8, and .9 alone": Way(((0.2, 0.5, 0.8), (0.5, 0.8), (0.9,))),
+    "of all climbs, chosen by the test rows that judge it": Way(CLIMBS, oracle="all"),
+    "of all climbs, chosen by one half, judged by the other": Way(CLIMBS, oracle="half"),
     **{
         f"always {' > '.join(f'{r:g}' for r in climb)}": Way((climb,), guard=-np.inf)
         for climb in CLIMBS
@@ -90,11 +105,47 @@ class Cell:
     held: dict[Key, HeldOut] = field(default_factory=dict)
     on_all: dict[Key, float] = field(default_factory=dict)
     bagged: dict[Key, float] = field(default_factory=dict)
+    tested: dict[Key, Any] = field(default_factory=dict)
+    """Scores of the test rows."""
+    spread: dict[Key, float] = field(default_factory=dict)
+    """Of the scores of the training rows."""
+    positive: Any = None
+    """Of the test rows."""
+
+    def add_mean(self, climbs: tuple[tuple[float, ...], ...]) -> Key:
+        """The mean of climbs as one candidate."""
+        held = [self.held[climb, 1.0] for climb in climbs]
+        scores = np.mean([one.scores / np.std(one.scores) for one in held], axis=0)
+        key: Key = (sum(climbs, ()), 1.0)
+        self.held[key] = replace(held[0], scores=scores)
+        tested = [self.tested[climb, 1.0] / self.spread[climb, 1.0] for climb in climbs]
+        self.tested[key] = np.mean(tested, axis=0)
+        self.on_all[key] = self.on(key, np.arange(self.positive.size))
+        return key
+
+    def on(self, key: Key, rows: Any) -> float:
+        """The value of these test rows, at the cut of the held-out scores."""
+        held = self.held[key]
+        cut = held.measure.best_cut(Rows.of(held.positive), held.scores)
+        return held.measure.value(Rows.of(self.positive[rows]), self.tested[key][rows], cut)
+
+    def by_oracle(self, keys: list[Key], by_half: bool) -> float:
+        rows = np.random.default_rng(0).permutation(self.positive.size)
+        choosing = np.array_split(rows, 2) if by_half else [rows]
+        gains = []
+        for judging, chooses in zip(choosing[::-1], choosing, strict=True):
+            best = max(keys, key=lambda key: self.on(key, chooses))
+            gains.append(self.on(best, judging) - self.on(START, judging))
+        return float(np.mean(gains))
 
     def gain(self, way: Way) -> float:
         if not self.enough:
             return 0.0
         keys = [(climb, share) for climb in way.climbs for share in way.shares]
+        if way.oracle:
+            return self.by_oracle([START, *keys], way.oracle == "half")
+        if way.mean:
+            keys = [self.add_mean(way.climbs)]
         measure = self.held[START].measure
         by = measure.nearby() if way.nearby else measure
         start, others = self.held[START].by(by), {key: self.held[key].by(by) for key in keys}
@@ -117,7 +168,7 @@ def cell_of(X: Any, y: Any, train: Any, test: Any, label: str) -> Cell:
     name, options = MEASURES[label]
     measure = operating_measure(name, Rows.of(own), **options)
     folds = list(StratifiedKFold(5).split(np.zeros(own.size), own))
-    problem, fresh = _Problem.of(as_matrix(A), own, None, measure), as_matrix(B)
+    problem, fresh = ClimbProblem.of(as_matrix(A), own, None, measure), as_matrix(B)
     parts = [problem.without(rows_out) for _, rows_out in folds]
     alphas = PENALTIES / problem.total
     starts = [part.starts(alphas, STEPS, TOL) for part in (*parts, problem)]
@@ -128,19 +179,23 @@ def cell_of(X: Any, y: Any, train: Any, test: Any, label: str) -> Cell:
             out[rows_out] = of_fold[rows_out]
         return HeldOut(measure, own, np.ones(own.size), folds, out)
 
-    def on_test(direction: Any, held: HeldOut, shift: float = 0.0) -> float:
+    def fresh_scores(direction: Any) -> Any:
         coef = problem.sphere.scale * direction
-        scores = fresh.dot(coef) - float(problem.centre @ coef) + shift
-        return measure.value(rows, scores, measure.best_cut(Rows.of(own), held.scores))
+        return fresh.dot(coef) - float(problem.centre @ coef)
+
+    def on_test(direction: Any, held: HeldOut) -> float:
+        cut = measure.best_cut(Rows.of(own), held.scores)
+        return measure.value(rows, fresh_scores(direction), cut)
 
     of_starts = [held_out([each[a].scores + each[a].intercept for each in starts[:-1]])
                  for a in range(alphas.size)]  # fmt: skip
     best = int(np.argmax([held.value() for held in of_starts]))
     chosen = [each[best] for each in starts]
     enough = measure.deciding_rows(int(own.sum()), int((~own).sum())) >= DECIDING_ROWS
-    cell = Cell(enough and all(np.any(start.coef) for start in chosen))
+    cell = Cell(enough and all(np.any(start.coef) for start in chosen), positive=y[test])
     cell.held[START] = of_starts[best]
-    cell.on_all[START] = on_test(chosen[-1].coef, of_starts[best], chosen[-1].intercept)
+    cell.tested[START] = fresh_scores(chosen[-1].coef) + chosen[-1].intercept
+    cell.on_all[START] = cell.on(START, np.arange(test.size))
     if not cell.enough:
         return cell
     found: dict[tuple[float, ...], list[Any]] = {(): chosen}
@@ -166,7 +221,9 @@ def cell_of(X: Any, y: Any, train: Any, test: Any, label: str) -> Cell:
             mixed = [share * end.coef + (1 - share) * unit(start.coef)
                      for end, start in zip(found[climb], chosen, strict=True)]  # fmt: skip
             cell.held[climb, share] = held
-            cell.on_all[climb, share] = on_test(mixed[-1], held)
+            cell.tested[climb, share] = fresh_scores(mixed[-1])
+            cell.spread[climb, share] = float(np.std(problem.sphere.scores(mixed[-1])))
+            cell.on_all[climb, share] = cell.on((climb, share), np.arange(test.size))
             size = float(np.mean([np.linalg.norm(one) for one in mixed]))
             cell.bagged[climb, share] = on_test(unit(np.mean(mixed, axis=0)) * size, held)
     return cell

@@ -10,6 +10,7 @@ from lab.benchmarks.measure_opt import (
     CHOSEN_ON,
     COMPETITORS,
     GROWTH,
+    LARGE,
     MEASURES,
     MOST_ROWS,
     OURS,
@@ -58,7 +59,7 @@ class Results:
     def __init__(self, known: dict[str, Any]):
         self.splits: dict[str, dict[str, Splits]] = {label: {} for label in MEASURES}
         for key, cell in known.items():
-            if key == GROWTH or cell is None:
+            if key in (GROWTH, LARGE) or cell is None:
                 continue
             name, k, part = key.split("|")
             if part not in PARTS:
@@ -285,5 +286,6 @@ def show(known: dict[str, Any], write: bool) -> None:
     page.add("Task by task", task_table(results))
     page.add("Task by task: gains of the other measures", gain_table(results))
     page.add("Growth with the rows", known[GROWTH])
+    page.add("A large table", known[LARGE])
     if write:
         page.write()

@@ -285,8 +285,8 @@ class MeasureOptCV(_MeasureClimber):
         if rarer < int(n_folds):
             raise ValueError(
                 f"The rarer class has {rarer} row{'s' if rarer > 1 else ''} and cv={n_folds} folds "
-                "need one each: give more rows, or fewer folds by cv=2, or use MeasureOpt, which "
-                "holds no rows out."
+                f"need one each: give more rows{', or cv=2' if rarer > 1 else ''}, or use "
+                "MeasureOpt, which holds no rows out."
             )
 
     def _series(self) -> list[Series]:
