@@ -162,15 +162,32 @@ def test_demo_compares_and_says_where_the_report_is(run, tmp_path, monkeypatch):
 
     from everypair.app.comparison import models
 
-    few = {name: models.CANDIDATES[name] for name in ("auc-rls", "logistic")}
+    few = {name: models.CANDIDATES[name] for name in ("additive", "logistic")}
     monkeypatch.setattr(models, "CANDIDATES", few)
+    monkeypatch.setattr("everypair.app.cli.compare.DEMO_MODELS", list(few))
     fake = types.SimpleNamespace(write_report=lambda found, path: path.write_text(found.verdict))
     monkeypatch.setitem(sys.modules, "everypair.app.report", fake)
     monkeypatch.chdir(tmp_path)
     found = run("demo")
     assert found.code == 0, found.err
-    assert "40 malignant" in found.err
-    assert f"Report: {tmp_path / 'everypair-demo.html'}" in found.out
+    loans, tumours = found.out.split("tumours.csv: ")
+    assert f"Report: {tmp_path / 'everypair-demo.html'}" in loans
+    assert "additive ranks better than the best baseline" in loans
+    assert "Nothing here beats the best baseline" in tumours
+    assert "Which case is yours?" in found.err
+
+
+def test_samples_are_written_once_and_can_be_fitted(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, target in {"customers.csv": "churn", "loans.csv": "late"}.items():
+        assert run("sample", name).code == 0
+        found = run("sample", name)
+        assert found.code == 2
+        assert f"{name} is there already" in found.err
+        assert run("fit", name, "-t", target, "--method", "auc-rls", "-o", "m").code == 0
+    assert (
+        "there is no sample 'cars.csv': give one of customers.csv" in run("sample", "cars.csv").err
+    )
 
 
 def test_unseen_categories_are_scored_and_counted(run, mixed, model, tmp_path):

@@ -84,7 +84,7 @@ def test_report_without_its_package_is_refused_before_any_work(run, files, monke
 
     monkeypatch.setitem(sys.modules, "jinja2", None)
     monkeypatch.setattr(readers, "read", lambda *a: pytest.fail("worked"))
-    monkeypatch.setattr("everypair.app.cli.compare.demo_rows", lambda: pytest.fail("worked"))
+    monkeypatch.setattr("everypair.app.cli.compare.demo_rows", lambda name: pytest.fail("worked"))
     monkeypatch.chdir(files)
     for arguments in (("compare", "d.csv", "-t", "churn", "--report", "r.html"), ("demo",)):
         found = run(*arguments)

@@ -14,6 +14,7 @@ from everypair.app.cli.explain import explain
 from everypair.app.cli.fit import fit
 from everypair.app.cli.guard import INTERRUPTED, NAME, exit_code
 from everypair.app.cli.path import path
+from everypair.app.cli.sample import sample
 from everypair.app.cli.score import score
 
 app = typer.Typer(
@@ -24,7 +25,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (compare, fit, score, evaluate, explain, path, demo):
+for command in (compare, fit, score, evaluate, explain, path, sample, demo):
     app.command()(command)
 
 

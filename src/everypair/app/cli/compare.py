@@ -107,39 +107,42 @@ class Next:
         )
 
 
+DEMO_MODELS = ["additive", "auc", "logistic", "boosting"]
+DEMO_TABLES = {
+    "loans.csv": "3,000 applicants for a loan, drawn at random: the risk is a sum of one bent "
+    "curve per column.",
+    "tumours.csv": "397 tumours (Breast Cancer Wisconsin): a straight line separates them well.",
+}
+
+
 @guarded
 def demo(
     report: Annotated[Path, typer.Option(help="Where to write the report.")] = DEMO_REPORT,
     *,
     show: opt.Show,
 ) -> None:
-    """Compare all models on a table of tumours and write the report."""
+    """Compare models on two small tables, and write the report of the first."""
     check_report(report)
-    rows = demo_rows()
-    show.say(
-        f"Breast cancer (Wisconsin), made imbalanced: {int(rows.y.sum())} malignant and "
-        f"{int((~rows.y).sum())} benign tumours, {rows.X.num_columns} measurements; every model "
-        "on the same 5 folds."
-    )
-    labels = {"source": "breast cancer (scikit-learn)", "command": "everypair demo"}
-    labels |= {"target": rows.target, "positive": rows.positive}
-    _compare(rows, None, (5, 1), 0, labels, report, show)
+    for k, (name, sentence) in enumerate(DEMO_TABLES.items()):
+        rows = demo_rows(name)
+        show.say(f"{name}: {sentence}")
+        labels = {"source": name, "command": "everypair demo"}
+        labels |= {"target": rows.target, "positive": rows.positive}
+        _compare(rows, DEMO_MODELS, (5, 1), 0, labels, None if k else report, show)
+    show.say("Which case is yours? everypair compare TABLE.csv --target COLUMN says it.")
 
 
-def demo_rows() -> Any:
-    """40 malignant and 357 benign tumours of scikit-learn's table."""
-    import numpy as np
-    from sklearn.datasets import load_breast_cancer
-
+def demo_rows(name: str) -> Any:
+    """A sample with the rarer class as the positive one."""
     from everypair.app.cli.inputs import Labelled
-    from everypair.app.tables import arrow_table
+    from everypair.app.cli.sample import SAMPLES
 
-    table = load_breast_cancer()
-    malignant = np.flatnonzero(table.target == 0)[:40]
-    rows = np.concatenate([malignant, np.flatnonzero(table.target == 1)])
-    columns = dict(zip(table.feature_names.tolist(), table.data[rows].T, strict=True))
-    y = table.target[rows] == 0
-    return Labelled(arrow_table(columns), y, None, None, "diagnosis", "malignant", "benign")
+    make, target = SAMPLES[name]
+    table = make()
+    labels = table[target].to_numpy()
+    positive, negative = sorted(set(labels.tolist()), key=lambda label: (labels == label).sum())
+    X = table.drop_columns([target])
+    return Labelled(X, labels == positive, None, None, target, positive, negative)
 
 
 def folds_of(cv: str) -> tuple[int, int]:
