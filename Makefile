@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 
-.PHONY: demo test lint types unit coverage test-browser slow fuzz format bench tables clean
+.PHONY: demo test lint types unit coverage test-browser slow fuzz format bench tables docs dist clean
 
 demo: .venv/installed
 	$(BIN)/everypair demo
@@ -56,6 +56,22 @@ bench: .venv/installed-dev
 tables: .venv/installed-dev
 	$(BIN)/python -m lab papers all
 
+# The documentation as a site, in docs/_build/html; any warning is an error.
+docs: .venv/installed-docs
+	$(BIN)/sphinx-build -W --keep-going -q -c docs -b html . docs/_build/html
+
+# The wheel and the source archive in dist/: built twice, equal to the byte, and checked.
+dist: .venv/installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build twine
+	rm -rf dist
+	for folder in dist dist/again; do \
+		SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build --outdir $$folder . >/dev/null || exit 1; \
+	done
+	for file in dist/again/*; do cmp $$file dist/$$(basename $$file) || exit 1; done
+	rm -r dist/again
+	$(BIN)/twine check --strict dist/*
+	ls -l dist
+
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
@@ -67,5 +83,9 @@ tables: .venv/installed-dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	touch $@ .venv/installed
 
+.venv/installed-docs: .venv/installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	touch $@
+
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .coverage .hypothesis
+	rm -rf .venv dist docs/_build .pytest_cache .mypy_cache .ruff_cache .coverage .hypothesis

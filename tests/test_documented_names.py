@@ -1,6 +1,7 @@
 """The guides name attributes and parameters that exist."""
 
 import ast
+import importlib
 import inspect
 import re
 from pathlib import Path
@@ -39,3 +40,15 @@ def test_every_parameter_in_a_guide_is_one_of_its_estimator(guide):
         known = inspect.signature(getattr(everypair, name)).parameters
         given = re.findall(r"(?:^|,)\s*(\w+)\s*=", arguments)
         assert set(given) <= set(known), f"{name}({arguments})"
+
+
+PUBLIC = ("", ".metrics", ".plots", ".measures", ".blocks", ".dask", ".app", ".boosting")
+
+
+@pytest.mark.parametrize("room", PUBLIC)
+def test_the_reference_lists_every_public_name(room):
+    module = importlib.import_module(f"everypair{room}")
+    text = (ROOT / "docs" / "api.md").read_text()
+    listed = text.split(f".. currentmodule:: {module.__name__}\n")[1].split("```")[0]
+    known = {name for name in module.__all__ if name not in ("__version__", "MEASURES")}
+    assert set(re.findall(r"^   (\w+)$", listed, re.MULTILINE)) == known

@@ -19,7 +19,7 @@ PERCENT = 100.0
 
 
 class Violation(NamedTuple):
-    """A labelling y' as the cutting plane sees it: ``slack >= loss + change . scores``."""
+    """A labelling y' as the cutting plane sees it: ``slack >= loss + change @ scores``."""
 
     loss: float
     """Delta(y', y)."""
