@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
@@ -83,3 +85,23 @@ def test_a_fresh_environment_installs_it_and_predicts(wheel, tmp_path):
     install = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", wheel]
     subprocess.run(install, check=True, capture_output=True)
     subprocess.run([python, "-c", USE], check=True, capture_output=True, cwd=tmp_path)
+
+
+def test_every_file_names_the_same_version():
+    import everypair
+
+    for name, pattern in {
+        "CITATION.cff": r"^version: (\S+)$",
+        "conda/recipe.yaml": r'^  version: "(\S+)"$',
+        "CHANGELOG.md": r"^## \[(\S+)\]",
+    }.items():
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert re.search(pattern, text, re.MULTILINE)[1] == everypair.__version__, name
+
+
+def test_the_recipe_has_the_packages_of_the_wheel():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    run = recipe.split("  run:\n")[1].split("  run_constraints:")[0]
+    listed = {line.strip("- ").replace(" ", "") for line in run.splitlines()[1:]}
+    assert listed == set(project["dependencies"])

@@ -129,18 +129,23 @@ CASES = {
 }  # fmt: skip
 
 
-def too_much(case: str, memory: bool = False) -> dict[str, tuple[float, float]]:
-    """``{what: (counted, limit)}`` of everything that is above its limit."""
-    make, limits = CASES[case]
-    fit, shape = make()
+def counts(case: str, memory: bool) -> dict[str, float]:
+    """``{what: counted}`` of one fit; `lab/benchmarks/work.py` compares two versions by it."""
+    fit, shape = CASES[case][0]()
     with counted_work(*shape) as work:
         model = fit()
     work["steps"] = np.sum(getattr(model, "n_iter_", 0))
     if memory:
         work["bytes"] = peak_per_row(fit, shape[0])
+    return dict(work)
+
+
+def too_much(case: str, memory: bool = False) -> dict[str, tuple[float, float]]:
+    """``{what: (counted, limit)}`` of everything that is above its limit."""
+    limits = CASES[case][1]
     return {
         what: (count, limits.get(what, 0))
-        for what, count in work.items()
+        for what, count in counts(case, memory).items()
         if count > limits.get(what, 0) + 1e-9
     }
 
