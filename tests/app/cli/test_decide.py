@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -13,7 +14,13 @@ from scored import scores_in
 
 from conftest import exit_of
 from everypair.app.model_file.store import load_model
-from everypair.metrics import cut_for, gain_at_k
+from everypair.metrics import (
+    average_precision,
+    brier_loss,
+    cut_for,
+    expected_calibration_error,
+    gain_at_k,
+)
 
 
 @pytest.fixture(scope="module")
@@ -247,6 +254,48 @@ def test_evaluate_has_the_headline_and_the_cut_of_its_rows(run, files):
     assert "everypair score --threshold=" in found.out
 
 
+def test_evaluate_has_the_figures_of_ranking_and_probabilities(run, files):
+    m, new = files / "m.everypair", files / "new.csv"
+    rows = scores_in(run("score", m, new).out)
+    y, scores, chances = labels_of(new), number(rows, "score"), number(rows, "probability")
+    said = json.loads(run("evaluate", m, new, "--json").out)
+    shown = run("evaluate", m, new).out
+    for name, label, found in (
+        ("average_precision", "average precision", average_precision(y, scores)),
+        ("brier_score", "Brier score", brier_loss(y, chances)),
+        ("calibration_error", "calibration error", expected_calibration_error(y, chances)),
+    ):
+        wanted = {"value": found.value, "low": found.low, "high": found.high}
+        assert said[name] == pytest.approx(wanted, abs=1e-9)
+        ends = f"{found.low:.3f} - {found.high:.3f}"
+        assert f"{label} {found.value:.3f}, 95% interval {ends}" in shown
+    bare = json.loads(run("evaluate", files / "bare.everypair", new, "--json").out)
+    assert bare["average_precision"] is not None
+    assert bare["brier_score"] is bare["calibration_error"] is None
+
+
+def test_evaluate_counts_weights(run, files, tmp_path):
+    """Weights of 2 for the positives and 1 for the others are the rows given twice."""
+    table = list(csv.DictReader((files / "new.csv").open()))
+    for name, times in (("weighed.csv", 1), ("twice.csv", 2)):
+        with (tmp_path / name).open("w", newline="") as file:
+            writer = csv.DictWriter(file, [*table[0], "w"])
+            writer.writeheader()
+            for row in table:
+                yes = row["churn"] == "yes"
+                for _ in range(times if yes else 1):
+                    writer.writerow(row | {"w": 2 if yes else 1})
+    m = files / "m.everypair"
+    said = [
+        json.loads(run("evaluate", m, tmp_path / name, "--json", *given).out)["at_threshold"]
+        for name, given in (("weighed.csv", ("--weight", "w")), ("twice.csv", ()))
+    ]
+    said[1].pop("precision_recall_break_even")
+    assert said[0] == pytest.approx(said[1])
+    assert said[0]["precision"] < 1
+    assert ", sums of weights" in run("evaluate", m, tmp_path / "weighed.csv", "--weight", "w").out
+
+
 def test_evaluate_chooses_no_threshold_on_training_rows(run, files):
     m = files / "m.everypair"
     found = run("evaluate", m, files / "train.csv", "--threshold", "precision=0.5")
@@ -261,7 +310,8 @@ def test_evaluate_writes_a_report(run, files, tmp_path):
     assert found.code == 0, found.err
     page = report.read_text()
     headline = next(line for line in found.out.splitlines() if line.startswith("The top 10 %"))
-    assert headline in page
+    text = re.sub(r"<[^>]*>", "", page).replace("\xa0", " ")
+    assert headline in text
     assert "model evaluated" in page
     found = run(
         "evaluate", files / "m.everypair", files / "new.csv", "--report", tmp_path / "e.json"

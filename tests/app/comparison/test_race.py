@@ -67,6 +67,7 @@ def test_recommended_is_the_simplest_within_one_standard_error_of_the_best():
     assert recommended({"boosting": best, "auc": far}) == "boosting"
     assert recommended({"auc": best, "boosting": near}) == "auc"
     assert recommended({"auc": near, "logistic": best}) == "logistic"  # no simpler than each other
+    assert recommended({"cpauc": near, "logistic": best}) == "logistic"  # of a sample of the rows
 
 
 @pytest.mark.parametrize("name", ["auc-l1", "auc-rls", "rankopt", "auc-rls-rbf", "boosting"])

@@ -12,7 +12,12 @@ import pytest
 from simulated_comparison import ODD, embedded, make_comparison
 
 from everypair.app.report import write_report
-from everypair.metrics import threshold_for
+from everypair.metrics import (
+    average_precision,
+    brier_loss,
+    expected_calibration_error,
+    threshold_for,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -54,8 +59,9 @@ def path(comparison, tmp_path_factory):
 
 @pytest.fixture
 def opened(browser, path):
-    """The report of four models and one that failed."""
+    """The report of four models and one that failed, at the threshold of the model itself."""
     load(browser, path)
+    rule(browser, "own")
     return browser
 
 
@@ -152,6 +158,66 @@ def test_arrow_keys_on_the_slider_move_every_number(opened, comparison):
     assert no_complaint(opened)
 
 
+def test_the_page_begins_at_the_top_tenth_of_the_headline(browser, comparison, path):
+    load(browser, path)
+    model = comparison.models[0]
+    assert browser.find_element("css selector", "input[value=top]").is_selected()
+    assert value(browser, "cut") == threshold_for(comparison.y, model.scores, top=0.1)
+    assert element(browser, "calls").text.split() == ["calls", "10.0", "%", "of", "the", "rows"]
+    agrees(browser, comparison, model)
+    choose(browser, "model", comparison.models[2].name)
+    assert value(browser, "tp") + value(browser, "fp") == 60
+    assert no_complaint(browser)
+
+
+def test_more_than_a_tenth_of_equal_scores_begins_elsewhere(browser, comparison, tmp_path):
+    first = comparison.models[0]
+    above = first.scores > np.median(first.scores)
+    coarse = replace(first, scores=above.astype(float), threshold=0.5)
+    made = replace(comparison, models=[coarse, *comparison.models[1:]])
+    load(browser, write_report(made, tmp_path / "report.html"))
+    top = browser.find_element("css selector", "input[value=top]")
+    assert not top.is_enabled()
+    assert value(browser, "cut") == 0.5
+    agrees(browser, made, coarse)
+    choose(browser, "model", comparison.models[1].name)
+    rule(browser, "top")
+    called = value(browser, "tp") + value(browser, "fp")
+    choose(browser, "model", coarse.name)  # it has no such cut: the nearest number of rows
+    assert value(browser, "tp") + value(browser, "fp") != called
+    agrees(browser, made, coarse)
+    assert no_complaint(browser)
+
+
+@pytest.mark.parametrize("width", [1280, PHONE])
+def test_the_slider_stays_in_view_beside_every_chart(browser, decided_path, width):
+    load(browser, decided_path, width)
+    for name in (*FOLLOWING, "calibration"):
+        chart = element(browser, f"{name}-chart")
+        browser.execute_script("arguments[0].scrollIntoView({block: 'end'})", chart)
+        seen = "const r = arguments[0].getBoundingClientRect(); return [r.top, r.bottom]"
+        top, bottom = browser.execute_script(seen, element(browser, "slider"))
+        assert 0 <= top < bottom < 150, name
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+
+
+def test_figures_of_the_ranking_and_the_probabilities_are_those_of_the_metrics(
+    browser, decided, decided_path
+):
+    load(browser, decided_path)
+    for model in decided.models[:2]:
+        choose(browser, "model", model.name)
+        ranked = average_precision(decided.y, model.scores)
+        brier = brier_loss(decided.y, model.probabilities)
+        error = expected_calibration_error(decided.y, model.probabilities)
+        shown = element(browser, "precision-figures").text
+        ends = f"{ranked.low:.3f} to {ranked.high:.3f}"
+        assert shown == f"Average precision {ranked.value:.3f} ({ends}); at random 0.150."
+        shown = element(browser, "calibration-figures").text
+        for name, found in (("Brier score", brier), ("Calibration error", error)):
+            assert f"{name} {found.value:.3f} ({found.low:.3f} to {found.high:.3f})" in shown
+
+
 def test_the_slider_by_script_reaches_both_ends(opened, comparison):
     move = """const slider = document.getElementById("slider");
         slider.value = arguments[0]; slider.dispatchEvent(new Event("input"));"""
@@ -205,6 +271,7 @@ def test_own_threshold_counts_what_the_folds_call(browser, comparison, tmp_path)
     called = np.random.default_rng(0).random(y.size) < 0.3
     made = replace(comparison, models=[replace(model, called=called), *comparison.models[1:]])
     load(browser, write_report(made, tmp_path / "report.html"))
+    rule(browser, "own")
     shown = {name: value(browser, name) for name in ("tp", "fp", "fn", "tn")}
     expected = [called & y, called & ~y, ~called & y, ~called & ~y]
     assert list(shown.values()) == [np.sum(members) for members in expected]
@@ -230,7 +297,8 @@ def test_a_click_on_the_curve_sets_the_threshold(opened, comparison):
 
     for box in ("roc", "scores"):
         before = value(opened, "cut")
-        picture = opened.find_element("css selector", f"#{box} svg")
+        picture = opened.find_element("id", box)
+        opened.execute_script("arguments[0].scrollIntoView({block: 'center'})", picture)
         ActionChains(opened).move_to_element_with_offset(picture, 60, -40).click().perform()
         assert value(opened, "cut") != before
         agrees(opened, comparison, comparison.models[0])
@@ -434,7 +502,7 @@ def test_the_measure_is_drawn_against_the_cut_and_follows_it(browser, tmp_path, 
 def test_a_click_on_the_measure_sets_the_threshold(browser, tmp_path):
     load(browser, write_report(make_comparison(measure="mcc"), tmp_path / "r.html"))
     before = value(browser, "cut")
-    chart = browser.find_element("css selector", "#measure svg")
+    chart = element(browser, "measure")
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", chart)
     from selenium.webdriver import ActionChains
 
@@ -507,7 +575,7 @@ def test_a_click_into_a_chart_sets_the_threshold(browser, decided, decided_path,
 
     load(browser, decided_path)
     before = value(browser, "cut")
-    picture = browser.find_element("css selector", f"#{name}-chart svg")
+    picture = browser.find_element("id", f"{name}-chart")
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", picture)
     ActionChains(browser).move_to_element_with_offset(picture, 90, 0).click().perform()
     assert value(browser, "cut") != before

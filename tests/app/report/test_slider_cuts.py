@@ -55,6 +55,11 @@ def test_standard_cuts_are_those_of_threshold_for(drawn, own):
     for rule in ("f1", "balanced"):
         wanted = threshold_for(y, scores, rule, sample_weight=weight)
         assert cuts.threshold[cuts.standard[rule]] == wanted
+    tenth = threshold_for(y, scores, top=0.1, sample_weight=weight)
+    if np.any(scores > tenth):
+        assert cuts.threshold[cuts.standard["top"]] == tenth
+    else:
+        assert "top" not in cuts.standard
 
 
 @given(ranking, st.tuples(st.integers(0, 40), st.integers(1, 40)))

@@ -16,6 +16,7 @@ from everypair.app.cli.show import interval as show_interval
 from everypair.app.cli.show import print_json, print_table, print_text
 
 if TYPE_CHECKING:
+    from everypair.app.comparison.figures import Figures
     from everypair.app.comparison.headline import Headline
     from everypair.app.comparison.rule import ChosenCut
     from everypair.app.comparison.typed_measure import TypedMeasure
@@ -99,7 +100,7 @@ def evaluate(
         notes.append(f"left out: {counted(n_missing, 'row')} without a label.")
     show.notes(notes)
     spread = None if groups is None else _Spread.of(y, scores, groups, weights, str(within))
-    found = _Found(saved, y, scores, area, headline, measured, cut, spread)
+    found = _Found(saved, y, scores, weights, area, headline, measured, cut, spread)
     name, event = opt.name_of(data), f"{target or saved.target} = {saved.positive}"
     if show.json:
         print_json({"model": str(model), "source": name, **found.as_json(), "notes": notes})
@@ -147,33 +148,49 @@ class _Found:
     saved: SavedModel
     y: Any
     scores: Any
+    weights: Any
     area: tuple[float, float, float]
     headline: Headline | None
     measured: _Measured | None
     cut: ChosenCut | None
     spread: _Spread | None = None
 
-    def counts(self) -> dict[str, int]:
+    @property
+    def figures(self) -> Figures:
+        from everypair.app.comparison.figures import Figures
+
+        known = self.saved.calibrator is not None
+        chances = self.saved.calibrated(self.scores) if known else None
+        return Figures.of(self.y, self.scores, chances, self.weights)
+
+    def counts(self) -> dict[str, float]:
+        """Rows, or sums of their weights."""
         above, y = self.scores > (0.0 if self.cut is None else self.cut.threshold), self.y
-        return {
-            "true_positives": int((above & y).sum()),
-            "false_positives": int((above & ~y).sum()),
-            "false_negatives": int((~above & y).sum()),
-            "true_negatives": int((~above & ~y).sum()),
+        cells = {
+            "true_positives": above & y,
+            "false_positives": above & ~y,
+            "false_negatives": ~above & y,
+            "true_negatives": ~above & ~y,
         }
+        if self.weights is None:
+            return {name: int(rows.sum()) for name, rows in cells.items()}
+        return {name: float(self.weights[rows].sum()) for name, rows in cells.items()}
 
     def rates(self) -> dict[str, float]:
         from everypair.metrics import prbep
 
         tp, fp, fn, tn = self.counts().values()
         return {
-            "accuracy": (tp + tn) / self.y.size,
+            "accuracy": (tp + tn) / (tp + fp + fn + tn),
             "precision": tp / (tp + fp) if tp + fp else 0.0,
             "recall": tp / (tp + fn),
             "false_positive_rate": fp / (fp + tn),
             "f1": 2 * tp / (2 * tp + fp + fn),
-            "precision_recall_break_even": prbep(self.y, self.scores),
-        }
+        } | (
+            {"precision_recall_break_even": prbep(self.y, self.scores)}
+            if self.weights is None  # it counts rows
+            else {}
+        )
 
     def as_json(self) -> dict[str, Any]:
         auc, low, high = self.area
@@ -181,6 +198,7 @@ class _Found:
             "rows": int(self.y.size), "n_positive": int(self.y.sum()), "auc": auc, "low": low,
             "high": high, "level": LEVEL,
             "headline": None if self.headline is None else self.headline.as_json(),
+            **asdict(self.figures),
             "at_threshold": self.counts() | self.rates(),
             "threshold": None if self.cut is None else self.cut.as_json(),
             "measure": None if self.measured is None else self.measured.as_json(),
@@ -197,6 +215,7 @@ class _Found:
             f"{name}: {counted(self.y.size, 'row')}, {int(self.y.sum())} with {event}",
             None if self.headline is None else self.headline.sentence(event),
             f"AUC {self.area[0]:.3f}{inside}, {sure}",
+            *(f"{name} {figure}" for name, figure in self.figures.known()),
             None if self.spread is None else self.spread.sentence(),
             None if self.measured is None else self.measured.sentence(),
             None if self.cut is None else self.cut.sentence(),
@@ -205,9 +224,10 @@ class _Found:
         tp, fp, fn, tn = self.counts().values()
         yes, no = self.saved.positive, self.saved.negative
         whose = "the model's threshold" if self.cut is None else self.cut.rule.typed
+        unit = "" if self.weights is None else ", sums of weights"
         print_table(
-            [f"at {whose}", f"predicted {yes}", f"predicted {no}"],
-            [[f"is {yes}", str(tp), str(fn)], [f"is {no}", str(fp), str(tn)]],
+            [f"at {whose}{unit}", f"predicted {yes}", f"predicted {no}"],
+            [[f"is {yes}", f"{tp:.10g}", f"{fn:.10g}"], [f"is {no}", f"{fp:.10g}", f"{tn:.10g}"]],
         )
         for rate, value in self.rates().items():
             print_text(f"{rate.replace('_', ' '):28} {value:.3f}")

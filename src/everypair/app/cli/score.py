@@ -108,9 +108,10 @@ def score(
     if show.json:
         print_json(summary)
     elif output is not None:
+        what = "" if top is None else f"the {counted(tally['written'], 'row')} of the top {top} "
         show.say(
             f"{counted(tally['rows'], 'row')} scored, {tally['positive']} of them predicted "
-            f"{saved.positive}; written to {output}"
+            f"{saved.positive}; {what}written to {output}"
         )
 
 

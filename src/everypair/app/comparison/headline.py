@@ -40,10 +40,16 @@ class Headline:
         'The top 10 % contain 31.4 % of all rows with churn = yes (95 % interval 25.0 to 38.1 %), \
 3.1 times the average.'
         """
-        sure = f"{100 * LEVEL:.0f} % interval {100 * self.low:.1f} to {100 * self.high:.1f} %"
+        return "".join(self.pieces(event))
+
+    def pieces(self, event: str) -> tuple[str, str, str]:
+        """The sentence before its interval, the interval, and the rest."""
+        ends = f"{100 * self.low:.1f} to {100 * self.high:.1f} %"
         return (
             f"The top {100 * self.share:.3g} % contain {100 * self.gain:.1f} % of all rows with "
-            f"{event} ({sure}), {self.lift:.1f} times the average."
+            f"{event} ",
+            f"({100 * LEVEL:.0f} % interval {ends})",
+            f", {self.lift:.1f} times the average.",
         )
 
     def as_json(self) -> dict[str, Any]:

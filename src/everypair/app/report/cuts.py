@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
+from everypair.app.comparison.headline import TOP_SHARE
 from everypair.measures.operating_point import OperatingMeasure
 from everypair.metrics.curve import Curve
-from everypair.metrics.thresholds import RULES
+from everypair.metrics.thresholds import RULES, cut_by
 from everypair.rows import Array, Index, Rows
 
 N_ALONG = 220
@@ -25,10 +26,10 @@ class Cuts:
     """Thresholds, highest first, with the weight of both classes above each.
 
     Positive is predicted where ``score > threshold``. ``standard`` says where the cuts of the
-    rules are: ``own`` (the model's), ``f1``, ``balanced`` and, where models are judged by one,
-    ``measure``. Every corner of the convex hull of the ROC curve is among the cuts, and the least
-    of ``c_fp FP + c_fn FN`` lies on such a corner whatever the costs are, so it is found exactly
-    without the other cuts.
+    rules are: ``own`` (the model's), ``f1``, ``balanced``, ``top`` (the share of the headline,
+    where it has a row) and, where models are judged by one, ``measure``. Every corner of the convex
+    hull of the ROC curve is among the cuts, and the least of ``c_fp FP + c_fn FN`` lies on such a
+    corner whatever the costs are, so it is found exactly without the other cuts.
     """
 
     threshold: Array
@@ -43,6 +44,9 @@ class Cuts:
         curve = Curve.of(rows, scores)
         all_tp, all_fp = rows.units[0] * curve.tp, rows.units[1] * curve.fp
         rules = {name: int(np.argmax(RULES[name](curve))) for name in ("f1", "balanced")}
+        top = int(np.searchsorted(-curve.levels, -cut_by({"top": TOP_SHARE}, rows, scores)))
+        if top > 0:
+            rules["top"] = top
         if measure is not None:
             best = measure.best_cut(rows, scores)
             rules["measure"] = int(np.searchsorted(-curve.levels, -best))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from everypair.app.comparison.figures import Figures
 from everypair.app.comparison.records import Comparison, ModelResult, PathSummary
 from everypair.app.explain.weights import Line
 from everypair.app.report.at_cuts import at_cuts, what_is_drawn
@@ -39,6 +41,7 @@ def drawn(comparison: Comparison) -> dict[str, Any]:
         "positive": comparison.positive,
         "best_baseline": None if first is None else first["name"],
         "recommended": comparison.recommended,
+        "start": "own" if comparison.evaluated or comparison.measure else "top",
         "weighted": comparison.weights is not None,
         "n_positive": _mass(rows, rows.positive),
         "n_negative": _mass(rows, ~rows.positive),
@@ -83,6 +86,7 @@ def _model(model: ModelResult, rows: Rows, comparison: Comparison) -> dict[str, 
         if model.calibrator is None
         else np.round(model.calibrator.probabilities(cuts.threshold)[:, 1], 6).tolist(),
         **bands(model, comparison, rows, cuts),
+        "figures": _figures(model, comparison),
         "columns": _columns(model),
         "n_used": _n_used(model),
     }
@@ -137,6 +141,14 @@ def _histogram(rows: Rows, scores: Array) -> dict[str, Any]:
         shares[name] = np.round(counted, 5).tolist()
     gathers = bool(scores.min() < low or scores.max() > high)
     return {"low": low, "high": high, "gathers": gathers, **shares}
+
+
+def _figures(model: ModelResult, comparison: Comparison) -> dict[str, list[float] | None]:
+    found = Figures.of(comparison.y, model.scores, model.probabilities, comparison.weights)
+    return {
+        name: None if figure is None else [round(end, 6) for end in figure.values()]
+        for name, figure in asdict(found).items()
+    }
 
 
 def _columns(model: ModelResult) -> list[dict[str, Any]]:

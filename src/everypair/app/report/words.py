@@ -89,6 +89,15 @@ def share(value: float) -> str:
     return f"{100 * value:.1f}\xa0%"
 
 
+def unbroken(sentence: str) -> str:
+    r"""With each number kept on a line with its per cent sign, and ``a = b`` in one piece.
+
+    >>> unbroken("The top 10 % contain 29.7 % of churn = yes")
+    'The top 10\xa0% contain 29.7\xa0% of churn\xa0=\xa0yes'
+    """
+    return sentence.replace(" %", "\xa0%").replace(" = ", "\xa0=\xa0")
+
+
 def settings(chosen: Mapping[str, Any]) -> list[tuple[str, str]]:
     """
     >>> settings({"alpha": 0.1234567, "loss": "hinge", "cv": None})

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from everypair.app.comparison.headline import TOP_SHARE
 from everypair.app.comparison.recommend import recommendation
 from everypair.app.comparison.records import Comparison, ModelResult
 from everypair.app.files.output import written_whole
@@ -112,6 +113,7 @@ def _render(comparison: Comparison) -> str:
         n_columns=N_COLUMNS,
         charts=[chart for chart in CHARTS if chart[0] != "calibration" or calibrated],
         level=LEVEL,
+        top_share=TOP_SHARE,
     )
 
 
@@ -122,11 +124,12 @@ def _facts(comparison: Comparison) -> dict[str, Any]:
     n_rows = comparison.y.size
     cells = n_rows * len(comparison.columns)
     target, positive = comparison.target, comparison.positive
+    event = f"{target} = {positive}" if target else positive
     measure = comparison.measure
     return {
         "judge": "AUC" if measure is None else measure.typed,
         "judge_label": "AUC" if measure is None else measure.label,
-        "event": f"{target} = {positive}" if target else positive,
+        "event": event,
         "ours": next((model for model in fitted if model.kind == "everypair"), None),
         "baseline": baseline,
         "n_rows": n_rows,
@@ -139,7 +142,7 @@ def _facts(comparison: Comparison) -> dict[str, Any]:
         "scale": _scale(fitted, baseline),
         "recommendation": recommendation(comparison) if comparison.recommended else "",
         "headline": comparison.headline
-        and comparison.headline.sentence(f"{target} = {positive}" if target else positive),
+        and [words.unbroken(piece) for piece in comparison.headline.pieces(event)],
     }
 
 

@@ -31,8 +31,19 @@ const CHARTS = {
     x: "Rows called positive", y: "Cost", plain: true,
     at: ({ tp, fp }) => [(tp + fp) / everyone, costOf(tp, fp)],
     mark: (model) => leastCost(model),
-    words: ([x, y]) => `Calling ${share(x)} of the rows costs ${count(y)}. The dashed line is the least cost.`,
+    words: ([x, y], points, mark) => `Calling ${share(x)} of the rows costs ${count(y)}. ` +
+      `The least cost is ${count(points[mark][1])}, where ${share(points[mark][0])} are called.`,
   },
+};
+
+// Numbers of a chart's model that do not depend on the threshold.
+const figured = (name, [value, low, high]) => `${name} ${decimals(value)} (${decimals(low)} to ${decimals(high)})`;
+const FIGURES = {
+  precision: ({ average_precision: mean }) =>
+    mean && `${figured("Average precision", mean)}; at random ${decimals(average)}.`,
+  calibration: ({ brier_score: brier, calibration_error: error }) =>
+    brier && `${figured("Calibration error", error)}. ${figured("Brier score", brier)}; ` +
+      `${decimals(average * (1 - average))} with the average for every row.`,
 };
 
 const countsAt = (model, i) => ({ tp: model.tp[i], fp: model.fp[i] });
@@ -53,11 +64,13 @@ function drawChart(name, box, width) {
     class: "curve chosen", ...lineStyle(state.model),
     d: pathOf(points.filter(drawable).map(([across, up]) => [x(across), y(up)])),
   }));
+  const mark = chart.mark?.(model);
   if (chart.mark) {
-    const place = x(points[chart.mark(model)][0]);
-    picture.append(line(place, y(0), place, y(high), "guide"));
+    const [across, up] = points[mark].map((value, axis) => (axis ? y : x)(value));
+    picture.append(line(across, y(0), across, up, "guide"), svg("circle", { r: 3.5, cx: across, cy: up, class: "least" }),
+      svg("text", { x: Math.min(Math.max(across, x(0.1)), x(0.9)), y: up - 12, "text-anchor": "middle" }, "least cost"));
   }
-  finish(name, picture, box, x, y, chart.at(outcome()), (found) => chart.words(found));
+  finish(name, picture, box, x, y, chart.at(outcome()), (found) => chart.words(found, points, mark));
   onPoint(picture, ([across]) => nearest(points, (point) => Math.abs(x(point[0]) - across)));
 }
 
@@ -93,6 +106,7 @@ function finish(name, picture, box, x, y, found, words) {
   picture.setAttribute("aria-label", text);
   box.replaceChildren(picture);
   byId(`${name}-note`).textContent = text;
+  byId(`${name}-figures`).textContent = FIGURES[name]?.(chosen().figures) ?? "";
 }
 
 function bandBetween({ at, low, high }, x, y, number) {

@@ -20,17 +20,19 @@ function startTheme() {
 }
 
 function startCopy() {
-  const button = byId("copy");
-  if (!button || !navigator.clipboard) return;
-  button.addEventListener("click", async () => {
-    try {
-      await navigator.clipboard.writeText(byId("command").textContent);
-      button.textContent = "Copied";
-    } catch {
-      getSelection().selectAllChildren(byId("command")); // not allowed: ready for Ctrl-C
-    }
-  });
-  button.hidden = false;
+  if (!navigator.clipboard) return;
+  for (const button of document.querySelectorAll(".copy")) {
+    const text = byId(button.dataset.of);
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(text.textContent);
+        button.textContent = "Copied";
+      } catch {
+        getSelection().selectAllChildren(text); // not allowed: ready for Ctrl-C
+      }
+    });
+    button.hidden = false;
+  }
 }
 
 startTheme();

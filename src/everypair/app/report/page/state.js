@@ -4,7 +4,7 @@ const models = data.models;
 const state = {
   model: Math.max(0, data.models.findIndex((model) => model.name === data.recommended)),
   at: 0, // place in the cuts of the model, highest threshold first
-  rule: "own",
+  rule: data.start,
   costs: { fp: 1, fn: 1 }, // `startThreshold` begins with the class shares
   bands: "chosen",
   shown: new Set(),

@@ -22,6 +22,7 @@ function showOutcome() {
   slider.setAttribute("aria-valuetext",
     `threshold ${cutWords(state.at)}, recall ${decimals(found.recall)}, precision ${decimals(found.precision)}`);
   show("cut", found.threshold, cutWords(state.at));
+  byId("calls").textContent = `calls ${share(found.called / (totals.positive + totals.negative))} of the rows`;
   byId("cut-what").textContent = `${scoreName(chosen())} above`;
   for (const name of ["tp", "fp", "fn", "tn"]) show(name, found[name], count(found[name]));
   for (const name of ["precision", "recall", "specificity", "f1"]) {
@@ -30,7 +31,7 @@ function showOutcome() {
   show("cost", found.cost, count(found.cost));
   for (const radio of document.getElementsByName("rule")) {
     radio.checked = radio.value === state.rule;
-    radio.disabled = radio.value === "own" && !("own" in chosen().standard);
+    radio.disabled = ["own", "top"].includes(radio.value) && !(radio.value in chosen().standard);
   }
   const of = data.weighted ? "of the weight" : `of ${count(totals.positive + totals.negative)} rows`;
   byId("sentence").textContent =
@@ -112,12 +113,12 @@ function startThreshold() {
   startCharts();
   following.push(drawnIn("scores", drawScores));
   if (data.measure) following.push(drawnIn("measure", drawMeasure));
-  if (!("own" in chosen().standard)) state.rule = "f1";
+  state.rule = [data.start, "own", "f1"].find((rule) => rule in chosen().standard);
 
   byId("model").addEventListener("change", (event) => {
     const before = chosen();
     state.model = Number(event.target.value);
-    if (state.rule === "own" && !("own" in chosen().standard)) state.rule = "hand";
+    if (["own", "top"].includes(state.rule) && !(state.rule in chosen().standard)) state.rule = "hand";
     if (state.rule === "hand") keepShare(before, chosen());
     refresh();
   });
