@@ -65,9 +65,6 @@ OF_SVM: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
 
 RADII = (0.5, 0.7, 0.9)
 SVM_C = (1e-4, 1e-3, 1e-2, 1e-1)
-WIDE = ("a9a", "w8a", "mnist", "reuters21578")
-"""Data sets of more than a hundred columns: their splits come last."""
-
 MOST_ROWS = 4000
 LEAST_POSITIVES = 10
 OURS = "MeasureOptCV"

@@ -1,6 +1,6 @@
 """How `MeasureOptCV` may choose and guard its climbs: gains of each way on the tasks chosen on.
 
-    python -m lab bench measure_opt_choices [--splits 2] [--tasks "letter H" ...]
+    python -m lab bench measure_opt_choices [--splits 2] [--tasks "letter H" ...] [--only degrees]
 
 Every climb of every way runs on the folds and on all rows once. A way is then only a choice among
 them by held-out rows; its gain is that on other rows, beside the logistic regression that the
@@ -31,7 +31,8 @@ from lab.data.tasks import task
 from lab.harness import markdown_table
 
 Key = tuple[tuple[float, ...], float]
-"""A series of radii, and its share in a mean with the start."""
+"""A series of radii, and its share in a mean with the start; above 1, the degrees from the start to
+which a climb that ended farther is drawn back."""
 
 CLIMBS = (
     (0.2,), (0.35,), (0.5,), (0.7,), (0.9,), (0.98,),
@@ -40,8 +41,8 @@ CLIMBS = (
 )  # fmt: skip
 """Series of radii: of several, each is climbed from where the last one ended."""
 
-SHARES = (1.0, 0.75, 0.5)
-"""Of the climb's direction in a mean with the start's."""
+SHARES = (1.0, 0.75, 0.5, 15.0, 30.0)
+"""Of the climb's direction in a mean with the start's, and degrees, as in `Key`."""
 
 STEPS, TOL = 200, 1e-2
 START: Key = ((), 0.0)
@@ -79,6 +80,8 @@ WAYS = {
     "kept, the quota alone": Way(nearby=False),
     "kept, and three quarters of the way from the start": Way(shares=(1.0, 0.75)),
     "kept, and halfway": Way(shares=(1.0, 0.5)),
+    "kept, at most 15 degrees from the start": Way(shares=(15.0,)),
+    "kept, at most 30 degrees from the start": Way(shares=(30.0,)),
     "kept, means of the folds' climbs": Way(bagged=True),
     "kept, chosen by the test rows that judge it": Way(oracle="all"),
     "kept, chosen by one half of the test rows, judged by the other": Way(oracle="half"),
@@ -161,7 +164,18 @@ def unit(direction: Any) -> Any:
     return direction / max(float(np.linalg.norm(direction)), 1e-300)
 
 
-def cell_of(X: Any, y: Any, train: Any, test: Any, label: str) -> Cell:
+def parts_of(end: Any, start: Any, share: float) -> tuple[float, float]:
+    """How much of the end and of the start, unit directions, is in their mean or drawn back."""
+    if share <= 1:
+        return share, 1 - share
+    cosine, most = float(np.clip(end @ start, -1.0, 1.0)), np.deg2rad(share)
+    if np.arccos(cosine) <= most:
+        return 1.0, 0.0
+    of_end = np.sin(most) / np.sqrt(1 - cosine**2)
+    return float(of_end), float(np.cos(most) - of_end * cosine)
+
+
+def cell_of(X: Any, y: Any, train: Any, test: Any, label: str, climbs: Any = CLIMBS) -> Cell:
     A, B = (part if sparse.issparse(part) else np.ascontiguousarray(part)
             for part in prepared(X, train, test))  # fmt: skip
     own, rows = y[train], Rows.of(y[test])
@@ -199,7 +213,7 @@ def cell_of(X: Any, y: Any, train: Any, test: Any, label: str) -> Cell:
     if not cell.enough:
         return cell
     found: dict[tuple[float, ...], list[Any]] = {(): chosen}
-    for climb in CLIMBS:
+    for climb in climbs:
         for n in range(1, len(climb) + 1):
             if climb[:n] in found:
                 continue
@@ -211,15 +225,15 @@ def cell_of(X: Any, y: Any, train: Any, test: Any, label: str) -> Cell:
                 replace(start, coef=step[0].climb.direction, scores=step[0].climb.scores)
                 for start, step in zip(chosen, steps, strict=True)
             ]
-    length = [max(float(np.linalg.norm(start.coef)), 1e-300) for start in chosen]
-    for climb in CLIMBS:
+    begins = [(unit(start.coef), start.scores / np.linalg.norm(start.coef)) for start in chosen]
+    for climb in climbs:
         for share in SHARES:
-            held = held_out([
-                share * end.scores + (1 - share) * start.scores / size
-                for end, start, size in zip(found[climb][:-1], chosen, length, strict=False)
-            ])  # fmt: skip
-            mixed = [share * end.coef + (1 - share) * unit(start.coef)
-                     for end, start in zip(found[climb], chosen, strict=True)]  # fmt: skip
+            mixed, scores = [], []
+            for end, (direction, of_start) in zip(found[climb], begins, strict=True):
+                of_end, rest = parts_of(end.coef, direction, share)
+                mixed.append(of_end * end.coef + rest * direction)
+                scores.append(of_end * end.scores + rest * of_start)
+            held = held_out(scores[:-1])
             cell.held[climb, share] = held
             cell.tested[climb, share] = fresh_scores(mixed[-1])
             cell.spread[climb, share] = float(np.std(problem.sphere.scores(mixed[-1])))
@@ -241,8 +255,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--tasks", nargs="*", default=list(CHOSEN_ON))
     parser.add_argument("--splits", type=int, default=2)
+    parser.add_argument("--only", default="", help="ways with this text, beside the kept one")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    ways = {title: way for title, way in WAYS.items() if options.only in title or way == Way()}
+    climbs = tuple({climb: None for way in ways.values() for climb in way.climbs})
     gains: dict[tuple[str, str], list[Any]] = {}
     with threadpool_limits(1):
         for name in options.tasks:
@@ -251,15 +268,15 @@ def main() -> None:
             found = task(name)
             for label in TARGETS:
                 cells = [
-                    cell_of(found.X, found.positive, *split, label)
+                    cell_of(found.X, found.positive, *split, label, climbs)
                     for split in other_splits(found.positive, options.splits)
                 ]
-                for title, way in WAYS.items():
+                for title, way in ways.items():
                     mean = float(np.mean([cell.gain(way) for cell in cells]))
                     gains.setdefault((title, label), []).append(mean)
             print(name, flush=True)
     lines = []
-    for title in WAYS:
+    for title in ways:
         line = [title]
         for label in TARGETS:
             each = np.array(gains[title, label])

@@ -221,6 +221,30 @@ def test_groups_and_threads(curved):
     np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-6)
 
 
+@pytest.mark.parametrize("measure", [("f1", {}), ("tpr_at_fpr", {"fpr": 0.2})])
+def test_an_interval_draws_whole_groups(measure, curved):
+    X, y = (part[:300] for part in curved)
+    name, options = measure
+    folds = [rows for _, rows in StratifiedKFold(3).split(X, y)]
+
+    def width(copies, groups):
+        n = y.size
+        cv = [
+            (np.setdiff1d(np.arange(n * copies), test), test)
+            for test in ([np.concatenate([rows + k * n for k in range(copies)]) for rows in folds])
+        ]
+        settings = {"cv": cv, "saturation": (0.5,), "alphas": [1e-3]}
+        model = MeasureOptCV(name, **options, **settings)
+        of_rows = np.tile(np.arange(n), copies)
+        model.fit(np.tile(X, (copies, 1)), np.tile(y, copies), groups=of_rows if groups else None)
+        return float(np.diff(model.score_interval_)[0]), model.cv_results_["gain_error"]
+
+    once, four, grouped = width(1, False), width(4, False), width(4, True)
+    for of_once, of_four, of_grouped in zip(once, four, grouped, strict=True):
+        assert of_four < 0.75 * of_once
+        assert 0.75 * of_once < of_grouped < 1.4 * of_once
+
+
 def test_a_pipeline_and_a_kernel_see_what_a_line_does_not():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((600, 2))

@@ -50,6 +50,8 @@ class HeldOut:
     weight: Array
     folds: list[Fold]
     scores: Array
+    groups: NDArray[Any] | None = None
+    """Rows of a group are drawn together: they tell the same more than once."""
 
     def predicted(self) -> Bools:
         """Of each row, by the cut that the rows outside its fold make best.
@@ -114,7 +116,7 @@ class HeldOut:
         ``other`` is what the model of the next fold, which trained on them, says of the same rows.
         """
         value, drawn, by_other = self.value(own), [], []
-        for k, counts in enumerate(samples(self.positive, self.weight, DRAWS)):
+        for k, counts in enumerate(samples(self.positive, self.weight, DRAWS, self.groups)):
             drawn.append(self.value(own, counts * self.weight))
             if k < FEWER_DRAWS:
                 by_other.append(self.value(other, counts * self.weight))
@@ -126,8 +128,12 @@ class HeldOut:
     def draws(self, *ready: Prepared, seed: int = 0, n_draws: int = DRAWS) -> Array:
         """Values of bootstrap samples, a row for each of ``ready``, the same draws for all.
 
-        Rows are drawn within each class (a stratified bootstrap); the cuts stay.
+        Rows are drawn within each class (a stratified bootstrap), or whole groups; the cuts stay.
         """
+        if self.groups is not None:
+            whole = samples(self.positive, self.weight, n_draws, self.groups, seed)
+            of_draws = [[self.value(one, n * self.weight) for one in ready] for n in whole]
+            return np.array(of_draws).T
         rng = np.random.default_rng(seed)
         classes = [np.flatnonzero(self.positive), np.flatnonzero(~self.positive)]
         out = np.empty((len(ready), n_draws))

@@ -102,8 +102,8 @@ class MeasureOptCV(_MeasureClimber):
         The measure on held-out rows. The candidate for each fold is chosen on the other folds, and
         so is its cut: no row takes part in the choice of what it is scored by.
     score_interval_ : (low, high)
-        A 95 % interval of ``best_score_`` by a bootstrap of the rows, widened because each row
-        tests one model and trains the others.
+        A 95 % interval of ``best_score_`` by a bootstrap of the rows (of whole groups, where
+        ``groups`` is given), widened because each row tests one model and trains the others.
     cv_scores_ : array of shape (n_candidates,)
         The measure on held-out rows of every candidate: the starts, then the climbs.
     cv_results_ : dict of arrays
@@ -230,6 +230,8 @@ class MeasureOptCV(_MeasureClimber):
                 f"measure={self.measure!r} needs at least two folds, but cv has one: the rows of a "
                 "fold are cut where the rows of the others say."
             )
+        drawn = None if groups is None else np.asarray(groups)
+        held_out_scores = partial(self._held_out, problem, folds, drawn)
         parts = [problem.without(test) for _, test in folds]
         starts = problem.side_by_side(
             [partial(part.starts, alphas, self.max_iter, self.tol) for part in parts],
@@ -238,14 +240,13 @@ class MeasureOptCV(_MeasureClimber):
             self.verbose,
         )
         of_starts = [
-            self._held_out(problem, folds, [each[a].scores + each[a].intercept for each in starts])
+            held_out_scores([each[a].scores + each[a].intercept for each in starts])
             for a in range(alphas.size)
         ]
         values = [held.value() for held in of_starts]
         best = int(np.argmax(values))
         candidates = [of_starts[best]]
-        seen = [self._held_out(problem, folds, [each[best].scores + each[best].intercept
-                                                for each in starts], 1)]  # fmt: skip
+        seen = [held_out_scores([each[best].scores + each[best].intercept for each in starts], 1)]
         rows = problem.rows
         if problem.measure.deciding_rows(rows.n_positive, rows.n_negative) >= DECIDING_ROWS:
             climbs = problem.side_by_side(
@@ -257,8 +258,8 @@ class MeasureOptCV(_MeasureClimber):
             )  # fmt: skip
             if all(climbs):
                 of_climbs = [[each[s][-1].climb.scores for each in climbs] for s in series]
-                candidates += [self._held_out(problem, folds, each) for each in of_climbs]
-                seen += [self._held_out(problem, folds, each, 1) for each in of_climbs]
+                candidates += [held_out_scores(each) for each in of_climbs]
+                seen += [held_out_scores(each, 1) for each in of_climbs]
         chosen = self._choose(candidates, seen, values, alphas, best, series)
         start = problem.starts(alphas[: best + 1], self.max_iter, self.tol)[-1]
         path = self.saturation_
@@ -318,14 +319,19 @@ class MeasureOptCV(_MeasureClimber):
                     )
         return found
 
+    @staticmethod
     def _held_out(
-        self, problem: ClimbProblem, folds: list[Fold], scores: list[Array], ahead: int = 0
+        problem: ClimbProblem,
+        folds: list[Fold],
+        groups: NDArray[Any] | None,
+        scores: list[Array],
+        ahead: int = 0,
     ) -> HeldOut:
         """Each row by the model of its fold, or of a fold ``ahead``, which trained on it."""
         out = np.zeros(problem.positive.size)
         for k, (_, test) in enumerate(folds):
             out[test] = as_array(scores[(k + ahead) % len(folds)])[test]
-        return HeldOut(problem.measure, problem.positive, problem.weight, folds, out)
+        return HeldOut(problem.measure, problem.positive, problem.weight, folds, out, groups)
 
     def _choose(
         self,
