@@ -1,6 +1,7 @@
 """`MeasureOptCV` beside models tuned for the same measure, on held-out rows of many tasks.
 
     python -m lab bench measure_opt [--splits 10] [--tasks "letter S" ...] [--part targets]
+    python -m lab bench measure_opt --again [--part targets]
     python -m lab bench measure_opt --show [--write]
     python -m lab bench measure_opt --growth | --large
 
@@ -80,6 +81,10 @@ PARTS: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "svm": (list(MEASURES), ("MeasureSVM",)),
 }
 """What is run together: measures and models."""
+
+SEARCH = "never below the start"
+"""The last change of the search. Splits of an earlier one count until ``--again`` replaces them: it
+changes a model only where a climb was chosen that ended below its start on the training rows."""
 
 GROWTH, LARGE = "growth", "large"
 """Among the finished splits of a cache: tables of times on more and more rows, and on many."""
@@ -169,6 +174,7 @@ def one_split(
     folds = list(StratifiedKFold(5).split(np.zeros(y_train.size), y_train))
     out: dict[str, Any] = {
         "value": {m: {} for m in labels}, "seconds": {m: {} for m in labels}, "start": {},
+        "search": SEARCH,
     }  # fmt: skip
     measures = {m: operating_measure(MEASURES[m][0], Rows.of(y_train), **MEASURES[m][1])
                 for m in labels}  # fmt: skip
@@ -190,26 +196,33 @@ def one_split(
 
 
 def jobs(wanted: list[str], n_splits: int, known: dict[str, Any]) -> Iterator[tuple[str, int]]:
-    """A first split of every task; then the tasks that take least time get all of theirs.
+    """First a split of each task that has none; then the tasks that take least time get all theirs.
 
     A run may be stopped at any time."""
-    yield from ((name, 0) for name in wanted)
+    begun = {key.split("|")[0] for key in known}
+    yield from ((name, 0) for name in wanted if name not in begun)
     spent: dict[str, list[float]] = {}
     for key, cell in known.items():
         if "|" in key and cell is not None:
             of_models = (sum(each.values()) for each in cell["seconds"].values())
             spent.setdefault(key.split("|")[0], []).append(sum(of_models))
     for name in sorted(wanted, key=lambda name: np.mean(spent.get(name, np.inf))):
-        yield from ((name, k) for k in range(1, n_splits))
+        yield from ((name, k) for k in range(n_splits))
 
 
-def run(wanted: list[str], n_splits: int, part: str, cache: Path) -> None:
+def run(wanted: list[str], n_splits: int, part: str, again: bool, cache: Path) -> None:
+    """Splits that the cache does not have, or ``again`` the climbs of an earlier search."""
     known = json.loads(cache.read_text()) if cache.exists() else {}
-    labels, models = PARTS[part]
     for name, k in jobs(wanted, n_splits, known):
         key = f"{name}|{k}|{part}"
-        if key in known:
+        if again != (key in known) or (again and not of_earlier_search(known[key])):
             continue
+        labels, models = PARTS[part]
+        if again:
+            labels, models = [m for m, kept in known[key]["start"].items() if not kept], (OURS,)
+            known[key] = renewed(known[key], {"value": {}})
+            if not labels:  # written with the next one
+                continue
         found = task(name)
         splits, overlap = cuts(found.positive, 10, MOST_ROWS)
         train, test = splits[k]
@@ -217,11 +230,27 @@ def run(wanted: list[str], n_splits: int, part: str, cache: Path) -> None:
             known[key] = None
         else:
             cell = one_split(found.X, found.positive, train, test, labels, models)
-            known[key] = cell | {"overlap": round(overlap, 4)}
+            known[key] = renewed(known[key], cell) if again else cell
+            known[key]["overlap"] = round(overlap, 4)
         fresh = cache.with_suffix(".part")
         fresh.write_text(json.dumps(known, separators=(",", ":")))
         fresh.replace(cache)
         print(key, flush=True)
+
+
+def of_earlier_search(cell: dict[str, Any] | None) -> bool:
+    return cell is not None and bool(cell["start"]) and cell.get("search") != SEARCH
+
+
+def renewed(cell: dict[str, Any], fresh: dict[str, Any]) -> dict[str, Any]:
+    """With the fresh values of `MeasureOptCV`; ``changed`` is what they are higher by."""
+    out = cell | {"search": SEARCH, "changed": cell.get("changed", {})}
+    for label, values in fresh["value"].items():
+        out["changed"][label] = round(values[OURS] - cell["value"][label][OURS], 5)
+        out["value"][label] |= values
+        out["seconds"][label] |= fresh["seconds"][label]
+        out["start"][label] = fresh["start"][label]
+    return out
 
 
 def simulated(n: int, n_features: int) -> tuple[Any, Any]:
@@ -281,6 +310,7 @@ def main() -> None:
     parser.add_argument("--part", choices=PARTS, default="targets")
     parser.add_argument("--tasks", nargs="*", default=names(also=True))
     parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--again", action="store_true", help="renew splits of an earlier search")
     parser.add_argument("--show", action="store_true", help="the tables of the finished splits")
     parser.add_argument("--growth", action="store_true", help="times on more and more rows")
     parser.add_argument("--large", action="store_true", help="times on 1,000,000 rows of 50")
@@ -298,7 +328,7 @@ def main() -> None:
 
             show(json.loads(options.cache.read_text()), options.write)
         else:
-            run(options.tasks, options.splits, options.part, options.cache)
+            run(options.tasks, options.splits, options.part, options.again, options.cache)
 
 
 if __name__ == "__main__":

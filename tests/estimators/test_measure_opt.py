@@ -76,6 +76,25 @@ def test_no_climb_ends_below_its_start_on_the_training_rows(measure, curved):
     assert model.path_[-1].slope < 0.2
 
 
+def test_no_search_ends_below_its_start_on_the_training_rows(monkeypatch):
+    """Even where held-out rows prefer a climb that does."""
+    monkeypatch.setattr("everypair.estimators.measure_opt_cv.SURE_GAIN", -1e9)
+    n_below = 0
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((120, 4))
+        y = X[:, 0] + 0.5 * X[:, 1] ** 2 + rng.logistic(size=120) > 1.5
+        model = MeasureOptCV("f1", saturation=(0.05,), alphas=[1e-4], cv=3).fit(X, y)
+        rows = Rows.of(y)
+        scores = rows.scores(model.decision_function(X))
+        reached = model.measure_.value(rows, scores, model.measure_.best_cut(rows, scores))
+        assert reached >= model.start_score_ - 1e-12
+        below = model.path_[-1].train_score < model.start_score_
+        assert model.chose_start_ == below
+        n_below += below
+    assert 0 < n_below < 5
+
+
 def test_the_start_is_a_logistic_regression(curved):
     X, y = curved
     X = StandardScaler().fit_transform(X)

@@ -47,10 +47,10 @@ class MeasureOptCV(_MeasureClimber):
 
     Each fold fits a logistic regression at every penalty; the one whose held-out rows have the
     best measure is the start. Each fold then climbs from its start, in several ways. A climb is
-    chosen only if it beats the start on held-out rows by more than half a standard error;
-    otherwise the model is the logistic regression. Where a quota fixes the cut, start and climbs
-    are told apart by the mean of the measure at quotas of half to twice these odds. The cut that
-    `predict` uses comes from held-out scores.
+    chosen only if it beats the start on held-out rows by more than half a standard error and is
+    not below it on the training rows; otherwise the model is the logistic regression. Where a
+    quota fixes the cut, start and climbs are told apart by the mean of the measure at quotas of
+    half to twice these odds. The cut that `predict` uses comes from held-out scores.
 
     Parameters
     ----------
@@ -93,7 +93,8 @@ class MeasureOptCV(_MeasureClimber):
     Attributes
     ----------
     chose_start_ : bool
-        Whether the model is the logistic regression itself: no climb was surely better.
+        Whether the model is the logistic regression itself: no climb was surely better, or the
+        climb chosen ended below it on the training rows.
     alpha_ : float
         Penalty of the start.
     saturation_ : tuple of floats
@@ -247,6 +248,7 @@ class MeasureOptCV(_MeasureClimber):
         best = int(np.argmax(values))
         candidates = [of_starts[best]]
         seen = [held_out_scores([each[best].scores + each[best].intercept for each in starts], 1)]
+        climbs: list[dict[Series, list[Step]]] = []
         rows = problem.rows
         if problem.measure.deciding_rows(rows.n_positive, rows.n_negative) >= DECIDING_ROWS:
             climbs = problem.side_by_side(
@@ -260,13 +262,20 @@ class MeasureOptCV(_MeasureClimber):
                 of_climbs = [[each[s][-1].climb.scores for each in climbs] for s in series]
                 candidates += [held_out_scores(each) for each in of_climbs]
                 seen += [held_out_scores(each, 1) for each in of_climbs]
-        chosen = self._choose(candidates, seen, values, alphas, best, series)
+
+        def below(k: int, climb: int) -> bool:
+            """Did it end below the start on the rows that fold k trained on?"""
+            end = climbs[k][series[climb - 1]][-1].climb.scores
+            return parts[k].train_value(end) < parts[k].train_value(starts[k][best].scores)
+
+        chosen = self._choose(candidates, seen, values, alphas, best, series, below)
         start = problem.starts(alphas[: best + 1], self.max_iter, self.tol)[-1]
         path = self.saturation_
         steps = self._climbs_of(problem, start, [path]).get(path, [])
-        if not steps:
-            chosen, self.chose_start_, self.saturation_ = 0, True, ()
         self._keep_path(problem, start, steps)
+        sign = problem.measure.sign
+        if not steps or sign * self.path_[-1].train_score < sign * self.start_score_:
+            chosen, self.chose_start_, self.saturation_ = 0, True, ()
         of_rows = candidates[chosen].scores
         scores = [of_rows[test] for _, test in folds]
         if chosen == 0:
@@ -341,8 +350,13 @@ class MeasureOptCV(_MeasureClimber):
         alphas: Array,
         best: int,
         series: list[Series],
+        below: Callable[[int, int], bool],
     ) -> int:
-        """Which candidate; 0 is the start. Sets what the search has found."""
+        """Which candidate; 0 is the start. Sets what the search has found.
+
+        ``below`` says of a fold and a climb whether it ended below the start on the training rows:
+        the model of this fold is then the start, as that of all rows is.
+        """
         start, sign = candidates[0], candidates[0].measure.sign
         scores = [held.value() for held in candidates]
         told_apart = [held.by(start.measure.nearby()) for held in candidates]
@@ -362,7 +376,8 @@ class MeasureOptCV(_MeasureClimber):
         by_fold = []
         for k in range(len(start.folds)):
             others = [fold for j, fold in enumerate(start.folds) if j != k]
-            by_fold.append(better([held.on(others).value() for held in told_apart]))
+            climb = better([held.on(others).value() for held in told_apart])
+            by_fold.append(0 if climb and below(k, climb) else climb)
         honest = mixed(candidates, by_fold)
         self.best_score_ = sign * start.value(honest)
         ends = sorted(sign * end for end in start.interval(honest, mixed(seen, by_fold)))
