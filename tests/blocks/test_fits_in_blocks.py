@@ -288,3 +288,36 @@ def test_a_fit_keeps_three_vectors_of_scores_and_no_more(data, monkeypatch):
     model = AUCClassifier(alpha=1e-5, tol=1e-10).fit(ArrayRows(X, y, block_rows=4000))
     assert max(most) == 3
     close(model.coef_, AUCClassifier(alpha=1e-5, tol=1e-10).fit(X, y).coef_)
+
+
+@pytest.mark.parametrize("kind", ["smooth", "ties", "huge", "one edge", "no edge", "equal"])
+def test_rows_are_counted_in_the_boxes_that_a_sort_finds(kind):
+    from everypair._compiled import count_in_boxes
+
+    rng = np.random.default_rng(6)
+    scores = rng.standard_normal(3000)
+    if kind == "ties":
+        scores = scores.round(1)
+    elif kind == "huge":
+        scores = np.exp(40 * scores) * np.sign(rng.standard_normal(3000))
+        scores[:2] = -1.7e308, 1.7e308  # their distance is not a number
+    elif kind == "equal":
+        scores[:] = 0.1
+    edges = np.unique(rng.choice(scores, {"one edge": 1, "no edge": 0}.get(kind, 200)))
+    edges = np.unique(np.concatenate([edges, np.nextafter(edges[:50], np.inf)]))
+    positive, weight = rng.random(3000) < 0.3, rng.integers(0, 3, 3000).astype(float)
+    low, high = np.quantile(scores, [0.1, 0.95])
+    for w in (weight, np.empty(0)):
+        counts, ends = np.zeros((2, edges.size + 1)), np.full((2, edges.size + 1), np.nan)
+        ends[0], ends[1] = np.inf, -np.inf
+        count_in_boxes(scores, positive, w, edges, low, high, counts, *ends)
+        there = (scores >= low) & (scores <= high) & ((w > 0) if w.size else True)
+        slots = np.searchsorted(edges, scores, side="right")
+        for side in (0, 1):
+            rows = there & (positive == bool(side))
+            of_rows = w[rows] if w.size else None
+            wanted = np.bincount(slots[rows], of_rows, edges.size + 1)
+            np.testing.assert_array_equal(counts[side], wanted)
+        for k in np.unique(slots[there]):
+            members = scores[there & (slots == k)]
+            assert (ends[0, k], ends[1, k]) == (members.min(), members.max())

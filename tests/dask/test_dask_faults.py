@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
 import pytest
@@ -18,53 +21,87 @@ distributed = pytest.importorskip("distributed")
 from everypair.dask import DaskAUCClassifier, engine  # noqa: E402
 
 
-def test_workers_killed_in_the_middle_change_nothing(client, data):
+def test_workers_killed_in_the_middle_change_nothing(client, data, monkeypatch):
     X, y, _ = data
     wanted = AUCClassifier().fit(X, y).coef_
     dX, dy = da.from_array(X, chunks=(4000, 5)), da.from_array(y, chunks=4000)
-    rng, run, kills = np.random.default_rng(), engine.DaskBlocks.run, []
+    rng, run, jobs, killed = np.random.default_rng(), engine.DaskBlocks.run, [], []
+    # A fit has more than 15 jobs: three of them lose a worker, at a random moment.
+    deadly = set(rng.choice(15, 3, replace=False).tolist())
 
     def dangerous(self, job):
-        if len(kills) < 3 and rng.random() < 0.3:
-            pids = [of["pid"] for of in client.run(_about_me).values()]
-            delay = rng.uniform(0, 0.1)
-            threading.Timer(delay, os.kill, (int(rng.choice(pids)), signal.SIGKILL)).start()
-            kills.append(job.name)
-        return run(self, job)
+        jobs.append(job.name)
+        if len(jobs) - 1 not in deadly:
+            return run(self, job)
+        workers = client.run(os.getpid)
+        timer = threading.Timer(rng.uniform(0, 0.05), kill, (int(rng.choice([*workers.values()])),))
+        timer.start()
+        try:
+            return run(self, job)
+        finally:
+            timer.join()  # the worker is dead before the next job
 
-    engine.DaskBlocks.run = dangerous
-    try:
-        while not kills:
-            model = DaskAUCClassifier(client=client).fit(dX, dy)
-            np.testing.assert_allclose(model.coef_, wanted, rtol=1e-9)
-    finally:
-        engine.DaskBlocks.run = run
+    def kill(pid):
+        os.kill(pid, signal.SIGKILL)
+        killed.append(pid)
+
+    monkeypatch.setattr(engine.DaskBlocks, "run", dangerous)
+    model = DaskAUCClassifier(client=client).fit(dX, dy)
+    np.testing.assert_allclose(model.coef_, wanted, rtol=1e-9)
+    assert len(killed) == 3, jobs
     client.wait_for_workers(2, timeout=60)
 
 
-def _about_me():
-    return {"pid": os.getpid()}
+@contextmanager
+def started(*command):
+    process = subprocess.Popen([sys.executable, "-m", "dask", *command], stderr=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
 
 
-def test_all_workers_gone_is_an_error_and_not_a_hang(data, monkeypatch):
+@pytest.fixture
+def real_cluster(tmp_path):
+    """A scheduler and two workers, each a process of its own that nobody starts again: the recipe
+    of docs/blocks.md with files and ports that are free."""
+    address = str(tmp_path / "scheduler.json")
+    with ExitStack() as stack:
+        stack.enter_context(
+            started("scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", address)
+        )
+        options = ("--scheduler-file", address, "--nthreads", "1", "--no-dashboard", "--no-nanny")
+        here = ("--local-directory", str(tmp_path))
+        workers = [stack.enter_context(started("worker", *options, *here)) for _ in range(2)]
+        for _ in range(600):
+            if os.path.exists(address):
+                break
+            time.sleep(0.1)
+        client = stack.enter_context(distributed.Client(scheduler_file=address))
+        client.wait_for_workers(2, timeout=60)
+        yield client, workers
+
+
+def test_a_real_cluster_fits_and_when_all_workers_are_killed_there_is_an_error(
+    real_cluster, data, monkeypatch
+):
     X, y, _ = data
-    monkeypatch.setattr(engine, "NO_WORKER_SECONDS", 1.0)
+    client, workers = real_cluster
+    dX, dy = da.from_array(X, chunks=(10_000, 5)), da.from_array(y, chunks=10_000)
+    model = DaskAUCClassifier(client=client).fit(dX, dy)
+    np.testing.assert_allclose(model.coef_, AUCClassifier().fit(X, y).coef_, rtol=1e-9)
     run = engine.DaskBlocks.run
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        dX, dy = da.from_array(X, chunks=(10_000, 5)), da.from_array(y, chunks=10_000)
 
-        def then_alone(self, job):
-            if job.name == "first-look":
-                cluster.scale(0)
-                while client.nthreads():
-                    time.sleep(0.05)
-            return run(self, job)
+    def then_alone(self, job):
+        if job.name == "pull-back":
+            for worker in workers:
+                worker.kill()
+        return run(self, job)
 
-        monkeypatch.setattr(engine.DaskBlocks, "run", then_alone)
-        with pytest.raises(RuntimeError, match="no worker for 1 seconds: start workers"):
-            DaskAUCClassifier(client=client).fit(dX, dy)
+    monkeypatch.setattr(engine, "NO_WORKER_SECONDS", 1.0)
+    monkeypatch.setattr(engine.DaskBlocks, "run", then_alone)
+    began = time.monotonic()
+    with pytest.raises(RuntimeError, match="no worker for 1 seconds: start workers"):
+        DaskAUCClassifier(client=client).fit(dX, dy)
+    assert time.monotonic() - began < 60

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from everypair import AUCRLS, AUCClassifier, MeasureOpt, RankOpt
+from everypair import AUCRLS, AUCClassifier, MeasureOpt, RankOpt, metrics
 from everypair.metrics import auc_score as local_auc
 from everypair.metrics import threshold_for
 
@@ -225,3 +225,22 @@ def test_thresholds_of_scores_on_a_cluster_are_those_of_arrays(client, data):
         assert found == pytest.approx(wanted, abs=1e-12)
     with pytest.raises(ValueError, match="give one of a rule"):
         on_dask.threshold_for(*given, "f1", fpr=0.1)
+
+
+def test_intervals_and_gains_on_a_cluster_are_those_of_arrays(client, data):
+    X, y, _ = data
+    scores = np.round(X @ [1, 0, 0, 1, 0], 2)
+    given = [in_chunks(values, 4) for values in (y, scores)]
+    wanted = metrics.auc_confidence_interval(y, scores)
+    found = on_dask.auc_confidence_interval(*given)
+    assert found.auc == pytest.approx(wanted.auc, abs=1e-12)  # fewer levels than boxes
+    assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high), abs=1e-9)
+    for k in (100, 0.05):
+        of_k, exact = on_dask.gain_at_k(*given, k), metrics.gain_at_k(y, scores, k)
+        assert (of_k.gain, of_k.low, of_k.lift) == pytest.approx(
+            (exact.gain, exact.low, exact.lift)
+        )
+    curve = on_dask.gain_curve(*given, [0.1, 0.2])
+    np.testing.assert_allclose(curve.gain, metrics.gain_curve(y, scores, [0.1, 0.2]).gain)
+    with pytest.raises(ValueError, match="k=0 means 0 of 20000 rows"):
+        on_dask.gain_at_k(*given, 0)

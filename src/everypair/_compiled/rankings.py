@@ -68,10 +68,46 @@ def merge_levels(positives, negatives, levels, tp, fp):
 
 
 @compiled
-def count_in_boxes(scores, positive, weight, slots, counts, low, high):
-    """Add each row's weight to ``counts[class, slot]``, and widen ``low`` and ``high`` to it."""
+def _cell(value, origin, per_unit, n_cells):
+    """Of an even grid; it never falls as the value grows. The ends hold what is beyond them."""
+    place = (value - origin) * per_unit
+    if not place > 0:  # NaN too, where the grid is one cell
+        return 0
+    return n_cells - 1 if place >= n_cells - 1 else int(place)
+
+
+@compiled
+def count_in_boxes(scores, positive, weight, edges, from_score, to_score, counts, low, high):
+    """Add each row's weight to ``counts[class, box]``, and widen ``low`` and ``high`` to it.
+
+    Box k has the scores from ``edges[k - 1]`` up to ``edges[k]``; only rows between the two scores
+    count, and only those with weight. ``weight`` is empty where every row weighs 1. A grid over the
+    edges says among which few of them a score lies.
+    """
+    n_cells = 4 * edges.size + 1
+    origin, per_unit = 0.0, 0.0
+    if edges.size > 1:
+        origin, span = edges[0], edges[-1] - edges[0]
+        if span > 0 and np.isfinite(n_cells / span):
+            per_unit = n_cells / span
+    first = np.zeros(n_cells + 1, dtype=np.intp)
+    for k in range(edges.size):
+        first[_cell(edges[k], origin, per_unit, n_cells) + 1] += 1
+    for cell in range(n_cells):
+        first[cell + 1] += first[cell]
     for i in range(scores.size):
-        k, s = slots[i], scores[i]
-        counts[np.uint8(positive[i]), k] += weight[i]
+        s = scores[i]
+        w = weight[i] if weight.size else 1.0
+        if s < from_score or s > to_score or not w > 0:
+            continue
+        cell = _cell(s, origin, per_unit, n_cells)
+        k, end = first[cell], first[cell + 1]
+        while k < end:  # the first edge above s
+            middle = (k + end) // 2
+            if edges[middle] <= s:
+                k = middle + 1
+            else:
+                end = middle
+        counts[np.uint8(positive[i]), k] += w
         low[k] = min(low[k], s)
         high[k] = max(high[k], s)

@@ -12,9 +12,16 @@ except ImportError as error:
     raise ImportError("everypair.dask needs Dask: pip install 'everypair[dask]'.") from error
 
 from everypair.dask.estimators import DaskAUCClassifier, DaskAUCRLS, DaskMeasureOpt, DaskRankOpt
-from everypair.dask.metrics import AreaInterval, auc_score, threshold_for
+from everypair.dask.metrics import (
+    AreaInterval,
+    auc_confidence_interval,
+    auc_score,
+    gain_at_k,
+    gain_curve,
+    threshold_for,
+)
 
 __all__ = [
     "AreaInterval", "DaskAUCClassifier", "DaskAUCRLS", "DaskMeasureOpt", "DaskRankOpt",
-    "auc_score", "threshold_for",
+    "auc_confidence_interval", "auc_score", "gain_at_k", "gain_curve", "threshold_for",
 ]  # fmt: skip

@@ -1,8 +1,8 @@
 """Blocks on the workers of a Dask cluster (`linalg.blocks.Blocks`).
 
 A job is one task per block and a tree of tasks that combine the parts. What a task keeps, a vector
-with a number per row, stays on its worker as the result of a task of its own. Each is a function
-of blocks and numbers alone, so what a dead worker held is computed again.
+with a number per row, stays on its worker beside its part, which a task of its own hands on. Each
+is a function of blocks and numbers alone, so what a dead worker held is computed again.
 """
 
 from __future__ import annotations
@@ -67,11 +67,19 @@ class Seen(NamedTuple):
     trouble: str | None
 
 
+class Store(NamedTuple):
+    """Where a kept vector is: a task per block, and its place in what they return."""
+
+    tasks: list[Future]
+    place: int
+
+
 class Order(NamedTuple):
     """What a worker needs to know of a job, the same for all blocks."""
 
     job: Job
-    stored: tuple[str, ...]
+    stored: tuple[tuple[str, int], ...]
+    """Of each vector that is kept already: its token, and its place in what its tasks return."""
     fresh: tuple[str, ...]
     positive_label: Any
     shares: Shares
@@ -154,24 +162,27 @@ class DaskBlocks(Blocks):
 
     def _results(self, futures: Sequence[Future]) -> list[Any]:
         """Their results; an error where the cluster has no worker left to compute them."""
-        return [self._result(future) for future in futures]
-
-    def _result(self, future: Future) -> Any:
         alone_since: float | None = None
+
+        async def gathered() -> Any:
+            return await self.client.gather(list(futures), asynchronous=True)
+
         for attempt in range(MOST_DEATHS + 1):
             try:
                 while True:
                     try:
-                        return future.result(timeout=LOOK_SECONDS)
+                        found: list[Any] = self.client.sync(gathered, callback_timeout=LOOK_SECONDS)
+                        return found
                     except (TimeoutError, UnboundLocalError):  # the second: a race in Dask
                         alone_since = self._alone_since(alone_since)
             except KilledWorker as error:
+                failed = [future for future in futures if future.status == "error"]
                 if attempt == MOST_DEATHS:
                     raise RuntimeError(
-                        f"The workers that computed {future.key!r} died again and again: give "
+                        f"The workers that computed {failed[0].key!r} died again and again: give "
                         "them more memory, or smaller blocks."
                     ) from error
-                self.client.retry([future])
+                self.client.retry(failed)
             except FutureCancelledError as error:
                 raise RuntimeError(
                     "The Dask cluster has lost this fit's tasks, or was closed: start it again and "
@@ -200,7 +211,7 @@ class DaskBlocks(Blocks):
         fresh = [v for v in kept if v.store is None] if job.reads is not None else []
         order = Order(
             job,
-            tuple(v.token for v in stored),
+            tuple((v.token, v.store.place) for v in stored),
             tuple(v.token for v in fresh),
             self.classes[1],
             self.shares,
@@ -212,14 +223,14 @@ class DaskBlocks(Blocks):
         if len(message) > INLINE_BYTES and len(self._blocks) > 2:
             message = self._submit("job", _itself, message)
         tasks = [
-            self._submit(job.name, _work, message, k, block, *(v.store[k] for v in stored))
+            self._submit(job.name, _work, message, k, block, *(v.store.tasks[k] for v in stored))
             for k, block in enumerate(self._blocks)
         ]
         parts = tasks
         if fresh:
-            parts = [self._submit(f"{job.name}-part", _item, task, 0) for task in tasks]
+            parts = [self._submit(f"{job.name}-part", _first, task) for task in tasks]
             for place, vector in enumerate(fresh, start=1):
-                vector.keep([self._submit("kept", _item, task, place) for task in tasks])
+                vector.keep(Store(tasks, place))
         if job.reads is not None:
             self._passes.append(job.name)
         if len(parts) > 2:
@@ -236,8 +247,8 @@ class DaskBlocks(Blocks):
 
     def spread(self, values: NDArray[Any]) -> BlockVector:
         pieces = np.split(values, self.starts[1:-1])
-        store = [self._submit("scores", _itself, piece) for piece in pieces]
-        return BlockVector(self, Kept(store=store))
+        tasks = [self._submit("scores", _alone_in, piece) for piece in pieces]
+        return BlockVector(self, Kept(store=Store(tasks, 0)))
 
 
 def _client_of(client: Client | None) -> Client:
@@ -259,8 +270,12 @@ def _itself(value: Any) -> Any:
     return value
 
 
-def _item(values: Sequence[Any], place: int) -> Any:
-    return values[place]
+def _first(values: Sequence[Any]) -> Any:
+    return values[0]
+
+
+def _alone_in(value: Any) -> tuple[Any]:
+    return (value,)
 
 
 def _combined(combine: bytes, *parts: Any) -> Any:
@@ -326,7 +341,7 @@ def _work(message: bytes, number: int, block: Held, *kept: Any) -> Any:
         order.shares,
         block.X if isinstance(reads, slice) else block.X[:, reads],
         reads,
-        dict(zip(order.stored, kept, strict=True)),
+        {token: of[place] for (token, place), of in zip(order.stored, kept, strict=True)},
         order.some,
     )
     # One thread: the worker has others for other blocks.

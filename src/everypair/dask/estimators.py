@@ -197,7 +197,7 @@ class DaskAUCClassifier(_OnDask, AUCClassifier):
     gradient_norm_ : float
         Sigmoid only, as in `AUCClassifier`.
     train_score_ : float
-        AUC of the training scores, from counts in boxes: at most 5e-6 from the exact one.
+        AUC of the training scores, from counts in boxes: at most 5e-5 from the exact one.
     n_iter_ : int
         Newton steps on the whole data.
     {n_passes}
@@ -339,7 +339,7 @@ class DaskRankOpt(_OnDask, RankOpt):
     path_ : list of named tuples
         As in `RankOpt`.
     train_score_ : float
-        AUC of the training scores, from counts in boxes: at most 5e-6 from the exact one.
+        AUC of the training scores, from counts in boxes: at most 5e-5 from the exact one.
     n_iter_ : int
         Steps of all climbs.
     {n_passes}

@@ -1,4 +1,4 @@
-"""The area under the ROC curve of scores on a Dask cluster, without a sort."""
+"""Areas, cuts and gains of scores on a Dask cluster, from counts in boxes: nothing is sorted."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from everypair.checks import check_level
 from everypair.dask.engine import DaskBlocks
 from everypair.linalg.block_histogram import Ranking
 from everypair.linalg.block_shard import ALL, Expression, Shard
 from everypair.linalg.block_vector import BlockVector
-from everypair.metrics.streamed import cut_of_ranking
+from everypair.metrics.at_k import rows_at_k
+from everypair.metrics.gain import Gain
+from everypair.metrics.inference import AUCInterval
+from everypair.metrics.interval import levels_between
+from everypair.metrics.streamed import cut_of_ranking, gains_of_ranking, interval_of_ranking
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -93,9 +98,7 @@ def auc_score(
     """
     if not isinstance(width, Real) or not 0 <= width <= 1:
         raise ValueError(f"width={width!r}: use a number from 0, which is exact, to 1.")
-    blocks = DaskBlocks(client, y_score, y_true, sample_weight, "auc_score")
-    scores = BlockVector(blocks, Expression(_scores, reads=ALL))
-    ranking = Ranking.of(scores)
+    ranking = _ranking(y_true, y_score, sample_weight, client, "auc_score")
     low, high = ranking.area(float(width))
     return AreaInterval(low + (high - low) / 2, low, high, ranking.n_rounds)
 
@@ -161,10 +164,179 @@ def threshold_for(
             f"threshold_for got {asked or 'nothing'}: give one of a rule ('accuracy', 'balanced', "
             "'f1'), cost=, fpr= and recall=."
         )
-    blocks = DaskBlocks(client, y_score, y_true, sample_weight, "threshold_for")
-    scores = BlockVector(blocks, Expression(_scores, reads=ALL))
-    totals = blocks.totals[1], blocks.totals[0]
-    return cut_of_ranking(rule if rule is not None else asked, Ranking.of(scores), totals)
+    ranking = _ranking(y_true, y_score, sample_weight, client, "threshold_for")
+    negatives, positives = ranking.scores.blocks.totals
+    return cut_of_ranking(rule if rule is not None else asked, ranking, (positives, negatives))
+
+
+def auc_confidence_interval(
+    y_true: Any,
+    y_score: Any,
+    level: float = 0.95,
+    logit: bool = True,
+    *,
+    client: Client | None = None,
+) -> AUCInterval:
+    """AUC with DeLong's confidence interval, from counts in boxes of scores.
+
+    The rows of a box share the placement of its middle. With at most 16,384 boxes the standard
+    error differs from that of `everypair.metrics.auc_confidence_interval` by less than one part in
+    ten thousand, and the area by at most 5e-5. Rows weigh the same.
+
+    Parameters
+    ----------
+    y_true : dask.array or dask.dataframe.Series
+        Two distinct labels; the second of the sorted ones is positive.
+    y_score : dask.array or dask.dataframe.Series
+        Scores, finite: the higher, the more likely positive.
+    level : float, default=0.95
+        Confidence level.
+    logit : bool, default=True
+        Build the interval on the logit scale.
+    client : distributed.Client, default=None
+        The cluster; None takes the client that was started last.
+
+    Returns
+    -------
+    everypair.metrics.AUCInterval
+        ``auc``, ``low``, ``high``, ``se``, ``level``, ``method`` and ``df``.
+
+    See Also
+    --------
+    auc_score : The area, with an interval that surely holds it.
+    everypair.metrics.auc_confidence_interval : The same for arrays, with weights and groups.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from everypair.dask import auc_confidence_interval
+    >>> y = da.from_array([0] * 6 + [1] * 4)
+    >>> scores = da.from_array([1, 2, 3, 4, 5, 6, 4, 5.5, 7, 8])
+    >>> with Client(processes=False, n_workers=1, dashboard_address=None) as client:
+    ...     print(auc_confidence_interval(y, scores, client=client))
+    0.854 [0.312, 0.987]
+    """
+    level = check_level(level)
+    ranking = _ranking(y_true, y_score, None, client, "auc_confidence_interval")
+    return interval_of_ranking(ranking, level, logit)
+
+
+def gain_at_k(
+    y_true: Any,
+    y_score: Any,
+    k: int | float | str,
+    *,
+    level: float = 0.95,
+    client: Client | None = None,
+) -> Gain:
+    """Gain and lift of the k highest scores, each with a confidence interval; exact, without a
+    sort.
+
+    The box of scores that holds the cut is split and counted again until one score is left in it.
+    Rows weigh the same.
+
+    Parameters
+    ----------
+    y_true : dask.array or dask.dataframe.Series
+        Two distinct labels; the second of the sorted ones is positive.
+    y_score : dask.array or dask.dataframe.Series
+        Scores, finite: the higher, the more likely positive.
+    k : int, float or str
+        A number of rows, a share of them, or a multiple of the positives such as ``"2p"``.
+    level : float, default=0.95
+        Confidence level.
+    client : distributed.Client, default=None
+        The cluster; None takes the client that was started last.
+
+    Returns
+    -------
+    everypair.metrics.Gain
+        ``gain``, ``low``, ``high``; ``lift``, ``lift_low``, ``lift_high``; ``share``, ``level``.
+
+    See Also
+    --------
+    gain_curve : At many shares.
+    everypair.metrics.gain_at_k : The same for arrays, with weights and groups.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from everypair.dask import gain_at_k
+    >>> y = da.from_array([0, 1, 0, 0, 1, 0, 0, 0, 0, 0])
+    >>> scores = da.from_array([1, 9, 2, 3, 8, 4, 5, 6, 7, 0])
+    >>> with Client(processes=False, n_workers=1, dashboard_address=None) as client:
+    ...     gain_at_k(y, scores, 1, client=client).lift
+    5.0
+    """
+    level = check_level(level)
+    ranking = _ranking(y_true, y_score, None, client, "gain_at_k")
+    n_negative, n_positive = (int(total) for total in ranking.scores.blocks.totals)
+    n_rows = n_negative + n_positive
+    shares = np.array([rows_at_k(k, n_rows, n_positive) / n_rows])
+    found = gains_of_ranking(ranking, shares, level, split=True)
+    numbers = (float(of[0]) for of in (found.share, found.gain, found.low, found.high))
+    return Gain(*numbers, level)
+
+
+def gain_curve(
+    y_true: Any,
+    y_score: Any,
+    shares: ArrayLike | None = None,
+    *,
+    level: float = 0.95,
+    client: Client | None = None,
+) -> Gain:
+    """Gain and lift at many shares of the rows, with pointwise confidence limits.
+
+    From one count in at most 16,384 boxes: rows of the box that holds a cut count as tied, so that
+    a gain differs from the exact one by less than the positives of one box. Rows weigh the same.
+
+    Parameters
+    ----------
+    y_true : dask.array or dask.dataframe.Series
+        Two distinct labels; the second of the sorted ones is positive.
+    y_score : dask.array or dask.dataframe.Series
+        Scores, finite: the higher, the more likely positive.
+    shares : array, default=None
+        Shares of the rows, above 0 and below 1; None means 0.005, 0.01, ..., 0.995.
+    level : float, default=0.95
+        Confidence level at one share.
+    client : distributed.Client, default=None
+        The cluster; None takes the client that was started last.
+
+    Returns
+    -------
+    everypair.metrics.Gain
+        Arrays ``share``, ``gain``, ``low``, ``high``; ``lift``, ``lift_low``, ``lift_high``.
+
+    See Also
+    --------
+    gain_at_k : Exact, at one share or number of rows.
+    everypair.metrics.gain_curve : The same for arrays, with weights and groups.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from everypair.dask import gain_curve
+    >>> y, scores = da.from_array([0, 0, 1, 1]), da.from_array([1.0, 2.0, 3.0, 4.0])
+    >>> with Client(processes=False, n_workers=1, dashboard_address=None) as client:
+    ...     gain_curve(y, scores, [0.25, 0.5], client=client).gain
+    array([0.5, 1. ])
+    """
+    level = check_level(level)
+    grid = np.arange(1, 200) / 200 if shares is None else levels_between(shares, "shares", 0, 1)
+    ranking = _ranking(y_true, y_score, None, client, "gain_curve")
+    return gains_of_ranking(ranking, grid, level, split=False)
+
+
+def _ranking(
+    y_true: Any, y_score: Any, sample_weight: Any, client: Client | None, name: str
+) -> Ranking:
+    blocks = DaskBlocks(client, y_score, y_true, sample_weight, name)
+    return Ranking.of(BlockVector(blocks, Expression(_scores, reads=ALL)))
 
 
 def _scores(shard: Shard) -> Array:

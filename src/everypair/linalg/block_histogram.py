@@ -62,16 +62,10 @@ def _counted(edges: Array, low: float, high: float, shard: Shard, scores: Array)
     """The rows in each of the boxes ``[edges[k - 1], edges[k])``; the first and last are open."""
     from everypair._compiled import count_in_boxes
 
-    inside = (scores >= low) & (scores <= high)
-    if shard.weight is not None:
-        inside &= shard.weight > 0
-    scores, positive, n = scores[inside], shard.positive[inside], edges.size + 1
-    weight = np.ones(scores.size)
-    if shard.weight is not None:
-        weight = shard.weight[inside].astype(np.float64)
+    n = edges.size + 1
+    weight = np.empty(0) if shard.weight is None else shard.weight.astype(np.float64, copy=False)
     counts, ends = np.zeros((2, n)), (np.full(n, np.inf), np.full(n, -np.inf))
-    slots = np.searchsorted(edges, scores, side="right")
-    count_in_boxes(scores, positive, weight, slots, counts, *ends)
+    count_in_boxes(scores, shard.positive, weight, edges, low, high, counts, *ends)
     return Boxes(counts[1], counts[0], *ends)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from everypair.checks import check_level
 from everypair.metrics.at_k import precision_at_k, rows_at_k
@@ -236,39 +237,67 @@ def gain_curve(
 def _gains(
     rows: Rows, scores: Array, shares: Array, level: float, groups: ArrayLike | None
 ) -> tuple[Array, Array, Array]:
-    level = check_level(level)
-    top = _Top(rows, scores)
-    gain = top.gain(shares)
-    # The slope of the curve, over a window that narrows with the rows and stays inside.
-    half = np.minimum(shares, 1 - shares) * rows.n_rows**-0.2
-    slope = (top.gain(shares + half) - top.gain(shares - half)) / np.maximum(2 * half, 1e-300)
-    se, df = top.errors(shares, gain, slope, grouped(rows, groups))
-    z = reach(level, df)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        size = np.where(se > 0, gain * (1 - gain) / se**2, np.inf)
-    # No more than the positives can say where all rows of the top are alike.
-    size = np.where((gain > 0) & (gain < 1), size, top.effective)
-    middle = (gain + z**2 / (2 * size)) / (1 + z**2 / size)
-    reached = z / (1 + z**2 / size) * np.sqrt(gain * (1 - gain) / size + z**2 / (4 * size**2))
-    return gain, np.maximum(middle - reached, 0.0), np.minimum(middle + reached, 1.0)
+    return Top.of(rows, scores).limits(shares, check_level(level), grouped(rows, groups))
 
 
-class _Top:
-    """Sums along the distinct scores, highest first, each beginning with 0."""
+class Top:
+    """Sums along the distinct scores, highest first, each beginning with 0.
 
-    def __init__(self, rows: Rows, scores: Array):
-        self.weight, self.positive = shares_of(rows), rows.positive
-        levels, self.level_of = np.unique(-scores, return_inverse=True)
-        self.n_levels = levels.size
-        self.share = self._sums(self.weight)
+    ``positive`` and ``negative`` are the shares of all rows at each score, ``squares`` the sums of
+    their rows' squared shares.
+    """
+
+    weight: Array
+    positive: NDArray[np.bool_]
+    level_of: Index
+    """Of each row, where there are rows and not only counts."""
+
+    def __init__(self, positive: Array, negative: Array, squares: Sequence[Array], n_rows: int):
+        self.n_levels, self.n_rows = positive.size, n_rows
+        self.share, self.hits = _running(positive + negative), _running(positive)
         self.share[-1] = 1.0
-        self.hits = self._sums(self.weight * self.positive)
+        self.squares = [_running(of_class) for of_class in squares]
         self.prevalence = float(self.hits[-1])
-        self.effective = self.prevalence**2 / float(np.sum(self.weight[self.positive] ** 2))
+        self.effective = self.prevalence**2 / float(self.squares[0][-1])
 
-    def _sums(self, values: Array) -> Array:
-        at_level = np.bincount(self.level_of, values, self.n_levels)
-        return np.concatenate([[0.0], np.cumsum(at_level)])
+    @classmethod
+    def of(cls, rows: Rows, scores: Array) -> Top:
+        weight, positive = shares_of(rows), rows.positive
+        levels, level_of = np.unique(-scores, return_inverse=True)
+        hits, misses, *squares = (
+            np.bincount(level_of, values, levels.size)
+            for values in (
+                weight * positive, weight * ~positive, weight**2 * positive, weight**2 * ~positive
+            )
+        )  # fmt: skip
+        found = cls(hits, misses, squares, positive.size)
+        found.weight, found.positive, found.level_of = weight, positive, level_of
+        return found
+
+    @classmethod
+    def of_counts(cls, positive: Array, negative: Array) -> Top:
+        """Of rows that weigh the same; highest scores first."""
+        n_rows = int(positive.sum() + negative.sum())
+        squares = positive / n_rows**2, negative / n_rows**2
+        return cls(positive / n_rows, negative / n_rows, squares, n_rows)
+
+    def limits(
+        self, shares: Array, level: float, groups: Index | None = None
+    ) -> tuple[Array, Array, Array]:
+        """The gain at each share of the rows, and both ends of its interval."""
+        gain = self.gain(shares)
+        # The slope of the curve, over a window that narrows with the rows and stays inside.
+        half = np.minimum(shares, 1 - shares) * self.n_rows**-0.2
+        slope = (self.gain(shares + half) - self.gain(shares - half)) / np.maximum(2 * half, 1e-300)
+        se, df = self.errors(shares, gain, slope, groups)
+        z = reach(level, df)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            size = np.where(se > 0, gain * (1 - gain) / se**2, np.inf)
+        # No more than the positives can say where all rows of the top are alike.
+        size = np.where((gain > 0) & (gain < 1), size, self.effective)
+        middle = (gain + z**2 / (2 * size)) / (1 + z**2 / size)
+        reached = z / (1 + z**2 / size) * np.sqrt(gain * (1 - gain) / size + z**2 / (4 * size**2))
+        return gain, np.maximum(middle - reached, 0.0), np.minimum(middle + reached, 1.0)
 
     def gain(self, shares: Array) -> Array:
         return np.asarray(np.interp(shares, self.share, self.hits)) / self.prevalence
@@ -287,13 +316,11 @@ class _Top:
         if groups is None:
             # Rows of one class on one side of the cut are alike: squares by running sums.
             total = np.zeros(shares.size)
-            for positive in (True, False):
-                squares = self._sums(self.weight**2 * (self.positive == positive))
+            for positive, squares in zip((True, False), self.squares, strict=True):
                 total += squares[cut - 1] * influence(positive, 1.0) ** 2
                 total += (squares[cut] - squares[cut - 1]) * influence(positive, part) ** 2
                 total += (squares[-1] - squares[cut]) * influence(positive, 0.0) ** 2
-            n = self.positive.size
-            return np.sqrt(total * bessel(n, "row")), n - 1.0
+            return np.sqrt(total * bessel(self.n_rows, "row")), self.n_rows - 1.0
         columns = []
         for k in range(shares.size):
             above = np.where(self.level_of < cut[k] - 1, 1.0, 0.0)
@@ -301,3 +328,7 @@ class _Top:
             hit = self.positive * (above - gain[k]) / self.prevalence
             columns.append(self.weight * (hit - slope[k] * (above - shares[k])))
         return spread(np.column_stack(columns), groups)
+
+
+def _running(values: Array) -> Array:
+    return np.concatenate([[0.0], np.cumsum(values)])

@@ -1,4 +1,7 @@
-"""A cut of scores in blocks: `thresholds.cut_by` from counts in boxes, without a curve."""
+"""Metrics of scores in blocks from counts in boxes, without a curve of all rows.
+
+A cut (`thresholds.cut_by`), an area with its confidence interval (`inference`), gains (`gain`).
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,24 @@ from numpy.typing import NDArray
 from everypair.linalg.block_histogram import Ranking
 from everypair.metrics.asked import SHARE_ROUNDING, Asked
 from everypair.metrics.curve import Curve
+from everypair.metrics.gain import Gain, Top
+from everypair.metrics.inference import (
+    AUCInterval,
+    area_interval,
+    check_not_tied,
+    independent_pairs,
+    standard_error,
+)
+from everypair.metrics.placements import bessel, satterthwaite
 from everypair.metrics.thresholds import RULES
 
 Array = NDArray[np.float64]
+
+AREA_WIDTH = 1e-4
+"""Of the certified interval of an area whose confidence interval is asked for: far narrower."""
+
+ROW_ROUNDING = 1e-6
+"""Of a share times the number of rows, which is a whole number of rows."""
 
 
 def streams(rule: Any) -> bool:
@@ -55,3 +73,48 @@ def cut_of_ranking(rule: Any, ranking: Ranking, totals: tuple[float, float]) -> 
         return Curve(levels, *np.zeros((2, 3))).cut(1)
     ends = Curve(np.array([boxes.high[-1], boxes.low[0]]), *np.zeros((2, 3)))
     return ends.cut(0 if below else 2)
+
+
+def interval_of_ranking(ranking: Ranking, level: float, on_logit: bool) -> AUCInterval:
+    """The area with DeLong's interval (`placements`), of rows that weigh the same.
+
+    Rows of one box have the placement of its middle: that of equal scores. The standard error is
+    too small by a part of the order of the boxes' share of the rows, squared.
+    """
+    boxes = ranking.boxes
+    check_not_tied(np.array([boxes.low[0], boxes.high[-1]]))
+    low, high = ranking.area(AREA_WIDTH)
+    boxes = ranking.boxes  # some were split
+    counts = boxes.positive, boxes.negative
+    n_positive, n_negative = (float(of_class.sum()) for of_class in counts)
+    among_negatives = (np.cumsum(boxes.negative) - boxes.negative / 2) / n_negative
+    among_positives = 1 - (np.cumsum(boxes.positive) - boxes.positive / 2) / n_positive
+    auc = low + (high - low) / 2
+    parts = [
+        bessel(int(total), what) * float(of_class @ (placed - auc) ** 2) / total**2
+        for of_class, placed, total, what in zip(
+            counts, (among_negatives, among_positives), (n_positive, n_negative),
+            ("positive row", "negative row"), strict=True,
+        )
+    ]  # fmt: skip
+    separated = low == high and low in (0.0, 1.0)
+    se = 0.0 if separated else standard_error(sum(parts))
+    df = np.inf if separated else satterthwaite(parts, [n_positive - 1, n_negative - 1])
+    sizes = n_positive, n_negative
+    ends = area_interval(auc, se, sizes, independent_pairs(sizes), level, on_logit, df=df)
+    return AUCInterval(auc, *ends, se, level, "delong", df)
+
+
+def gains_of_ranking(ranking: Ranking, shares: Array, level: float, split: bool) -> Gain:
+    """Gains at these shares of the rows, which weigh the same.
+
+    ``split``: each box that holds a cut is split until one score is left. Otherwise its rows count
+    as tied, which moves a gain by less than the positives of one box.
+    """
+    if split:
+        n_rows = float(ranking.boxes.positive.sum() + ranking.boxes.negative.sum())
+        for share in shares:
+            ranking.crossing(lambda tp, fp, most=share * n_rows: tp + fp <= most + ROW_ROUNDING)
+    boxes = ranking.boxes
+    top = Top.of_counts(boxes.positive[::-1], boxes.negative[::-1])
+    return Gain(shares, *top.limits(shares, level), level)

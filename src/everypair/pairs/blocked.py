@@ -50,6 +50,7 @@ class BlockRows:
     def __init__(self, blocks: Blocks, loss: str):
         self.blocks = blocks
         blocks.summary = SUMMARIES.get(loss, Extent())
+        self._sampled: tuple[Index, Rows]
 
     @property
     def n_rows(self) -> int:
@@ -98,14 +99,17 @@ class BlockRows:
         wanted = sampled_ordinals(n_positive, n_negative, n_rows)
         before = np.concatenate([np.zeros((1, 2), dtype=np.intp), np.cumsum(counts, axis=0)])
         work = partial(_numbers_of, self.blocks.starts, before, wanted)
-        found = self.blocks.run(Job.of("sample", work, ()))
-        return np.sort(np.concatenate(found))
+        numbers, positive, share = map(np.concatenate, self.blocks.run(Job.of("sample", work, ())))
+        order = np.argsort(numbers)
+        rows: Index = numbers[order]
+        self._sampled = rows, Rows.uncut(positive[order], share[order])
+        return rows
 
     def take(self, rows: Index) -> Rows:
-        """These rows, which ascend, with weights that sum to one in each class again."""
-        work = partial(_taken, rows)
-        positive, share = self.blocks.run(Job.of("sample-classes", work, ()))
-        return Rows.uncut(np.concatenate(positive), np.concatenate(share))
+        """The rows of `sample`, with weights that sum to one in each class again."""
+        sampled, found = self._sampled
+        assert rows is sampled
+        return found
 
     def gathered(self) -> Rows:
         """All rows in this process."""
@@ -115,8 +119,9 @@ class BlockRows:
 
 def _numbers_of(
     starts: Index, before: Index, wanted: tuple[Index, Index], shard: Shard
-) -> list[Index]:
-    """The rows of the shard that are these positives and negatives, by their numbers among all."""
+) -> tuple[list[Index], list[Bool], list[Array]]:
+    """The rows of the shard that are these positives and negatives: their numbers among all, their
+    classes and shares."""
     block = int(np.searchsorted(starts, shard.start, side="right")) - 1
     out = []
     for side, ordinals in ((1, wanted[0]), (0, wanted[1])):
@@ -125,14 +130,9 @@ def _numbers_of(
         members = shard.positive if side else ~shard.positive
         if shard.weight is not None:
             members = members & (shard.weight > 0)
-        out.append(np.flatnonzero(members)[here] + shard.start)
-    return [np.concatenate(out)]
-
-
-def _taken(rows: Index, shard: Shard) -> tuple[list[Bool], list[Array]]:
-    low, high = np.searchsorted(rows, [shard.start, shard.start + shard.n_rows])
-    here = rows[low:high] - shard.start
-    return [shard.positive[here]], [shard.share[here]]
+        out.append(np.flatnonzero(members)[here])
+    found = np.concatenate(out)
+    return [found + shard.start], [shard.positive[found]], [shard.share[found]]
 
 
 # --- smooth losses -----------------------------------------------------------------------------

@@ -47,7 +47,7 @@ from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 
-AREA_WIDTH = 1e-5
+AREA_WIDTH = 1e-4
 """Of scores on a cluster the area lies in an interval as wide as this at most; half way is
 taken, which the area is nearer to by far."""
 Index = NDArray[np.intp]

@@ -1,0 +1,66 @@
+"""What goes between the client and the workers: few rounds, and little in each."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+da = pytest.importorskip("dask.array")
+pytest.importorskip("distributed")
+
+from everypair.dask import DaskAUCClassifier, auc_score, engine  # noqa: E402
+
+
+@pytest.fixture
+def messages(monkeypatch):
+    """The name of each round, and the bytes that it sends to a worker and gets back from one."""
+    said, dumps, run = [], engine.task_pickle.dumps, engine.DaskBlocks.run
+    sent = []
+
+    def weighed(*args, **options):
+        sent.append(dumps(*args, **options))
+        return sent[-1]
+
+    def counted(self, job):
+        sent.clear()
+        found = run(self, job)
+        said.append((job.name, sum(map(len, sent)), len(pickle.dumps(found))))
+        return found
+
+    monkeypatch.setattr(engine.task_pickle, "dumps", weighed)
+    monkeypatch.setattr(engine.DaskBlocks, "run", counted)
+    return said
+
+
+def test_an_evaluation_is_two_rounds_of_small_messages(client, messages):
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((60_000, 20))
+    y = X @ rng.standard_normal(20) + 4 * rng.logistic(size=len(X)) > 8
+    dX, dy = da.from_array(X, chunks=(20_000, 20)), da.from_array(y, chunks=20_000)
+    DaskAUCClassifier(client=client).fit(dX, dy)
+    names = [name for name, _, _ in messages]
+    begin = names.index("first-look")
+    assert names[:begin] == ["sample"]
+    climb = names[begin + 1 : names.index("score-sample")]
+    # Box moments at zero, and then of each point: the moments up, the fields down.
+    assert climb == ["box-moments"] + ["box-moments", "pull-back"] * (len(climb) // 2)
+    assert names.count("histogram") <= 4
+    small = [(down, up) for name, down, up in messages if name != "first-look"]
+    assert max(map(max, small)) < 10**6
+    (sample,) = (up for name, _, up in messages if name == "first-look")
+    assert sample < 1.1 * 8 * 20 * 22_000  # the rows of the first solve come once
+
+
+def test_rounds_of_an_exact_area_are_small(client, messages):
+    rng = np.random.default_rng(5)
+    scores = rng.standard_normal(100_000)
+    y = scores + rng.standard_normal(100_000) > 1
+    found = auc_score(
+        da.from_array(y, chunks=30_000), da.from_array(scores, chunks=30_000), width=0,
+        client=client,
+    )  # fmt: skip
+    assert found.low == found.high
+    assert found.n_rounds > 1
+    assert max(max(down, up) for _, down, up in messages) < 10**6
