@@ -276,8 +276,8 @@ def gain_at_k(
     n_rows = n_negative + n_positive
     shares = np.array([rows_at_k(k, n_rows, n_positive) / n_rows])
     found = gains_of_ranking(ranking, shares, level, split=True)
-    numbers = (float(of[0]) for of in (found.share, found.gain, found.low, found.high))
-    return Gain(*numbers, level)
+    gain, low, high = (float(of[0]) for of in (found.gain, found.low, found.high))
+    return Gain(float(shares[0]), gain, low, high, level)
 
 
 def gain_curve(

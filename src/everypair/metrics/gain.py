@@ -265,7 +265,7 @@ class Top:
         weight, positive = shares_of(rows), rows.positive
         levels, level_of = np.unique(-scores, return_inverse=True)
         hits, misses, *squares = (
-            np.bincount(level_of, values, levels.size)
+            np.bincount(level_of, values, levels.size).astype(np.float64, copy=False)
             for values in (
                 weight * positive, weight * ~positive, weight**2 * positive, weight**2 * ~positive
             )

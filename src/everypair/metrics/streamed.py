@@ -5,6 +5,7 @@ A cut (`thresholds.cut_by`), an area with its confidence interval (`inference`),
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -113,8 +114,12 @@ def gains_of_ranking(ranking: Ranking, shares: Array, level: float, split: bool)
     """
     if split:
         n_rows = float(ranking.boxes.positive.sum() + ranking.boxes.negative.sum())
-        for share in shares:
-            ranking.crossing(lambda tp, fp, most=share * n_rows: tp + fp <= most + ROW_ROUNDING)
+        for most in shares * n_rows + ROW_ROUNDING:
+            ranking.crossing(partial(_at_most, most))
     boxes = ranking.boxes
     top = Top.of_counts(boxes.positive[::-1], boxes.negative[::-1])
     return Gain(shares, *top.limits(shares, level), level)
+
+
+def _at_most(most: float, tp: Array, fp: Array) -> NDArray[np.bool_]:
+    return np.asarray(tp + fp <= most)
