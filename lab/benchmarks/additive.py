@@ -1,11 +1,9 @@
-"""`AUCAdditiveCV` beside linear models, explainable boosting and LightGBM, on held-out rows.
+"""`AUCAdditiveCV` beside linear models, explainable boosting, LightGBM and XGBoost, on held-out rows.
 
-    python -m lab bench additive --cache results.json [--splits 3] [--tasks "letter S" ...]
+    python -m lab bench additive --cache results.json [--splits 1] [--models EBM] [--tasks "letter S"]
     python -m lab bench additive --cache results.json --show [--write]
-    python -m lab bench additive --size
 
-Splines, ridge and alphas were chosen on the tasks of `CHOSEN_ON`, which are shown apart. Times are
-processor seconds of one thread.
+One fit at a time, model by model over all tasks, the cheapest first; the cache holds what is done.
 """
 
 from __future__ import annotations
@@ -14,172 +12,240 @@ import argparse
 import json
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.linear_model import LogisticRegressionCV
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.model_selection import GridSearchCV, StratifiedShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from everypair import AUCAdditiveCV, AUCClassifierCV, RankOptCV
+from everypair import AUCAdditive, AUCAdditiveCV, AUCClassifierCV, RankOptCV
 from lab.data.tasks import names, task
 from lab.harness import Page, markdown_table
 
-CHOSEN_ON = ("pima", "satimage 4", "letter H", "adult")
+CHOSEN_ON = ("pima", "satimage 4", "letter H", "adult", "ionosphere", "covtype 1")
+"""Tasks on which something was chosen: they are not in the tables."""
 LEFT_OUT = ("a9a", "w8a", "mnist", "reuters21578")
 """Columns of zeros and ones, words or pixels: no curves to find."""
 MOST_ROWS, TEST_ROWS = 3000, 6000
-PAIRS = 10
+BIG_ROWS = 20_000
+TREES = {"n_estimators": 200, "learning_rate": 0.05, "n_jobs": 1}
 
 
-def models() -> dict[str, Any]:
-    """Every model tunes itself on its training rows, or runs at the defaults of its makers."""
-    from lightgbm import LGBMClassifier
+class LogisticOnSplines:
+    """Logistic regression on the basis of `AUCAdditive`, its strength by five folds and AUC."""
 
-    out = {
-        "linear": make_pipeline(StandardScaler(), AUCClassifierCV()),
-        "RankOptCV": make_pipeline(StandardScaler(), RankOptCV()),
-        "AUCAdditiveCV": AUCAdditiveCV(),
-        "with pairs": AUCAdditiveCV(interactions=PAIRS),
-        "LightGBM": LGBMClassifier(n_estimators=200, learning_rate=0.05, n_jobs=1, verbose=-1),
-    }
-    try:
-        from interpret.glassbox import ExplainableBoostingClassifier
-    except ImportError:
-        return out
-    out["EBM, no pairs"] = ExplainableBoostingClassifier(interactions=0, n_jobs=1)
-    out["EBM"] = ExplainableBoostingClassifier(n_jobs=1)
-    return out
+    def fit(self, X: Any, y: Any) -> LogisticOnSplines:
+        self.bins = AUCAdditive(alpha=1.0, tol=1.0, max_iter=1).fit(X, y)
+        self.model = LogisticRegressionCV(
+            Cs=np.logspace(-4, 2, 7), scoring="roc_auc", solver="newton-cholesky", max_iter=50
+        ).fit(self._features(X), y)
+        return self
+
+    def _features(self, X: Any) -> Any:
+        codes = self.bins._codes(X)
+        tables = [shape.table() for shape in self.bins.shapes_]
+        return np.hstack([table[column] for table, column in zip(tables, codes, strict=True)])
+
+    def decision_function(self, X: Any) -> Any:
+        return self.model.decision_function(self._features(X))
 
 
-def one_split(name: str, split: int) -> dict[str, Any]:
-    """By model: AUC of the test rows, and processor seconds of the fit."""
+def boosted(name: str) -> Any:
+    """Two sizes of trees, the better one by three folds."""
+    if name == "LightGBM":
+        from lightgbm import LGBMClassifier
+
+        model, grid = LGBMClassifier(**TREES, verbose=-1), {"num_leaves": [6, 31]}
+    else:
+        from xgboost import XGBClassifier
+
+        model, grid = XGBClassifier(**TREES), {"max_depth": [2, 6]}
+    return GridSearchCV(model, grid, scoring="roc_auc", cv=3)
+
+
+def explainable(**settings: Any) -> Any:
+    from interpret.glassbox import ExplainableBoostingClassifier
+
+    return ExplainableBoostingClassifier(n_jobs=1, **settings)
+
+
+MODELS: dict[str, Callable[[], Any]] = {
+    "AUCAdditiveCV": AUCAdditiveCV,
+    "linear": lambda: make_pipeline(StandardScaler(), AUCClassifierCV()),
+    "LightGBM": lambda: boosted("LightGBM"),
+    "EBM, no pairs": lambda: explainable(interactions=0),
+    "with pairs": lambda: AUCAdditiveCV(interactions="auto"),
+    "XGBoost": lambda: boosted("XGBoost"),
+    "logistic on splines": LogisticOnSplines,
+    "RankOptCV": lambda: make_pipeline(StandardScaler(), RankOptCV()),
+    "sigmoid climb": lambda: AUCAdditiveCV("sigmoid"),
+    "EBM": explainable,
+}
+"""In the order of what they tell per second."""
+SHOWN = (
+    "linear", "RankOptCV", "logistic on splines", "AUCAdditiveCV", "sigmoid climb", "EBM, no pairs",
+    "with pairs", "EBM", "XGBoost", "LightGBM",
+)  # fmt: skip
+
+
+def rows_of(name: str, split: int, most: int = MOST_ROWS) -> tuple[Any, Any, Any, Any]:
+    """Training rows and labels, test rows and labels; columns that do not move are left out."""
     X, y = task(name).X, task(name).positive.astype(int)
     X = X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=float)
-    n_train = min(MOST_ROWS, int(0.6 * y.size))
+    n_train = min(most, int(0.6 * y.size))
     n_test = min(TEST_ROWS, y.size - n_train)
     cut = StratifiedShuffleSplit(1, train_size=n_train, test_size=n_test, random_state=split)
     train, test = next(cut.split(X[:, :1], y))
     moving = np.ptp(X[train], axis=0) > 0
-    A, B = X[np.ix_(train, moving)], X[np.ix_(test, moving)]
-    out: dict[str, Any] = {}
-    for label, model in models().items():
-        began = time.process_time()
-        model.fit(A, y[train])
-        seconds = time.process_time() - began
-        by_score = hasattr(model, "decision_function")
-        scores = model.decision_function(B) if by_score else model.predict_proba(B)[:, 1]
-        out[label] = [float(roc_auc_score(y[test], scores)), round(seconds, 3)]
-    return out
+    return X[np.ix_(train, moving)], y[train], X[np.ix_(test, moving)], y[test]
+
+
+def one_fit(label: str, rows: tuple[Any, Any, Any, Any]) -> list[float]:
+    """AUC of the test rows, and processor seconds of the fit."""
+    X, y, X_test, y_test = rows
+    began = time.process_time()
+    model = MODELS[label]().fit(X, y)
+    seconds = time.process_time() - began
+    by_score = hasattr(model, "decision_function") and not isinstance(model, GridSearchCV)
+    scores = model.decision_function(X_test) if by_score else model.predict_proba(X_test)[:, 1]
+    return [float(roc_auc_score(y_test, scores)), round(seconds, 3)]
 
 
 def tasks() -> list[str]:
-    return [name for name in names() if name.split()[0] not in LEFT_OUT]
+    """The small ones first."""
+    kept = [n for n in names() if n.split()[0] not in LEFT_OUT and n not in CHOSEN_ON]
+    order = ("credit", "spectf", "wdbc", "wpbc", "letter", "satimage", "optdigits", "covtype")
+    return sorted(kept, key=lambda n: order.index(n.split()[0]) if n.split()[0] in order else 9)
 
 
-def run(cache: Path, wanted: list[str], splits: int) -> None:
-    done = json.loads(cache.read_text()) if cache.exists() else {}
-    for split in range(splits):
-        for name in wanted:
-            key = f"{name}|{split}"
-            if key in done:
-                continue
-            with threadpool_limits(1), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                done[key] = one_split(name, split)
-            cache.write_text(json.dumps(done))
-            print(key, {k: round(v[0], 4) for k, v in done[key].items()}, flush=True)
+def run(cache: Path, wanted: list[str], splits: int, labels: list[str], most: int) -> None:
+    done: dict[str, Any] = json.loads(cache.read_text()) if cache.exists() else {}
+    for label in labels:
+        for split in range(splits):
+            for name in wanted:
+                key = f"{name}|{split}|{label}" + ("" if most == MOST_ROWS else f"|{most}")
+                if key in done:
+                    continue
+                with threadpool_limits(1), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    done[key] = one_fit(label, rows_of(name, split, most))
+                part = cache.with_suffix(".part")
+                part.write_text(json.dumps(done, indent=0))
+                part.replace(cache)
+                print(key, done[key], flush=True)
+
+
+Found = dict[str, dict[str, list[list[float]]]]
+
+
+def by_task(done: dict[str, Any], most: int) -> Found:
+    """Of each task and model: the splits' areas and seconds."""
+    out: Found = {}
+    for key, found in done.items():
+        name, _, label, *big = key.split("|")
+        if (int(big[0]) if big else MOST_ROWS) == most:
+            out.setdefault(name, {}).setdefault(label, []).append(found)
+    return out
+
+
+def means(found: Found, chosen: list[str], labels: list[str], place: int) -> Any:
+    return np.array([[np.mean([f[place] for f in found[t][m]]) for m in labels] for t in chosen])
+
+
+def standing(found: Found, chosen: list[str], labels: list[str]) -> str:
+    """Mean AUC, mean rank with Nemenyi's critical difference, wins of the additive model."""
+    from scipy.stats import rankdata, studentized_range
+
+    areas, seconds = means(found, chosen, labels, 0), means(found, chosen, labels, 1)
+    ranks = rankdata(-areas, axis=1).mean(axis=0)
+    own = labels.index("AUCAdditiveCV")
+    linear, most = (areas[:, labels.index(m)].mean() for m in ("linear", "LightGBM"))
+    rows = [
+        [
+            label, f"{areas[:, k].mean():.4f}", f"{ranks[k]:.2f}",
+            f"{100 * (areas[:, k].mean() - linear) / (most - linear):.0f} %",
+            "" if k == own else f"{np.sum(areas[:, own] > areas[:, k])} of {len(chosen)}",
+            f"{np.median(seconds[:, k] / seconds[:, own]):.2f}",
+        ]
+        for k, label in enumerate(labels)
+    ]  # fmt: skip
+    k, n = len(labels), len(chosen)
+    critical = studentized_range.ppf(0.95, k, np.inf) / np.sqrt(2) * np.sqrt(k * (k + 1) / (6 * n))
+    header = [
+        "model", "mean AUC", "mean rank", "of linear to LightGBM", "AUCAdditiveCV above it",
+        "time / AUCAdditiveCV",
+    ]  # fmt: skip
+    return (
+        markdown_table(header, rows)
+        + f"\n\nMean ranks that differ by less than {critical:.2f} are not told apart (Nemenyi, 95 %)."
+    )
 
 
 def show(cache: Path, page: Page) -> None:
     done = json.loads(cache.read_text())
-    by_task: dict[str, list[Any]] = {}
-    for key, found in done.items():
-        by_task.setdefault(key.split("|")[0], []).append(found)
-    labels = list(next(iter(done.values())))
-    unseen = [name for name in by_task if name not in CHOSEN_ON]
-    for heading, chosen in (
-        (f"{len(unseen)} tasks on which nothing was chosen", unseen),
-        (f"All {len(by_task)} tasks", list(by_task)),
-    ):
-        areas = np.array([[np.mean([f[m][0] for f in by_task[t]]) for m in labels] for t in chosen])
-        seconds = np.array(
-            [[np.median([f[m][1] for f in by_task[t]]) for m in labels] for t in chosen]
-        )
-        ranks = (-areas).argsort(axis=1).argsort(axis=1) + 1
-        linear, boosted = areas[:, labels.index("linear")], areas[:, labels.index("LightGBM")]
-        gap = boosted.mean() - linear.mean()
-        rows = [
-            [
-                label, f"{areas[:, k].mean():.4f}", f"{ranks[:, k].mean():.2f}",
-                f"{100 * (areas[:, k].mean() - linear.mean()) / gap:.0f} %",
-                f"{np.median(seconds[:, k] / seconds[:, labels.index('AUCAdditiveCV')]):.2f}",
-            ]
-            for k, label in enumerate(labels)
-        ]  # fmt: skip
-        header = ["model", "mean AUC", "mean rank", "of linear to LightGBM", "time / AUCAdditiveCV"]
-        page.add(heading, markdown_table(header, rows))
+    found = by_task(done, MOST_ROWS)
+    every = {label for of_task in found.values() for label in of_task}
+    labels = [label for label in SHOWN if label in every]
+    lists = {
+        "Without explainable boosting of pairs": [m for m in labels if m != "EBM"],
+        "With explainable boosting of pairs": labels,
+    }
+    for heading, wanted in lists.items():
+        chosen = [name for name in found if all(label in found[name] for label in wanted)]
+        if chosen and (wanted != labels or "EBM" in labels):
+            title = f"{heading}: {len(chosen)} tasks"
+            page.add(title, standing(found, chosen, wanted))
     rows = [
-        [name, *(f"{np.mean([f[m][0] for f in found]):.4f}" for m in labels)]
-        for name, found in by_task.items()
+        [
+            name,
+            *(f"{np.mean([f[0] for f in of[m]]):.4f}" if m in of else "" for m in labels),
+            str(max(len(of[m]) for m in of)),
+        ]
+        for name, of in found.items()
     ]
-    page.add("Task by task", markdown_table(["task", *labels], rows))
-
-
-def size(page: Page, n_rows: int = 1_000_000, n_columns: int = 30) -> None:
-    """Time and memory of one fit beside the linear one."""
-    import resource
-
-    from everypair import AUCAdditive, AUCClassifier
-
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((n_rows, n_columns))
-    y = X[:, 0] ** 2 + X[:, 1] + rng.logistic(size=n_rows) > 4
-    rows, before = [], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    AUCClassifier().fit(X[:2000], y[:2000])
-    AUCAdditive().fit(X[:2000], y[:2000])
-    for model in (AUCClassifier(), AUCAdditive()):
-        began = time.perf_counter()
-        model.fit(X, y)
-        seconds = time.perf_counter() - began
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        rows.append([type(model).__name__, seconds, (peak - before) / 2**20])
-    linear = rows[0][1]
-    page.add(
-        f"{n_rows:,} rows x {n_columns} columns ({X.nbytes / 2**30:.2f} GB)",
-        markdown_table(
-            ["model", "time / linear", "memory beyond X, GB"],
-            [[name, f"{s / linear:.1f}", f"{memory:.2f}"] for name, s, memory in rows],
-        ),
-    )
+    page.add("Task by task", markdown_table(["task", *labels, "splits"], rows))
+    big = by_task(done, BIG_ROWS)
+    rows = [
+        [name, label, f"{of[label][0][0]:.4f}", f"{of[label][0][1] / of['AUCAdditiveCV'][0][1]:.2f}"]
+        for name, of in big.items()
+        for label in SHOWN
+        if label in of and "AUCAdditiveCV" in of
+    ]
+    if rows:
+        header = ["task", "model", "AUC", "time / AUCAdditiveCV"]
+        page.add(f"{BIG_ROWS:,} training rows", markdown_table(header, rows))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cache", type=Path, default=Path("additive.json"))
-    parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--splits", type=int, default=1)
     parser.add_argument("--tasks", nargs="*")
+    parser.add_argument("--models", nargs="*", default=list(MODELS))
+    parser.add_argument("--rows", type=int, default=MOST_ROWS, help="training rows at most")
     parser.add_argument("--show", action="store_true")
-    parser.add_argument("--size", action="store_true", help="time and memory on a million rows")
     parser.add_argument("--write", action="store_true", help="into docs/benchmarks")
     given = parser.parse_args()
     intro = f"""Made by `python -m lab bench additive`. Training rows: {MOST_ROWS:,} at most, drawn
 at random; AUC of other rows. Models of everypair tune themselves by five folds of the training
-rows; explainable boosting (EBM, `interpret-core`) and LightGBM (200 trees, rate .05) run at their
-settings. `of linear to LightGBM`: how much of the way from the linear model's mean AUC to
-LightGBM's. Times are processor seconds of whole fits, one thread, median over tasks. Tables of
-zeros and ones, words and pixels are left out: {", ".join(LEFT_OUT)}. The number of splines, the
-ridge, the alphas and the bins were chosen on one split of {", ".join(CHOSEN_ON)}. The tables hold
-the tasks and splits that have been run so far; the script goes on from its cache."""
+rows. `logistic on splines` has the basis of AUCAdditive and a strength chosen by five folds.
+LightGBM and XGBoost (200 trees, rate .05) choose between two sizes of trees by three folds.
+Explainable boosting (EBM, `interpret-core`) runs at its defaults, which average 14 models; its fits
+are so dear that it ran with pairs on fewer tasks. `with pairs`: `interactions="auto"`.
+`sigmoid climb`: `loss="sigmoid"`. `of linear to LightGBM`: how much of the way from the linear
+model's mean AUC to LightGBM's. Times are processor seconds of whole fits with their tuning, one
+thread, median over tasks. Tables of zeros and ones, words and pixels are left out
+({", ".join(LEFT_OUT)}), and so are the tasks on which settings were chosen:
+{", ".join(CHOSEN_ON)}."""
     page = Page("additive", "Additive models", intro)
-    if given.size:
-        size(page)
-        return
     if not given.show:
-        run(given.cache, given.tasks or tasks(), given.splits)
+        run(given.cache, given.tasks or tasks(), given.splits, given.models, given.rows)
     show(given.cache, page)
     if given.write:
         page.write()

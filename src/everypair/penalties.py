@@ -1,7 +1,7 @@
 """What is added to the loss, with its conjugate: a penalty is a class with the methods below.
 
-L2 has a slope everywhere, and the Newton solvers take it. The elastic net, which has corners, is
-for proximal Newton:
+L2 has a slope everywhere, and the Newton solvers take it. Penalties with corners are for proximal
+Newton: groups that vanish whole, cones, and the elastic net:
 
 Omega(w) = sum_k l1_k |w_k| + l2_k / 2 w_k^2,  with bounds on each w_k if there are any
 
@@ -250,6 +250,73 @@ class ElasticNet:
 
 def unbounded(n_features: int) -> tuple[Array, Array]:
     return np.full(n_features, -np.inf), np.full(n_features, np.inf)
+
+
+@dataclass(frozen=True)
+class GroupNet:
+    """``sum_g l1_g |w_g| + alpha / 2 |w|^2``: neighbouring coefficients in groups that vanish whole.
+
+    Omega*(-u) = sum_g max(0, |u_g| - l1_g)^2 / (2 alpha)     (Yuan & Lin 2006, with a ridge)
+
+    With ``v_g`` the slope of Omega* at -u and ``e_g = -u_g / |u_g|``, Young's gap of a group is
+    ``alpha / 2 |w - v|^2 + l1 (|w| - w.e)`` where ``|u| > l1``, and elsewhere
+    ``alpha / 2 |w|^2 + |w| (l1 - |u|) + |u| (|w| - w.e)``: no term is negative.
+    """
+
+    alpha: float
+    l1: Array
+    """Of each group."""
+    starts: NDArray[np.intp]
+    """The first coefficient of each group, the first 0."""
+    unit: Array
+    has_corners = True
+    least_value = 0.0
+
+    def lengths(self, w: Array) -> Array:
+        """``|w_g|`` of each group."""
+        return np.asarray(np.sqrt(np.add.reduceat(w * w, self.starts)))
+
+    def spread(self, of_groups: Array) -> Array:
+        """The value of its group for each coefficient."""
+        sizes = np.diff(np.append(self.starts, self.unit.size))
+        return np.repeat(of_groups, sizes)
+
+    def value(self, w: Array) -> float:
+        return float(self.l1 @ self.lengths(w)) + self.alpha / 2 * float(w @ w)
+
+    def _shrunk(self, u: Array) -> Array:
+        """The slope of Omega* at -u."""
+        size = self.lengths(u)
+        kept = np.divide(
+            np.maximum(size - self.l1, 0), size, out=np.zeros_like(size), where=size > 0
+        )
+        return -self.spread(kept) * u / self.alpha
+
+    def young(self, w: Array, u: Array, error: Array | float) -> float:
+        off, of_u, of_w = w - self._shrunk(u), self.lengths(u), self.lengths(w)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            turned = self.lengths(w / self.spread(of_w) + u / self.spread(of_u)) ** 2 / 2
+        turned = np.where((of_w > 0) & (of_u > 0), turned, 0.0)  # 1 - cos of the angle
+        corner = np.minimum(self.l1, of_u) * turned + np.maximum(self.l1 - of_u, 0)
+        plain = self.alpha / 2 * float(off @ off) + float(of_w @ corner)
+        wrong = np.broadcast_to(np.asarray(error, dtype=np.float64), w.shape)
+        # Omega*(-u) + w.u has the slope w - v, which changes by 1 / alpha at most.
+        return plain + float(np.abs(off) @ wrong) + float(wrong @ wrong) / (2 * self.alpha)
+
+    def unavoidable(self, error: Array, bound: float, seen: float) -> float:
+        return bound - seen
+
+    def snap(self, w: Array, target: Array) -> None:
+        """Groups at zero are there to the last digit."""
+        gone = self.spread(self.lengths(target) == 0)
+        w[gone] = 0.0
+
+    def scales(self, u: Array, error: Array | float) -> set[float]:
+        return {1.0}
+
+    def conjugate(self, u: Array, w: Array, error: Array | float = 0.0) -> float:
+        beyond = np.maximum(self.lengths(np.abs(u) + error) - self.l1, 0)
+        return float(beyond @ beyond) / (2 * self.alpha)
 
 
 class ConePart(NamedTuple):

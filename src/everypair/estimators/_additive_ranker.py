@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from everypair.estimators._base import CUTS, BinaryRanker
+from everypair.estimators._additive_design import Design, narrow
+from everypair.estimators._base import OWN_CUTS, BinaryRanker
 from everypair.estimators._interactions import PairShape, find_pairs
+from everypair.estimators._scorecard import Scorecard
 from everypair.estimators._shapes import (
     KINDS,
     Shape,
@@ -21,61 +23,21 @@ from everypair.estimators._shapes import (
     learn_shape,
 )
 from everypair.estimators._warnings import warn_not_converged
+from everypair.measures.operating import operating_measure
+from everypair.measures.operating_point import OperatingMeasure
 from everypair.rows import Rows
 
 if TYPE_CHECKING:
     from everypair.linalg.binned import BinnedMatrix
-    from everypair.penalties import ConePart
     from everypair.solvers.result import Result
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+PAIR_LOSSES = ("logistic", "sigmoid")
 
-class ScorecardRow(NamedTuple):
-    """A line of `AUCAdditive.scorecard`: what a bin of a column adds to the score."""
-
-    column: str
-    bin: str
-    share: float
-    points: float
-
-
-class Design(NamedTuple):
-    """The columns and pairs of a model with the bins of all rows."""
-
-    shapes: list[Shape]
-    pairs: list[PairShape]
-    codes: NDArray[Any]
-    wants: dict[int, tuple[str, ...]]
-    """Of the constrained columns: increasing, decreasing, convex, concave."""
-
-    @property
-    def parts(self) -> list[Any]:
-        """Columns, then pairs."""
-        return [*self.shapes, *self.pairs]
-
-    def matrix(self) -> BinnedMatrix:
-        from everypair.linalg.binned import BinnedMatrix, BinnedRows
-
-        tables = [part.table() for part in self.parts]
-        return BinnedMatrix(BinnedRows(self.codes, tables))
-
-    def cone(self, matrix: BinnedMatrix) -> list[ConePart]:
-        """The constraints in the coefficients of the matrix."""
-        from everypair.penalties import ConePart
-
-        places = matrix.X.places
-        return [ConePart(int(places[j]), self.shapes[j].cone(w)) for j, w in self.wants.items()]
-
-    def with_pairs(self, pairs: list[PairShape]) -> Design:
-        cells = [pair.codes(self.codes) for pair in pairs]
-        codes = np.vstack([self.codes, *cells]) if cells else self.codes
-        return Design(self.shapes, pairs, _narrow(codes), self.wants)
-
-
-def _narrow(codes: NDArray[Any]) -> NDArray[Any]:
-    return codes.astype(np.uint8 if codes.max(initial=0) < 256 else np.uint16)
+CLIMB_TOL = 1e-3
+"""Relative gradient norm at which the climb of a measure ends: its own noise is far larger."""
 
 
 class AdditiveRanker(BinaryRanker):
@@ -83,16 +45,17 @@ class AdditiveRanker(BinaryRanker):
 
     shapes: Any
     constraints: Any
+    strengths: Any
     min_rows: float
-    interactions: int
     shapes_: list[Shape]
     pairs_: list[PairShape]
+    strengths_: Array
     curves_: list[Array]
     pair_values_: list[Array]
     intercept_: Array
     tol: float
     max_iter: int
-    loss: str
+    loss: Any
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -122,6 +85,25 @@ class AdditiveRanker(BinaryRanker):
         )
         return X, positive, weight
 
+    def _measure(self, rows: Rows) -> OperatingMeasure | None:
+        """The measure that ``loss`` names; None for the losses of pairs."""
+        if isinstance(self.loss, str) and self.loss in PAIR_LOSSES:
+            return None
+        if isinstance(self.loss, Mapping):
+            given = dict(self.loss)
+            if "measure" not in given:
+                raise ValueError(
+                    f"loss={self.loss!r} lacks the name of its measure: give it as "
+                    "{'measure': 'tpr_at_fpr', 'fpr': 0.05}."
+                )
+            return operating_measure(given.pop("measure"), rows, **given)
+        try:
+            return operating_measure(self.loss, rows)
+        except ValueError as error:
+            raise ValueError(
+                f"loss={self.loss!r} is neither 'logistic' nor 'sigmoid' nor a measure: {error}"
+            ) from error
+
     def _design(self, X: Any, weight: Array | None) -> Design:
         """Bins of every column, from the values alone: labels are not looked at."""
         columns = columns_of(X)
@@ -144,46 +126,111 @@ class AdditiveRanker(BinaryRanker):
             )
             for name, values in columns
         ]
-        codes = [shape.codes(values) for shape, (_, values) in zip(learnt, columns, strict=True)]
+        # One or two bytes per cell, column by column: never eight for all of them.
+        codes = [
+            narrow(shape.codes(values)) for shape, (_, values) in zip(learnt, columns, strict=True)
+        ]
         by_number = {names.index(name): want for name, want in wants.items()}
-        return Design(learnt, [], _narrow(np.array(codes)), by_number)
+        return Design(learnt, [], np.array(codes), by_number, self._given_strengths(names))
 
-    def _minimise(
+    def _given_strengths(self, names: list[str]) -> Array:
+        """What multiplies alpha in each column."""
+        out = np.ones(len(names))
+        for name, strength in dict(self.strengths or {}).items():
+            if name not in names:
+                raise ValueError(f"strengths names {name!r}, which is not a column of X.")
+            if not (isinstance(strength, Real) and 0 < float(strength) < np.inf):
+                raise ValueError(
+                    f"strengths[{name!r}]={strength!r} must be a positive number: it multiplies "
+                    "alpha."
+                )
+            out[names.index(name)] = float(strength)
+        return out
+
+    def _convex(
         self,
         design: Design,
         matrix: BinnedMatrix,
-        pairs: Rows,
+        rows: Rows,
         alpha: float,
+        sparsity: float,
         *,
-        loss: str,
         tol: float,
         start: Array | None = None,
     ) -> Result:
+        """The minimum of the logistic loss."""
         from everypair.solvers.choose import minimise
         from everypair.solvers.cone import minimise_on_cone
+        from everypair.solvers.group_net import group_strengths, minimise_in_groups
 
         options: dict[str, Any] = {"tol": tol, "max_iter": int(self.max_iter), "start": start}
         if design.wants:
-            return minimise_on_cone(matrix, pairs, loss, alpha, design.cone(matrix), **options)
-        return minimise(matrix, pairs, loss, alpha, **options)
+            if sparsity:
+                raise ValueError(
+                    f"sparsity={sparsity:g} cannot be used with constraints: leave one of them out."
+                )
+            cone = design.cone(matrix)
+            return minimise_on_cone(matrix, rows, "logistic", alpha, cone, **options)
+        if sparsity:
+            weights, most = group_strengths(matrix, rows)
+            l1 = sparsity * most * weights
+            return minimise_in_groups(matrix, rows, "logistic", alpha, l1, **options)
+        return minimise(matrix, rows, "logistic", alpha, **options)
 
-    def _final(self, design: Design, matrix: BinnedMatrix, rows: Rows, alpha: float) -> Result:
-        """On all rows, with the loss and the accuracy asked for."""
-        return self._minimise(design, matrix, rows, alpha, loss=self.loss, tol=float(self.tol))
+    def _climb(
+        self,
+        matrix: BinnedMatrix,
+        rows: Rows,
+        alpha: float,
+        fit: Result,
+        measure: OperatingMeasure | None,
+        tol: float,
+    ) -> Result:
+        """From the convex fit to a local minimum of the sigmoid, or of a smoothed measure.
 
-    def _with_interactions(
+        Columns that the convex fit has left out stay out.
+        """
+        from everypair.solvers.choose import minimise
+        from everypair.solvers.penalised_climb import climb_with_penalty
+        from everypair.solvers.soft_measure import smoothed
+
+        kept = np.flatnonzero(np.add.reduceat(fit.coef != 0, matrix.X.places))
+        if kept.size == 0:
+            return fit
+        part = matrix if kept.size == matrix.X.widths.size else matrix.parts(kept)
+        columns = np.concatenate([matrix.columns_of(k) for k in kept.tolist()])
+        options: dict[str, Any] = {"tol": tol, "max_iter": int(self.max_iter)}
+        if measure is None:
+            found = minimise(part, rows, "sigmoid", alpha, start=fit.coef[columns], **options)
+        else:
+            of_rows = Rows.of(rows.positive, rows.relative_weight)
+
+            def best_cut(scores: Array) -> float:
+                return measure.best_cut(of_rows, of_rows.scores(scores))
+
+            found = climb_with_penalty(
+                part, smoothed(measure, rows, rows.totals), alpha, fit.coef[columns],
+                first_cut=best_cut if measure.free_cut else None,
+                tol=max(tol, CLIMB_TOL), max_iter=int(self.max_iter),
+            )  # fmt: skip
+        coef = np.zeros_like(fit.coef)
+        coef[columns] = found.coef
+        return type(found)(
+            coef, found.scores, found.objective, found.distance, fit.n_iter + found.n_iter, []
+        )
+
+    def _found_pairs(
         self, design: Design, rows: Rows, fit: Result, matrix: BinnedMatrix, n_pairs: int
-    ) -> Design:
-        """The design with the pairs of columns that promise the most at this fit."""
+    ) -> list[PairShape]:
+        """The pairs of columns that promise the most at this fit, the best first."""
         from everypair.pairs import pair_point
 
         point = pair_point("logistic", rows, fit.scores)
         curves = self._curves(design, matrix, fit.coef)
-        found = find_pairs(
+        return find_pairs(
             design.shapes, curves, design.codes, rows.share, point.gradient(), point.curvature(),
             n_pairs, design.wants,
         )  # fmt: skip
-        return design.with_pairs(found)
 
     def _curves(self, design: Design, matrix: BinnedMatrix, coef: Array) -> list[Array]:
         X = matrix.X
@@ -191,7 +238,12 @@ class AdditiveRanker(BinaryRanker):
         return parts[: len(design.shapes) + len(design.pairs)]
 
     def _keep(
-        self, design: Design, matrix: BinnedMatrix, rows: Rows, fit: Result, alpha: float
+        self,
+        design: Design,
+        matrix: BinnedMatrix,
+        rows: Rows,
+        fit: Result,
+        convex: bool,
     ) -> None:
         from everypair.pairs import auc
 
@@ -200,6 +252,7 @@ class AdditiveRanker(BinaryRanker):
             values[j] = design.shapes[j].without_rounding(values[j], wants)
         n = len(design.shapes)
         self.shapes_, self.pairs_ = design.shapes, design.pairs
+        self.strengths_ = design.strengths
         self.curves_, self.pair_values_ = values[:n], values[n:]
         self.importances_ = np.array(
             [_spread(part.counts, curve) for part, curve in zip(design.parts, values, strict=True)]
@@ -207,24 +260,29 @@ class AdditiveRanker(BinaryRanker):
         self.train_score_ = auc(rows, fit.scores)
         self.objective_, self.n_iter_ = float(fit.objective), fit.n_iter
         self.__dict__.pop("dual_gap_", None)  # of an earlier fit
-        what = "relative gradient norm"
-        if self.loss != "sigmoid":
-            self.dual_gap_, what = fit.distance, "relative duality gap"
-        if not fit.distance <= self.tol:
+        what, tol = "relative gradient norm", max(self.tol, CLIMB_TOL)
+        if convex:
+            self.dual_gap_, what, tol = fit.distance, "relative duality gap", self.tol
+        elif self.loss == "sigmoid":
+            tol = self.tol
+        if not fit.distance <= tol:
             warn_not_converged(
-                what, fit.distance, self.tol, fit.n_iter, max_iter=self.max_iter,
-                rounding=fit.rounding,
-            )  # fmt: skip
+                what, fit.distance, tol, fit.n_iter, max_iter=self.max_iter, rounding=fit.rounding
+            )
 
     def _validate_predict(self, X: Any) -> Any:
         check_is_fitted(self)
         return self._checked(X, reset=False)
 
-    def _scores(self, X: Any) -> Array:
+    def _codes(self, X: Any) -> NDArray[np.intp]:
+        """The bin of each column in each row, a line per column."""
         columns = columns_of(X)
-        codes = np.array(
+        return np.array(
             [shape.codes(values) for shape, (_, values) in zip(self.shapes_, columns, strict=True)]
         )
+
+    def _scores(self, X: Any) -> Array:
+        codes = self._codes(X)
         scores = np.full(codes.shape[1], self.intercept_[0])
         for curve, column in zip(self.curves_, codes, strict=True):
             scores += curve[column]
@@ -232,33 +290,50 @@ class AdditiveRanker(BinaryRanker):
             scores += values[pair.codes(codes)]
         return scores
 
-    def scorecard(self) -> list[ScorecardRow]:
+    def auc_lost(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
+        """The AUC that the score loses without each curve and surface.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+            Rows, best those that the model was not fitted on.
+        y : array of shape (n_rows,)
+            Their labels.
+        sample_weight : array of shape (n_rows,), default=None
+            Weights >= 0; None means 1 for every row.
+
+        Returns
+        -------
+        array of shape (n_columns + n_pairs,)
+            AUC of the score less that of the score without the part: columns, then pairs.
+        """
+        from everypair.metrics import auc_score
+
+        X = self._validate_predict(X)
+        codes, labels = self._codes(X), np.asarray(y) == self.classes_[1]
+        parts = [curve[column] for curve, column in zip(self.curves_, codes, strict=True)]
+        for pair, values in zip(self.pairs_, self.pair_values_, strict=True):
+            parts.append(values[pair.codes(codes)])
+        whole = np.sum(parts, axis=0)
+        areas = [
+            auc_score(labels, scores, sample_weight=sample_weight)
+            for scores in (whole, *(whole - part for part in parts))
+        ]
+        return areas[0] - np.array(areas[1:])
+
+    def scorecard(self) -> Scorecard:
         """The whole model as a table: what each bin of each column adds to the score.
 
         Returns
         -------
-        list of ScorecardRow
-            Column, bin, share of the training rows in the bin, and points. The score of a row is
-            the sum of its bins' points. It includes the constant, whose column is
-            ``"(constant)"``. Pairs of columns have a line per cell.
+        Scorecard
+            A list of rows: column, bin, share of the training rows in the bin, and points. The
+            score of a row is the sum of its bins' points. It includes the constant, whose column
+            is ``"(constant)"``. Pairs of columns have a line per cell. ``write(path)`` makes a CSV,
+            JSON or HTML file of it, by the name's ending.
         """
         check_is_fitted(self)
-        out = [ScorecardRow("(constant)", "all", 1.0, float(self.intercept_[0]))]
-        for shape, curve in zip(self.shapes_, self.curves_, strict=True):
-            share = shape.counts / shape.counts.sum()
-            for bin_name, part, points in zip(shape.labels(), share, curve, strict=True):
-                out.append(ScorecardRow(shape.name, bin_name, float(part), float(points)))
-        for pair, values in zip(self.pairs_, self.pair_values_, strict=True):
-            name = f"{self.shapes_[pair.first].name} x {self.shapes_[pair.second].name}"
-            share = pair.counts / pair.counts.sum()
-            labels = [
-                f"{one} and {other}"
-                for one in _group_labels(self.shapes_[pair.first], pair.group_of_first)
-                for other in _group_labels(self.shapes_[pair.second], pair.group_of_second)
-            ]
-            for bin_name, part, points in zip(labels, share, values, strict=True):
-                out.append(ScorecardRow(name, bin_name, float(part), float(points)))
-        return out
+        return Scorecard.of(self)
 
     def to_sql(self) -> str:
         """The score as one expression of SQL, for scoring inside a database.
@@ -281,30 +356,12 @@ def _spread(counts: Array, curve: Array) -> float:
     return float(np.sqrt(share @ (curve - share @ curve) ** 2))
 
 
-def _group_labels(shape: Shape, group_of: NDArray[np.intp]) -> list[str]:
-    labels = shape.labels()
-    out = []
-    for group in range(int(group_of.max()) + 1):
-        members = [labels[k] for k in np.flatnonzero(group_of == group)]
-        if shape.kind == "category" or len(members) == 1:
-            out.append(", ".join(members))
-        else:
-            low = members[0].split(" to ")[0] if " to " in members[0] else ""
-            high = members[-1].split(" to ")[-1].removeprefix("up to ")
-            if members[-1].startswith("above"):
-                out.append(f"above {low}")
-            else:
-                out.append(f"{low} to {high}" if low else f"up to {high}")
-    return out
-
-
 SHARED: dict[str, list[Any]] = {
-    "loss": [StrOptions({"logistic", "sigmoid"})],
+    "loss": "no_validation",  # type: ignore[dict-item]
     "shapes": [Mapping, None],
     "constraints": [Mapping, None],
-    "interactions": [Interval(Integral, 0, None, closed="left")],
     "min_rows": [Interval(Real, 0, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="neither")],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
-    **CUTS,
+    **OWN_CUTS,
 }

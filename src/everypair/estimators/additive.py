@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,11 +28,20 @@ class AUCAdditive(AdditiveRanker):
 
     Parameters
     ----------
-    loss : {"logistic", "sigmoid"}, default="logistic"
-        The loss phi of a pair's margin. ``logistic`` is convex and comes with a duality gap;
-        ``sigmoid`` is closer to AUC itself, a local minimum reached from the logistic solution.
+    loss : str, dict, ContingencyMeasure or callable, default="logistic"
+        The loss phi of a pair's margin: ``"logistic"`` is convex and comes with a duality gap;
+        ``"sigmoid"`` is closer to AUC itself, a local minimum reached from the logistic solution.
+        Or a measure of `MeasureOpt`, smoothed and climbed from the logistic solution: its name
+        such as ``"f1"``, a dict of its name and settings such as ``{"measure": "tpr_at_fpr",
+        "fpr": 0.05}``, a function of the counts, or a `everypair.measures.ContingencyMeasure`.
     alpha : float, default=1e-3
         Strength of the penalty, > 0. `AUCAdditiveCV` chooses it.
+    sparsity : float, default=0.0
+        From 0, which keeps every column, to 1, which leaves none. It multiplies the penalty
+        ``sum_j weight_j sqrt(roughness(f_j))``, under which curves vanish whole (Yuan & Lin 2006).
+        Not with constraints.
+    strengths : dict, default=None
+        What multiplies alpha in single columns, by their names: above 1 for a smoother curve.
     shapes : dict, default=None
         Kind of curve by the name of the column (``x0``, ``x1``, ... in an array): ``"spline"``,
         ``"pieces"`` (straight between quantiles), ``"linear"``, ``"steps"`` (a value per bin,
@@ -45,13 +54,16 @@ class AUCAdditive(AdditiveRanker):
         pieces. Constrained columns are in no pair. Needs the logistic loss.
     interactions : int, default=0
         Pairs of columns at most, those that promise the largest gain once the curves are fitted.
+    pair_strength : float, default=0.1
+        What multiplies alpha in pairs of columns.
     min_rows : float, default=10
         Categories with fewer rows (by weight) are put together as one, "(other)".
     {threshold}
+        Here the default is None: ``"balanced"``, or the cut that the measure asks for.
     {calibration}
     {cv}
     tol : float, default=1e-6
-        Relative duality gap to reach (sigmoid: relative gradient norm).
+        Relative duality gap to reach (sigmoid: relative gradient norm; a measure: at least 1e-3).
     max_iter : int, default=100
         Newton steps at most.
 
@@ -67,12 +79,14 @@ class AUCAdditive(AdditiveRanker):
         The value of each cell of each pair.
     importances_ : array of shape (n_columns + n_pairs,)
         The standard deviation of each curve and surface over the training rows.
+    strengths_ : array of shape (n_columns + n_pairs,)
+        What multiplies alpha in each column and pair.
     intercept_ : array of shape (1,)
         Minus the threshold.
     objective_ : float
         The objective at the solution.
     dual_gap_ : float
-        Relative duality gap, as of `AUCClassifier`; not set for the sigmoid.
+        Relative duality gap, as of `AUCClassifier`; set for the logistic loss alone.
     n_iter_ : int
         Newton steps on the whole data.
     {train_score}
@@ -95,7 +109,8 @@ class AUCAdditive(AdditiveRanker):
     ----------
     P. Eilers, B. Marx. Flexible smoothing with B-splines and penalties. Statistical Science 11,
     1996. Y. Lou, R. Caruana, J. Gehrke, G. Hooker. Accurate intelligible models with pairwise
-    interactions. KDD 2013.
+    interactions. KDD 2013. M. Yuan, Y. Lin. Model selection and estimation in regression with
+    grouped variables. Journal of the Royal Statistical Society B 68, 2006.
 
     Examples
     --------
@@ -110,19 +125,26 @@ class AUCAdditive(AdditiveRanker):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha": [Interval(Real, 0, None, closed="neither")],
         **SHARED,
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "sparsity": [Interval(Real, 0, 1, closed="left")],
+        "strengths": [Mapping, None],
+        "interactions": [Interval(Integral, 0, None, closed="left")],
+        "pair_strength": [Interval(Real, 0, None, closed="neither")],
     }
 
     def __init__(
         self,
-        loss: str = "logistic",
+        loss: Any = "logistic",
         alpha: float = 1e-3,
+        sparsity: float = 0.0,
+        strengths: Mapping[str, float] | None = None,
         shapes: Mapping[str, str] | None = None,
         constraints: Mapping[str, Any] | None = None,
         interactions: int = 0,
+        pair_strength: float = 0.1,
         min_rows: float = 10,
-        threshold: str | float | Mapping[str, Any] = "balanced",
+        threshold: str | float | Mapping[str, Any] | None = None,
         calibration: str | None = None,
         prior: float | None = None,
         cv: Any = None,
@@ -131,9 +153,12 @@ class AUCAdditive(AdditiveRanker):
     ):
         self.loss = loss
         self.alpha = alpha
+        self.sparsity = sparsity
+        self.strengths = strengths
         self.shapes = shapes
         self.constraints = constraints
         self.interactions = interactions
+        self.pair_strength = pair_strength
         self.min_rows = min_rows
         self.threshold = threshold
         self.calibration = calibration
@@ -166,15 +191,21 @@ class AUCAdditive(AdditiveRanker):
 
         X, positive, weight = self._rows(X, y, sample_weight)
         rows = Rows.uncut(positive, weight)
-        alpha = float(self.alpha)
+        measure = self._measure(rows)
+        strength = float(self.alpha), float(self.sparsity)
+        tol, n_pairs = float(self.tol), int(self.interactions)
         with own_threads():
             design = self._design(X, weight)
             matrix = design.matrix()
-            fit = self._final(design, matrix, rows, alpha)
-            if self.interactions:
-                design = self._with_interactions(design, rows, fit, matrix, int(self.interactions))
+            fit = self._convex(design, matrix, rows, *strength, tol=tol)
+            if n_pairs:
+                pairs = self._found_pairs(design, rows, fit, matrix, n_pairs)
+                design = design.with_pairs(pairs, float(self.pair_strength))
                 matrix = design.matrix()
-                fit = self._final(design, matrix, rows, alpha)
-            self._keep(design, matrix, rows, fit, alpha)
-        self.intercept_ = np.array([-self._cut(X, positive, fit.scores, weight, groups)])
+                fit = self._convex(design, matrix, rows, *strength, tol=tol)
+            if self.loss != "logistic":
+                fit = self._climb(matrix, rows, strength[0], fit, measure, tol)
+            self._keep(design, matrix, rows, fit, convex=self.loss == "logistic")
+        own = "balanced" if measure is None else measure.best_cut
+        self.intercept_ = np.array([-self._cut(X, positive, fit.scores, weight, groups, own)])
         return self

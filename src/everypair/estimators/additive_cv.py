@@ -1,32 +1,37 @@
-"""`AUCAdditive` with its strength and its interactions chosen by cross-validated AUC."""
+"""`AUCAdditive` with its strength and its interactions chosen on held-out rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from numbers import Integral
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
 
+from everypair.estimators._additive_folds import AdditiveFolds, Held
 from everypair.estimators._additive_ranker import SHARED, AdditiveRanker, Design
-from everypair.estimators._cross_fit import OutOfFold, mean_score
-from everypair.estimators._search import Fold, folds_of, positive_grid, side_by_side
+from everypair.estimators._cross_fit import OutOfFold
+from everypair.estimators._search import folds_of, positive_grid
 from everypair.rows import Rows
 
 if TYPE_CHECKING:
-    from everypair.linalg.binned import BinnedMatrix
+    from everypair.measures.operating_point import OperatingMeasure
     from everypair.solvers.result import Result
 
 Array = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 ALPHAS = tuple(float(alpha) for alpha in 10.0 ** np.arange(0, -6.5, -0.5))
 """From nearly straight lines to nearly free curves."""
 
-PATH_TOL = 1e-3
-"""Relative gap of the folds' fits: their AUC does not move by more than its own noise."""
+SPARSITIES = (0.5, 0.25, 0.12, 0.06, 0.03, 0.015)
+COLUMN_STRENGTHS = (10.0, 0.1)
+PAIR_NUMBERS = (10, 40, 120)
+PAIR_STRENGTHS = (1.0, 0.1, 0.01)
+CLIMB_STRENGTHS = (1.0, 0.1)
+"""What multiplies alpha in a climb: pairs that are ranked well do not press on."""
 
 
 class AUCAdditiveCV(AdditiveRanker):
@@ -34,29 +39,41 @@ class AUCAdditiveCV(AdditiveRanker):
 
     Each fold fits a path of falling alphas, each from the solution before it. The alpha with the
     largest mean AUC of the held-out rows is taken. Then each fold adds the pairs of columns
-    that its own training rows ask for; they stay if that raises the mean AUC.
+    that its own training rows ask for; they stay if that raises the mean AUC. So does a climb of
+    the sigmoid or of a measure. If ``loss`` is a measure, it takes the place of AUC in all of this.
 
     Parameters
     ----------
-    loss : {"logistic", "sigmoid"}, default="logistic"
-        The loss of a pair's margin. The folds and the choice go by the logistic loss; ``sigmoid``
-        is used for the model of all rows.
+    loss : str, dict, ContingencyMeasure or callable, default="logistic"
+        ``"logistic"``, ``"sigmoid"`` or a measure, as in `AUCAdditive`. The path of alphas is that
+        of the logistic loss; the climb from it stays if the held-out rows are better for it.
     alphas : array, default=None
         Strengths of the penalty to try; None: thirteen from 1 to 1e-6.
+    sparsity : float or "auto", default=0.0
+        From 0, which keeps every column, to 1, which leaves none, as in `AUCAdditive`.
+        ``"auto"``: the largest of several whose held-out score is no more than one standard error
+        of the difference below the best.
+    strengths : dict or "auto", default=None
+        What multiplies alpha in single columns, by their names. ``"auto"``: each column in turn is
+        tried with ten times and with a tenth of alpha, which stays if the held-out score rises by
+        more than a standard error.
     shapes : dict, default=None
         Kind of curve by the name of the column, as in `AUCAdditive`.
     constraints : dict, default=None
         Increasing, decreasing, convex or concave curves, as in `AUCAdditive`.
-    interactions : int, default=0
-        Pairs of columns to try; 0 tries none.
+    interactions : int or "auto", default=0
+        Pairs of columns to try; 0 tries none, ``"auto"`` 10, 40 and 120.
+    pair_strengths : array, default=(1.0, 0.1, 0.01)
+        What multiplies alpha in pairs of columns: the values to try.
     min_rows : float, default=10
         Categories with fewer rows (by weight) are put together as one, "(other)".
     cv : int, splitter, iterable or None, default=None
         Folds; None and integers are stratified, five when None.
     {threshold}
+        Here the default is None: ``"balanced"``, or the cut that the measure asks for.
     {calibration}
     tol : float, default=1e-6
-        Relative duality gap of the final fit (sigmoid: relative gradient norm).
+        Relative duality gap of the final fit, as in `AUCAdditive`.
     max_iter : int, default=100
         Newton steps of a fit at most.
     {n_jobs}
@@ -70,21 +87,25 @@ class AUCAdditiveCV(AdditiveRanker):
     alphas_ : array of shape (n_alphas,)
         The strengths tried, falling.
     cv_scores_ : array of shape (n_alphas,)
-        Mean AUC of the held-out rows, without interactions.
+        Mean AUC (or the measure) of the held-out rows, without interactions.
     cv_fold_scores_ : array of shape (n_alphas, n_folds)
         The same by fold.
+    sparsity_ : float
+        The sparsity chosen, or given.
     interaction_score_ : float
-        Mean AUC of the held-out rows with interactions, where some were tried.
+        The best score of the held-out rows with interactions, where some were tried.
+    climbed_ : bool
+        Whether the climb of the sigmoid or measure stayed; False for the logistic loss.
     best_score_ : float
-        Mean AUC of the held-out rows of the model that was chosen.
-    shapes_, curves_, pairs_, pair_values_, importances_
+        Score of the held-out rows of the model that was chosen.
+    shapes_, curves_, pairs_, pair_values_, importances_, strengths_
         As in `AUCAdditive`.
     intercept_ : array of shape (1,)
         Minus the threshold.
     objective_ : float
         The objective at the solution.
     dual_gap_ : float
-        Relative duality gap of the final fit; not set for the sigmoid.
+        Relative duality gap of the final fit; not set after a climb.
     n_iter_ : int
         Newton steps of the final fit.
     {train_score}
@@ -111,22 +132,29 @@ class AUCAdditiveCV(AdditiveRanker):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alphas": ["array-like", None],
         **SHARED,
+        "alphas": ["array-like", None],
+        "sparsity": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"})],
+        "strengths": [Mapping, StrOptions({"auto"}), None],
+        "interactions": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
+        "pair_strengths": ["array-like"],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
 
     def __init__(
         self,
-        loss: str = "logistic",
+        loss: Any = "logistic",
         alphas: ArrayLike | None = None,
+        sparsity: float | str = 0.0,
+        strengths: Mapping[str, float] | str | None = None,
         shapes: Mapping[str, str] | None = None,
         constraints: Mapping[str, Any] | None = None,
-        interactions: int = 0,
+        interactions: int | str = 0,
+        pair_strengths: ArrayLike = PAIR_STRENGTHS,
         min_rows: float = 10,
         cv: Any = None,
-        threshold: str | float | Mapping[str, Any] = "balanced",
+        threshold: str | float | Mapping[str, Any] | None = None,
         calibration: str | None = None,
         prior: float | None = None,
         tol: float = 1e-6,
@@ -136,9 +164,12 @@ class AUCAdditiveCV(AdditiveRanker):
     ):
         self.loss = loss
         self.alphas = alphas
+        self.sparsity = sparsity
+        self.strengths = strengths
         self.shapes = shapes
         self.constraints = constraints
         self.interactions = interactions
+        self.pair_strengths = pair_strengths
         self.min_rows = min_rows
         self.cv = cv
         self.threshold = threshold
@@ -171,102 +202,113 @@ class AUCAdditiveCV(AdditiveRanker):
         """
         from everypair.linalg.threads import own_threads
 
+        from everypair.linalg.threads import own_threads
+
         X, positive, weight = self._rows(X, y, sample_weight)
         alphas = ALPHAS if self.alphas is None else positive_grid(self.alphas, "alphas")
         self.alphas_ = np.sort(np.asarray(alphas))[::-1]
         rows = Rows.uncut(positive, weight)
+        measure = self._measure(rows)
         rows_alone = np.broadcast_to(0.0, (positive.size, 1))
         folds = folds_of(self.cv, rows_alone, positive, weight, groups, each_has_auc=True)
         with own_threads():
-            design = self._design(X, weight)
-            matrix = design.matrix()
-            fold_rows = [_parts(rows, fold) for fold in folds]
-            areas = self._each(fold_rows, partial(self._areas, design, matrix))
-            self.cv_fold_scores_ = np.array(areas).T
-            self.cv_scores_ = self.cv_fold_scores_.mean(axis=1)
-            best = int(np.argmax(self.cv_scores_))
-            self.alpha_, self.best_score_ = float(self.alphas_[best]), float(self.cv_scores_[best])
-            held_out = self._each(fold_rows, partial(self._fold_scores, design, matrix, 0))
-            held_out, design = self._choose_pairs(design, matrix, rows, fold_rows, held_out)
-            matrix = design.matrix()
-            fit = self._final(design, matrix, rows, self.alpha_)
-            self._keep(design, matrix, rows, fit, self.alpha_)
-        level = [
-            scores[test] - mean_score(scores, weight)
-            for scores, (_, test) in zip(held_out, folds, strict=True)
-        ]
-        found = OutOfFold.of(folds, level) if self.loss == "logistic" else None
-        cut = self._choose_threshold(positive, fit.scores, weight, found, groups=groups)
+            tried = AdditiveFolds(self, rows, weight, folds, measure)
+            design, held = self._choose_alpha(tried, self._design(X, weight))
+            if self.strengths == "auto":
+                design, held = self._choose_strengths(tried, design, held)
+            if self.sparsity == "auto":
+                held = self._choose_sparsity(tried, design, held)
+            if self.interactions:
+                design, held = self._choose_pairs(tried, design, held, rows)
+            matrix, strength = design.matrix(), (self.alpha_, self.sparsity_)
+            fit = self._convex(design, matrix, rows, *strength, tol=float(self.tol))
+            factor, held = self._choose_climb(tried, design, held)
+            if factor:
+                alpha = factor * self.alpha_
+                fit = self._climb(matrix, rows, alpha, fit, measure, float(self.tol))
+            self.best_score_ = held.value if measure is None else measure.sign * held.value
+            self._keep(design, matrix, rows, fit, convex=not factor)
+        found = OutOfFold.of(folds, held.scores)
+        own = "balanced" if measure is None else measure.best_cut
+        cut = self._choose_threshold(positive, fit.scores, weight, found, own, groups=groups)
         self.intercept_ = np.array([-cut])
         return self
 
-    def _each(self, fold_rows: list[tuple[Rows, Rows]], work: Any) -> list[Any]:
-        tasks = [partial(work, *parts) for parts in fold_rows]
-        return side_by_side(tasks, self.n_jobs, "cross-validation", int(self.verbose))
+    def _given_strengths(self, names: list[str]) -> Array:
+        return np.ones(len(names)) if self.strengths == "auto" else super()._given_strengths(names)
 
-    def _areas(self, design: Design, matrix: BinnedMatrix, train: Rows, test: Rows) -> list[float]:
-        """AUC of the held-out rows at each alpha."""
-        from everypair.pairs import auc
+    def _choose_alpha(self, tried: AdditiveFolds, design: Design) -> tuple[Design, Held]:
+        """The alpha with the best held-out score."""
+        self.sparsity_ = 0.0 if self.sparsity == "auto" else float(self.sparsity)
+        found = tried.along(design, [(float(a), self.sparsity_) for a in self.alphas_])
+        sign = 1 if tried.measure is None else tried.measure.sign
+        self.cv_fold_scores_ = sign * np.array([held.by_fold for held in found])
+        self.cv_scores_ = sign * np.array([held.value for held in found])
+        best = max(range(len(found)), key=lambda k: found[k].value)
+        self.alpha_ = float(self.alphas_[best])
+        return design, found[best]
 
-        out, start = [], None
-        for alpha in self.alphas_:
-            fit = self._of_fold(design, matrix, train, float(alpha), start)
-            start = fit.coef
-            out.append(auc(test, fit.scores))
-        return out
+    def _choose_strengths(
+        self, tried: AdditiveFolds, design: Design, held: Held
+    ) -> tuple[Design, Held]:
+        """One column after the other, those that move the score the most first."""
+        strength = self.alpha_, self.sparsity_
+        for column in tried.by_importance(design, *strength):
+            for factor in COLUMN_STRENGTHS:
+                strengths = design.strengths.copy()
+                strengths[column] *= factor
+                other = design.with_strengths(strengths)
+                found = tried.along(other, [strength])[0]
+                if found.surely_above(held):
+                    design, held = other, found
+                    break
+        return design, held
 
-    def _of_fold(
-        self,
-        design: Design,
-        matrix: BinnedMatrix,
-        train: Rows,
-        alpha: float,
-        start: Array | None = None,
-    ) -> Result:
-        return self._minimise(
-            design, matrix, train, alpha, loss="logistic", tol=PATH_TOL, start=start
-        )
-
-    def _fold_scores(
-        self, design: Design, matrix: BinnedMatrix, n_pairs: int, train: Rows, test: Rows
-    ) -> Array:
-        """Scores of all rows by the model of a fold, with pairs that its rows ask for."""
-        fit = self._of_fold(design, matrix, train, self.alpha_)
-        if n_pairs == 0:
-            return fit.scores
-        wider = self._with_interactions(design, train, fit, matrix, n_pairs)
-        return self._of_fold(wider, wider.matrix(), train, self.alpha_).scores
+    def _choose_sparsity(self, tried: AdditiveFolds, design: Design, held: Held) -> Held:
+        """The sparsest of those that are not surely below the best."""
+        found = tried.along(design, [(self.alpha_, share) for share in SPARSITIES])
+        best = max([held, *found], key=lambda one: one.value)
+        for share, one in zip(SPARSITIES, found, strict=True):
+            if one is best or not best.surely_above(one):
+                self.sparsity_ = share
+                return one
+        return held
 
     def _choose_pairs(
-        self,
-        design: Design,
-        matrix: BinnedMatrix,
-        rows: Rows,
-        fold_rows: list[tuple[Rows, Rows]],
-        held_out: list[Array],
-    ) -> tuple[list[Array], Design]:
-        """The design with pairs of columns, and its held-out scores, where that is better."""
-        from everypair.pairs import auc
-
-        n_pairs = int(self.interactions)
+        self, tried: AdditiveFolds, design: Design, held: Held, rows: Rows
+    ) -> tuple[Design, Held]:
+        """The number and the strength of pairs of columns, where they are better than none."""
+        n_columns = len(design.shapes) - len(design.wants)
+        most = n_columns * (n_columns - 1) // 2
+        asked = PAIR_NUMBERS if self.interactions == "auto" else (int(self.interactions),)
+        numbers = sorted({min(number, most) for number in asked} - {0})
+        strengths = positive_grid(self.pair_strengths, "pair_strengths")
         self.__dict__.pop("interaction_score_", None)  # of an earlier fit
-        if n_pairs == 0:
-            return held_out, design
-        wider = self._each(fold_rows, partial(self._fold_scores, design, matrix, n_pairs))
-        areas = [auc(test, scores) for (_, test), scores in zip(fold_rows, wider, strict=True)]
-        self.interaction_score_ = float(np.mean(areas))
-        if self.interaction_score_ <= self.best_score_:
-            return held_out, design
-        self.best_score_ = self.interaction_score_
-        fit = self._of_fold(design, matrix, rows, self.alpha_)
-        return wider, self._with_interactions(design, rows, fit, matrix, n_pairs)
+        if not numbers:
+            return design, held
+        settings = [(n, float(s)) for n in numbers for s in strengths]
+        found = tried.with_pairs(design, (self.alpha_, self.sparsity_), settings)
+        best = max(range(len(found)), key=lambda k: found[k].value)
+        sign = 1 if tried.measure is None else tried.measure.sign
+        self.interaction_score_ = sign * found[best].value
+        if found[best].value <= held.value:
+            return design, held
+        number, strength = settings[best]
+        matrix = design.matrix()
+        fit = tried.rough(design, matrix, rows, self.alpha_, self.sparsity_)
+        pairs = self._found_pairs(design, rows, fit, matrix, number)
+        return design.with_pairs(pairs, strength), found[best]
 
-
-def _parts(rows: Rows, fold: Fold) -> tuple[Rows, Rows]:
-    """The training and the held-out rows of a fold; the others weigh nothing."""
-    parts = []
-    for members in fold:
-        weight = np.zeros(rows.n_rows)
-        weight[members] = rows.share[members]
-        parts.append(Rows.uncut(rows.positive, weight))
-    return parts[0], parts[1]
+    def _choose_climb(
+        self, tried: AdditiveFolds, design: Design, held: Held
+    ) -> tuple[float, Held]:
+        """What multiplies alpha in the climb, 0 where it is not better than the convex fit."""
+        self.climbed_ = False
+        if self.loss == "logistic":
+            return 0.0, held
+        found = tried.climbed(design, (self.alpha_, self.sparsity_), CLIMB_STRENGTHS)
+        best = max(range(len(found)), key=lambda k: found[k].value)
+        if found[best].value <= held.value:
+            return 0.0, held
+        self.climbed_ = True
+        return CLIMB_STRENGTHS[best], found[best]

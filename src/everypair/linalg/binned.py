@@ -117,5 +117,14 @@ class BinnedMatrix(DenseMatrix):
         codes = np.ascontiguousarray(self.X.codes[:, rows])
         return BinnedMatrix(BinnedRows(codes, self.X.tables))
 
+    def parts(self, which: Index) -> BinnedMatrix:
+        """The same rows with these columns of bins alone."""
+        return BinnedMatrix(BinnedRows(self.X.codes[which], [self.X.tables[k] for k in which]))
+
+    def columns_of(self, part: int) -> Index:
+        """The coefficients of one column of bins."""
+        first = int(self.X.places[part])
+        return np.arange(first, first + int(self.X.widths[part]))
+
     def columns(self, columns: Index) -> DenseMatrix:
         return DenseMatrix(self.X[:, columns])
