@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from everypair.estimators.rls import AUCRLS as AUCRLS
     from everypair.estimators.rls_cv import AUCRLSCV as AUCRLSCV
     from everypair.estimators.rocsvm import ROCSVM as ROCSVM
+    from everypair.estimators.shape_bands import shape_inference as shape_inference
     from everypair.estimators.two_norm_svm import TwoNormSVM as TwoNormSVM
 
 _HOME = {
@@ -52,6 +53,7 @@ _HOME = {
     "TwoNormSVM": "everypair.estimators.two_norm_svm",
     "auc_path": "everypair.estimators.auc_path",
     "coef_inference": "everypair.estimators.coefficient_table",
+    "shape_inference": "everypair.estimators.shape_bands",
 }
 
 __all__ = [
@@ -75,6 +77,7 @@ __all__ = [
     "__version__",
     "auc_path",
     "coef_inference",
+    "shape_inference",
 ]
 
 

@@ -28,8 +28,8 @@ ALPHAS = tuple(float(alpha) for alpha in 10.0 ** np.arange(0, -6.5, -0.5))
 
 SPARSITIES = (0.5, 0.25, 0.12, 0.06, 0.03, 0.015)
 COLUMN_STRENGTHS = (10.0, 0.1)
-PAIR_NUMBERS = (10, 40, 120)
-PAIR_STRENGTHS = (1.0, 0.1, 0.01)
+PAIR_NUMBERS = (15, 60)
+PAIR_STRENGTHS = (1.0, 0.1)
 CLIMB_STRENGTHS = (1.0, 0.1)
 """What multiplies alpha in a climb: pairs that are ranked well do not press on."""
 
@@ -62,8 +62,8 @@ class AUCAdditiveCV(AdditiveRanker):
     constraints : dict, default=None
         Increasing, decreasing, convex or concave curves, as in `AUCAdditive`.
     interactions : int or "auto", default=0
-        Pairs of columns to try; 0 tries none, ``"auto"`` 10, 40 and 120.
-    pair_strengths : array, default=(1.0, 0.1, 0.01)
+        Pairs of columns to try; 0 tries none, ``"auto"`` 15 and 60.
+    pair_strengths : array, default=(1.0, 0.1)
         What multiplies alpha in pairs of columns: the values to try.
     min_rows : float, default=10
         Categories with fewer rows (by weight) are put together as one, "(other)".

@@ -7,23 +7,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg, sparse
+from scipy import sparse
 from scipy.special import stdtr, stdtrit
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from everypair.checks import check_level
+from everypair.estimators._sandwich import clusters, rows_of_fit, sandwich
 from everypair.estimators.auc import AUCClassifier
 from everypair.estimators.auc_cv import AUCClassifierCV
-from everypair.rows import NoSpread, Rows
 
 Array = NDArray[np.float64]
-Index = NDArray[np.intp]
-
-BLOCK_CELLS = 2**18
-"""Cells of X that are worked on at once."""
-
-OTHER_ROWS = 1e-3
-"""Relative gradient from which on the rows are not those that the model was fitted on."""
 
 
 @dataclass(frozen=True)
@@ -88,9 +81,11 @@ def coef_inference(
         H^-1 V H^-1 ,   H = grad^2 P(w) ,   V = sum_i (c_i - a_i g)(c_i - a_i g)' + the same of j ,
 
     with the Hájek projections ``c_i = a_i sum_j b_j phi'(z_ij) (x_i - x_j)`` of the gradient g of
-    the loss, each class times n / (n - 1 - p). Rows of a group add up before they are squared, and
-    count as one in this factor. Intervals are those of Student's t with n - 1 - p degrees of
-    freedom of the smaller class. All of it costs O(n p^2), however many pairs there are.
+    the loss, each class times n / (n - 1 - d), where ``d = tr(H^-1 (H - alpha I))`` is the
+    effective number of coefficients, about p where alpha is small. Rows of a group add up before
+    they are squared, and count as one in this factor. Intervals are those of Student's t with
+    n - 1 - d degrees of freedom of the smaller class. All of it costs O(n p^2), however many pairs
+    there are.
 
     Parameters
     ----------
@@ -143,16 +138,17 @@ def coef_inference(
     mean radius      -3.532     0.3385  8.7e-21  -4.199 to -2.865
     mean texture    -0.9807     0.1582    3e-09  -1.292 to -0.6688
     """
+    from everypair.linalg.matrix import as_matrix
     from everypair.linalg.threads import own_threads
 
     level = check_level(level)
     alpha = _alpha_of(model)
     X = model._validate_predict(X)
-    rows = Rows.uncut(_positive(model, y, X.shape[0]), sample_weight)
-    cluster = None if groups is None else _groups(rows, groups)
-    coef = model.coef_[0]
+    rows = rows_of_fit(model, y, X.shape[0], sample_weight)
+    cluster, coef = clusters(rows, groups), model.coef_[0]
     with own_threads():
-        covariance, freedom = _covariance(X, rows, coef, alpha, cluster)
+        matrix = as_matrix(X.tocsr() if sparse.issparse(X) else X)
+        covariance, freedom = sandwich(matrix, rows, coef, alpha, cluster)
     error = np.sqrt(np.diag(covariance))
     reach = stdtrit(freedom, (1 + level) / 2) * error
     z = np.divide(coef, error, out=np.zeros_like(coef), where=error > 0)
@@ -178,87 +174,3 @@ def _alpha_of(model: Any) -> float:
             f"loss={model.loss!r} and penalty={model.penalty!r}."
         )
     return float(model.alpha_ if isinstance(model, AUCClassifierCV) else model.alpha)
-
-
-def _positive(model: Any, y: ArrayLike, n_rows: int) -> NDArray[np.bool_]:
-    labels = column_or_1d(y)
-    if labels.size != n_rows:
-        raise ValueError(f"y has {labels.size} labels for {n_rows} rows: give one per row.")
-    unknown = labels[~np.isin(labels, model.classes_)]
-    if unknown.size:
-        raise ValueError(
-            f"y has the label {unknown[0]!r}, but the model was fitted on {model.classes_[0]!r} "
-            f"and {model.classes_[1]!r}: give the labels of the fit."
-        )
-    return np.asarray(labels == model.classes_[1])
-
-
-def _groups(rows: Rows, groups: ArrayLike) -> Index:
-    try:
-        return rows.groups(groups)
-    except NoSpread as error:
-        raise ValueError(str(error)) from error
-
-
-def _covariance(
-    X: Any, rows: Rows, coef: Array, alpha: float, cluster: Index | None
-) -> tuple[Array, int]:
-    """The sandwich, and the degrees of freedom of its filling."""
-    from everypair.linalg.matrix import as_matrix
-    from everypair.pairs.projections import Projections
-    from everypair.pairs.smooth import LOGISTIC_KERNELS, SmoothPoint
-
-    X = as_matrix(X.tocsr() if sparse.issparse(X) else X)
-    point = SmoothPoint(LOGISTIC_KERNELS, rows, X.dot(coef))
-    gradient = X.pull_back(point.gradient())
-    apart = np.linalg.norm(gradient + alpha * coef)
-    if apart > OTHER_ROWS * (np.linalg.norm(gradient) + alpha * np.linalg.norm(coef)):
-        # Near w = 0 both parts vanish: compare with the gradient there.
-        start = SmoothPoint(LOGISTIC_KERNELS, rows, np.zeros(rows.n_rows))
-        if apart > OTHER_ROWS * np.linalg.norm(X.pull_back(start.gradient())):
-            raise ValueError(
-                "The coefficients do not minimise the objective on these rows: give the rows, "
-                "labels and weights that the model was fitted on."
-            )
-    spread, freedom = _spread(Projections(point, X), rows, gradient, cluster)
-    hessian = point.hessian(X)
-    hessian[np.diag_indices_from(hessian)] += alpha
-    half = linalg.solve(hessian, spread, assume_a="pos")
-    covariance = linalg.solve(hessian, half.T, assume_a="pos")
-    return np.asarray((covariance + covariance.T) / 2), freedom
-
-
-def _spread(
-    projections: Any, rows: Rows, gradient: Array, cluster: Index | None
-) -> tuple[Array, int]:
-    """V: the sum of squares of what rows, or groups of rows, add to the gradient.
-
-    And how many of them there are, of the smaller class, beyond the coefficients and a mean.
-    """
-    n_columns = gradient.size
-    step = max(1, BLOCK_CELLS // n_columns)
-    sums = None if cluster is None else np.zeros((cluster.max() + 1, n_columns))
-    squares, counts = [], []
-    for each in rows.classes:
-        members = each[rows.share[each] > 0]
-        part = np.zeros((n_columns, n_columns))
-        for start in range(0, members.size, step):
-            some = members[start : start + step]
-            terms = projections.of(some) - rows.share[some, None] * gradient
-            if sums is None or cluster is None:
-                part += terms.T @ terms
-            else:
-                np.add.at(sums, cluster[some], terms)
-        squares.append(part)
-        counts.append(members.size)
-    what = "rows of a class"
-    if sums is not None:
-        squares, counts, what = [sums.T @ sums], [sums.shape[0]], "groups"
-    freedom = min(counts) - 1 - n_columns
-    if freedom < 1:
-        raise ValueError(
-            f"There are {min(counts)} {what} for {n_columns} features: standard errors need at "
-            f"least {n_columns + 2}."
-        )
-    spread = sum(n / (n - 1 - n_columns) * part for n, part in zip(counts, squares, strict=True))
-    return np.asarray(spread), freedom
