@@ -163,3 +163,16 @@ def test_the_certificate_is_exact_where_lines_of_the_cone_nearly_depend_on_each_
     y = X[:, 1] + X[:, 0] ** 2 + rng.logistic(size=1500) > 1
     constraints = dict.fromkeys(["x0", "x1", "x2"], "increasing")
     assert AUCAdditive(alpha=1e-6, constraints=constraints).fit(X, y).dual_gap_ <= 1e-6
+
+
+def test_a_sign_is_a_straight_line_with_this_slope():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2))
+    y = X[:, 0] - X[:, 1] + rng.logistic(size=300) > 0
+    held = AUCAdditive(constraints={"x0": "positive", "x1": "positive"}).fit(X, y)
+    free = AUCAdditive(shapes={"x0": "linear", "x1": "linear"}).fit(X, y)
+    slope = np.diff(held.curves_[0][:-1]) / np.diff(held.shapes_[0].centres)
+    np.testing.assert_allclose(slope, slope[0], rtol=1e-6)
+    assert slope[0] > 0
+    np.testing.assert_allclose(held.curves_[1], 0, atol=1e-9)
+    assert np.ptp(free.curves_[1]) > 1

@@ -21,6 +21,7 @@ from everypair.estimators._shapes import (
     check_constraints,
     columns_of,
     learn_shape,
+    straight_by_sign,
 )
 from everypair.estimators._warnings import warn_not_converged
 from everypair.measures.operating import operating_measure
@@ -108,8 +109,9 @@ class AdditiveRanker(BinaryRanker):
         """Bins of every column, from the values alone: labels are not looked at."""
         columns = columns_of(X)
         names = [name for name, _ in columns]
-        asked = dict(self.shapes or {})
-        for name, kind in asked.items():
+        constraints, straight = straight_by_sign(self.constraints or {})
+        asked = {**dict(self.shapes or {}), **straight}
+        for name, kind in dict(self.shapes or {}).items():
             if name not in names:
                 raise ValueError(f"shapes names {name!r}, which is not a column of X.")
             if kind not in KINDS:
@@ -117,7 +119,7 @@ class AdditiveRanker(BinaryRanker):
                     f"shapes[{name!r}]={kind!r} is not a kind of shape: use one of "
                     f"{', '.join(map(repr, KINDS))}."
                 )
-        wants = check_constraints(self.constraints or {}, names)
+        wants = check_constraints(constraints, names)
         if wants and self.loss != "logistic":
             raise ValueError(f"constraints need loss='logistic', but loss is {self.loss!r}.")
         learnt = [

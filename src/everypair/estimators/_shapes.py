@@ -17,6 +17,8 @@ Index = NDArray[np.intp]
 
 KINDS = ("spline", "pieces", "linear", "steps", "category")
 CONSTRAINTS = ("increasing", "decreasing", "convex", "concave")
+SIGNS = {"positive": "increasing", "negative": "decreasing"}
+"""Of the slope of a straight line."""
 
 MAX_BINS = 128
 """Bins of a column of numbers, beside the one of missing values: about equal numbers of rows."""
@@ -167,6 +169,13 @@ def _whitened(basis: Array, order: int) -> Array:
     return np.asarray(solve_triangular(root, basis.T, lower=True).T)
 
 
+def straight_by_sign(asked: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The constraints with signs as directions, and the kinds of the columns that have a sign."""
+    signs = {name: wish for name, wish in asked.items() if isinstance(wish, str) and wish in SIGNS}
+    directed = {name: SIGNS[wish] for name, wish in signs.items()}
+    return {**asked, **directed}, dict.fromkeys(signs, "linear")
+
+
 def check_constraints(asked: Mapping[str, Any], names: list[str]) -> dict[str, tuple[str, ...]]:
     """What the curve of each constrained column must be."""
     out = {}
@@ -178,7 +187,7 @@ def check_constraints(asked: Mapping[str, Any], names: list[str]) -> dict[str, t
             if want not in CONSTRAINTS:
                 raise ValueError(
                     f"constraints[{name!r}] has {want!r}: use one or more of "
-                    f"{', '.join(map(repr, CONSTRAINTS))}."
+                    f"{', '.join(map(repr, CONSTRAINTS))}, or 'positive' or 'negative' alone."
                 )
         for pair in (CONSTRAINTS[:2], CONSTRAINTS[2:]):
             if set(pair) <= set(wants):

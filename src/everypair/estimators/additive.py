@@ -51,7 +51,8 @@ class AUCAdditive(AdditiveRanker):
         What a curve must be, by the name of the column: ``"increasing"``, ``"decreasing"``,
         ``"convex"``, ``"concave"``, or several of them in a tuple. It holds at every bin, not
         approximately; missing values are free. Convex and concave curves are made of straight
-        pieces. Constrained columns are in no pair. Needs the logistic loss.
+        pieces. ``"positive"`` and ``"negative"`` ask for a straight line with a slope of this sign.
+        Constrained columns are in no pair. Needs the logistic loss.
     interactions : int, default=0
         Pairs of columns at most, those that promise the largest gain once the curves are fitted.
     pair_strength : float, default=0.1

@@ -19,7 +19,7 @@ from everypair.estimators.additive_cv import AUCAdditiveCV
 
 Array = NDArray[np.float64]
 
-DRAWS = 20_000
+DRAWS = 10_000
 """Of a normal curve, for the quantile of its largest deviation: exact to about 1 %."""
 
 

@@ -34,10 +34,17 @@ class ShapeDisplay:
         The value of each cell.
     importances : array
         Standard deviation of each curve and pair over the training rows.
+    bands : ShapeBands, default=None
+        Of `everypair.shape_inference`: each curve has its pointwise band, darker, and the band of
+        the whole curve, paler.
+    auc_lost : array, default=None
+        The AUC that the score loses without each curve and pair, of `AUCAdditive.auc_lost`: then
+        panels are chosen and named by it.
 
     See Also
     --------
     everypair.AUCAdditive : The model.
+    everypair.shape_inference : The bands.
 
     Examples
     --------
@@ -51,14 +58,30 @@ class ShapeDisplay:
     'x0'
     """
 
-    def __init__(self, *, shapes: Any, curves: Any, pairs: Any, pair_values: Any, importances: Any):
+    def __init__(
+        self,
+        *,
+        shapes: Any,
+        curves: Any,
+        pairs: Any,
+        pair_values: Any,
+        importances: Any,
+        bands: Any = None,
+        auc_lost: Any = None,
+    ):
         self.shapes, self.curves = shapes, curves
         self.pairs, self.pair_values = pairs, pair_values
-        self.importances = importances
+        self.importances, self.bands, self.auc_lost = importances, bands, auc_lost
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, columns: Sequence[str] | None = None, n_panels: int = 6
+        cls,
+        estimator: Any,
+        *,
+        columns: Sequence[str] | None = None,
+        n_panels: int = 6,
+        bands: Any = None,
+        auc_lost: Any = None,
     ) -> Self:
         """Draw the curves of a fitted `AUCAdditive` or `AUCAdditiveCV`.
 
@@ -70,6 +93,10 @@ class ShapeDisplay:
             Names of the columns to draw; None: those whose curves move the score the most.
         n_panels : int, default=6
             How many panels at most, where ``columns`` is None.
+        bands : ShapeBands, default=None
+            Of `everypair.shape_inference`, to draw around the curves.
+        auc_lost : array, default=None
+            Of `AUCAdditive.auc_lost`, to choose and name the panels by.
 
         Returns
         -------
@@ -80,7 +107,8 @@ class ShapeDisplay:
         remedy = "fit AUCAdditive or AUCAdditiveCV"
         display = cls(
             shapes=attribute(model, "shapes_", remedy), curves=model.curves_, pairs=model.pairs_,
-            pair_values=model.pair_values_, importances=model.importances_,
+            pair_values=model.pair_values_, importances=model.importances_, bands=bands,
+            auc_lost=auc_lost,
         )  # fmt: skip
         return display.plot(columns=columns, n_panels=n_panels)
 
@@ -112,16 +140,16 @@ class ShapeDisplay:
             self.figure_, first = axes(None, PANEL_WIDTH * width, PANEL_HEIGHT * height)
             first.remove()
             panels = list(self.figure_.subplots(height, width, squeeze=False).ravel())
-        high = max((float(np.ptp(self._values(k))) for k in chosen), default=1.0) or 1.0
-        low = min(float(np.min(self._values(k))) for k in chosen)
-        top = max(float(np.max(self._values(k))) for k in chosen)
+        low = min(float(np.min(self._reach(k, "all_low"))) for k in chosen)
+        top = max(float(np.max(self._reach(k, "all_high"))) for k in chosen)
+        high = top - low or 1.0
         for panel, number in zip(panels, chosen, strict=False):
             if number < len(self.shapes):
                 self._curve(panel, number)
                 panel.set_ylim(low - 0.08 * high, top + 0.08 * high)
             else:
                 self._map(panel, number - len(self.shapes), max(abs(low), abs(top)))
-            panel.set_title(short(self._name(number)), fontsize=9)
+            panel.set_title(self._title(number), fontsize=9)
             panel.tick_params(labelsize=8)
         for panel in panels[len(chosen) :]:
             panel.remove()
@@ -134,13 +162,26 @@ class ShapeDisplay:
         pair = self.pairs[number - len(self.shapes)]
         return f"{self.shapes[pair.first].name} x {self.shapes[pair.second].name}"
 
+    def _title(self, number: int) -> str:
+        name = short(self._name(number))
+        if self.auc_lost is None:
+            return name
+        return f"{name} (AUC lost {self.auc_lost[number]:.3f})"
+
+    def _reach(self, number: int, end: str) -> Any:
+        """The values of a curve or surface, or one side of the band around a curve."""
+        if self.bands is None or number >= len(self.shapes):
+            return self._values(number)
+        return getattr(self.bands[number], end)
+
     def _values(self, number: int) -> Any:
         n = len(self.shapes)
         return self.curves[number] if number < n else self.pair_values[number - n]
 
     def _chosen(self, columns: Sequence[str] | None, n_panels: int) -> list[int]:
         if columns is None:
-            return np.argsort(-np.asarray(self.importances), kind="stable")[:n_panels].tolist()
+            size = self.importances if self.auc_lost is None else self.auc_lost
+            return np.argsort(-np.asarray(size), kind="stable")[:n_panels].tolist()
         names = [self._name(k) for k in range(len(self.shapes) + len(self.pairs))]
         for name in columns:
             if name not in names:
@@ -157,10 +198,25 @@ class ShapeDisplay:
             if shape.counts[-1] > 0:
                 names, values = [*names, "(missing)"], np.append(values, curve[-1])
             ax.bar(range(len(names)), values, color=COLOURS[0], width=0.7)
+            if self.bands is not None:
+                band = self.bands[number]
+                ends = [
+                    np.append(end[order], end[-1]) if shape.counts[-1] > 0 else end[order]
+                    for end in (band.all_low, band.all_high)
+                ]
+                ax.vlines(range(len(names)), *ends, color=GREY, linewidth=1.5)
             ax.set_xticks(range(len(names)), names, rotation=45, ha="right")
             return
         held = np.flatnonzero(shape.counts[:-1] > 0)
         x, counts = shape.centres[held], shape.counts[:-1][held]
+        if self.bands is not None:
+            band = self.bands[number]
+            for low, high, alpha in (
+                (band.all_low, band.all_high, 0.15), (band.low, band.high, 0.25)
+            ):  # fmt: skip
+                ax.fill_between(
+                    x, low[held], high[held], step="mid", color=COLOURS[0], alpha=alpha, linewidth=0
+                )
         ax.plot(x, curve[held], color=COLOURS[0], linewidth=1.8, drawstyle="steps-mid")
         below = ax.inset_axes([0, 0, 1, 0.18], sharex=ax)
         inner = np.linspace(x[0], x[-1], 31) if x.size > 1 else np.array([x[0] - 1, x[0] + 1])

@@ -141,3 +141,42 @@ def test_signs_belong_to_the_features_of_the_column():
     }  # fmt: skip
     held = Directions(["c"]).onto(CANDIDATES["boosting"], encoder)
     assert held.at({"max_leaf_nodes": 6}).monotonic_cst == [0, 1, 0, 0, 0]
+
+
+def test_the_points_of_a_scorecard_add_up_to_the_scores(data, model, tmp_path):
+    card, scores = tmp_path / "card.json", tmp_path / "scores.csv"
+    done = run("explain", model, "--scorecard", card)
+    assert done.exit_code == 0, done.output
+    assert run("score", model, data, "-o", scores).exit_code == 0
+    lines = json.loads(card.read_text())["scorecard"]
+    shares = {}
+    for line in lines:
+        shares[line["column"]] = shares.get(line["column"], 0) + line["share"]
+    assert all(share == pytest.approx(1) for share in shares.values())
+
+    def points(column, value):
+        for line in (line for line in lines if line["column"] == column):
+            name = line["bin"]
+            if name == value or (value == "" and name == "(missing)") or name == "all":
+                return line["points"]
+            if column != "job" and value and not name.startswith("("):
+                high = name.split(" to ")[-1].removeprefix("up to ")
+                if name.startswith("above") or float(value) <= float(high):
+                    return line["points"]
+        raise AssertionError((column, value))
+
+    with data.open() as table, scores.open() as found:
+        for row, scored in zip(csv.DictReader(table), csv.DictReader(found), strict=True):
+            total = points("(constant)", "all")
+            total += sum(points(name, row[name]) for name in ("age", "calls", "income", "job"))
+            assert float(next(v for k, v in scored.items() if "score" in k)) == pytest.approx(
+                total, abs=1e-6
+            )
+
+
+def test_only_additive_models_have_a_scorecard(data, tmp_path):
+    path = tmp_path / "m.everypair"
+    run("fit", data, "-t", "churn", "--method", "auc", "--no-held-out", "-o", path)
+    done = run("explain", path, "--scorecard", tmp_path / "card.html")
+    assert done.exit_code != 0
+    assert "--scorecard needs an additive model" in done.output

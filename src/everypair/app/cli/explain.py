@@ -51,6 +51,14 @@ def explain(
             "output, where the values of rows go without it.",
         ),
     ] = None,
+    scorecard: Annotated[
+        Path | None,
+        typer.Option(
+            callback=opt.dash,
+            help="Points table of an additive model to write: .csv, .json or .html. The points of "
+            "a row's values add up to its score.",
+        ),
+    ] = None,
     escape_formulas: opt.EscapeFormulas = False,
     reading: opt.Reading,
     show: opt.Show,
@@ -67,6 +75,8 @@ def explain(
     output = rows_to(output, show.json, "values") if rows is not None else output
     words = None if rows is not None else text_stream(output, show.json)
     saved = load_model(model)
+    if scorecard is not None:
+        _write_scorecard(saved, model, scorecard)
     if rows is not None:
         _rows(saved, model, reading.of(rows), id, output, escape_formulas, show)
         return
@@ -249,6 +259,22 @@ class _Explained:
             yield [f"   {line.name}", "", "", "", *_weight(line, longest)]
         if len(lines) > most and not single:
             yield [f"   and {len(lines) - most} more", *[""] * (width - 1)]
+
+
+def _write_scorecard(saved: SavedModel, model: Path, path: Path) -> None:
+    from everypair.app.explain.curves import has_curves
+    from everypair.app.explain.points import scorecard_of
+    from everypair.app.files.output import check_writable
+    from everypair.app.files.problems import DataError
+
+    if not has_curves(saved.estimator) or not hasattr(saved.encoder, "numbers_"):
+        raise DataError(
+            f"--scorecard needs an additive model, but this is one of {saved.method}: fit it with "
+            "--method additive.",
+            model,
+        )
+    check_writable(path, model)
+    scorecard_of(saved.estimator, saved.encoder, saved.features(), saved.cut).write(path)
 
 
 def _with_spread(lost: float | None, spread: float | None) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from everypair.app.comparison.records import ModelResult
 from everypair.app.explain.column_features import Block, alike, blocks_of
+from everypair.app.explain.curves import Panel, curve_panels, has_curves
 from everypair.app.explain.weights import lines_of
 from everypair.app.explain.worth import Permuted, alone
 
@@ -29,6 +30,7 @@ class Gathered(NamedTuple):
 
     permuted: Permuted
     coef: Array | None
+    estimator: Any = None
 
 
 def with_columns(
@@ -50,10 +52,11 @@ def with_columns(
         return alone(blocks[name], X, y, weight, folds) if name in blocks else np.nan
 
     def told(result: ModelResult) -> ModelResult:
-        permuted, coef = gathered[result.name]
+        permuted, coef, estimator = gathered[result.name]
         worth = permuted.worths(lambda block: area(block.name))
         lines = None if coef is None else _lines(blocks, worth, names, coef, same)
-        return replace(result, worth=worth, lines=lines)
+        panels = panels_of([w.name for w in worth], blocks, names, estimator, encoder)
+        return replace(result, worth=worth, lines=lines, panels=panels)
 
     return [result if result.failure is not None else told(result) for result in results]
 
@@ -63,3 +66,17 @@ def _lines(
 ) -> dict[str, Any]:
     listed = [w.name for w in worth if w.name in blocks][:MOST_LISTED]
     return {name: lines_of(blocks[name], names, coef, same) for name in listed}
+
+
+def panels_of(
+    listed: Sequence[str],
+    blocks: Mapping[str, Block],
+    names: Sequence[str],
+    estimator: Any,
+    encoder: Any,
+) -> list[Panel]:
+    """The curves of an additive model, in the order of the columns listed; none of another."""
+    if not has_curves(estimator) or not hasattr(encoder, "numbers_"):
+        return []
+    kept = [blocks[name] for name in listed if name in blocks][:MOST_LISTED]
+    return [panel for b in kept for panel in curve_panels(b, names, estimator, encoder)]

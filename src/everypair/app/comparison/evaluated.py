@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from everypair.app.comparison.by_column import panels_of
 from everypair.app.comparison.headline import Headline
 from everypair.app.comparison.models import CANDIDATES
 from everypair.app.comparison.records import Comparison, ModelResult
 from everypair.app.comparison.sentences import what_is
 from everypair.app.explain.column_features import blocks_of
+from everypair.app.explain.curves import Panel
 from everypair.app.explain.weights import lines_of
 from everypair.app.explain.worth import Worth
 from everypair.app.model_file.store import SavedModel
@@ -82,6 +84,7 @@ def _model(
         what=what_is(saved.method),
         worth=worth_in(saved),
         lines=None if coef is None else _lines(saved, np.ravel(coef)),
+        panels=_panels(saved),
         calibrator=saved.calibrator,
         probabilities=None if saved.calibrator is None else saved.calibrated(scores),
     )
@@ -97,3 +100,10 @@ def _lines(saved: SavedModel, coef: Array) -> dict[str, Any]:
     same = [] if saved.evidence is None else saved.evidence.alike
     names = saved.features()
     return {b.name: lines_of(b, names, coef, same) for b in blocks_of(saved.encoder)}
+
+
+def _panels(saved: SavedModel) -> list[Panel]:
+    blocks = {block.name: block for block in blocks_of(saved.encoder)}
+    known = [worth.name for worth in worth_in(saved)]
+    listed = [*known, *(name for name in blocks if name not in known)]
+    return panels_of(listed, blocks, saved.features(), saved.estimator, saved.encoder)

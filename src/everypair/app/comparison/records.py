@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from everypair.app.check.table import Finding
 from everypair.app.comparison.headline import Headline
 from everypair.app.comparison.typed_measure import TypedMeasure
+from everypair.app.explain.curves import Panel
 from everypair.app.explain.weights import Line
 from everypair.app.explain.worth import Worth
 
@@ -71,6 +72,7 @@ class ModelResult:
     what: str = ""  # what kind of model it is, a sentence
     worth: Sequence[Worth] = ()  # of the columns of the table, most first, on held-out rows
     lines: Mapping[str, Sequence[Line]] | None = None  # weights of the features, by column
+    panels: Sequence[Panel] = ()  # the curves of an additive model, by column
     calibrator: Any = None  # from `scores` to probabilities, fitted on all of them
     probabilities: NDArray[np.float64] | None = None  # (n,) calibrated on the other folds
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from everypair.app.comparison.figures import Figures
 from everypair.app.comparison.records import Comparison, ModelResult, PathSummary
+from everypair.app.explain.curves import Panel
 from everypair.app.explain.weights import Line
 from everypair.app.report.at_cuts import at_cuts, what_is_drawn
 from everypair.app.report.chart_bands import LEVEL, bands
@@ -89,6 +90,7 @@ def _model(model: ModelResult, rows: Rows, comparison: Comparison) -> dict[str, 
         "figures": _figures(model, comparison),
         "columns": _columns(model),
         "n_used": _n_used(model),
+        "panels": [_panel(panel) for panel in model.panels[:N_COLUMNS]],
     }
 
 
@@ -177,6 +179,21 @@ def _columns(model: ModelResult) -> list[dict[str, Any]]:
 def _features(lines: Sequence[Line]) -> list[dict[str, Any]]:
     kept = [line for line in lines if line.weight != 0][:N_FEATURES]
     return [{"name": line.name, "weight": line.weight} for line in kept]
+
+
+def _panel(panel: Panel) -> dict[str, Any]:
+    """A curve, or the categories with the most rows."""
+    kept = np.arange(len(panel.y))
+    if panel.labels:
+        kept = np.argsort(-np.asarray(panel.share), kind="stable")[:N_FEATURES]
+    return {
+        "name": panel.name,
+        "x": [float(f"{x:.6g}") for x in panel.x],
+        "labels": [panel.labels[k] for k in kept] if panel.labels else [],
+        "y": [float(f"{panel.y[k]:.5g}") for k in kept],
+        "share": [round(panel.share[k], 5) for k in kept],
+        "missing": None if panel.missing is None else float(f"{panel.missing:.5g}"),
+    }
 
 
 def _n_used(model: ModelResult) -> int | None:

@@ -30,6 +30,7 @@ SCRIPTS = (
     "measure.js",
     "charts.js",
     "threshold.js",
+    "shapes.js",
     "weights.js",
     "path.js",
     "page.js",

@@ -1,11 +1,12 @@
 // The columns of the table in one model: what each is worth, and the weights of its features.
 
 function drawWeights(place) {
-  const { name, columns, n_used: used } = models[place];
+  const { name, columns, n_used: used, panels } = models[place];
+  drawShapes(panels);
   const worth = columns.some((column) => column.lost !== null);
   byId("weights-caption").textContent = [
     `${name}: the ${columns.length === 1 ? "column" : `${columns.length} columns`} worth most`,
-    used === null ? "it has no weights" : `${plural(used, "feature has", "features have")} a weight`,
+    panels.length ? "its curves are below" : used === null ? "it has no weights" : `${plural(used, "feature has", "features have")} a weight`,
   ].slice(worth ? 0 : 1).join("; ") + ".";
   const lost = barsOf(columns.map((column) => column.lost ?? 0));
   const weigh = barsOf(columns.flatMap((column) => column.features.map(({ weight }) => weight ?? 0)));
