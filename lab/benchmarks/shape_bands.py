@@ -1,6 +1,6 @@
 """Do the 95 % bands of `shape_inference` cover the curves in 95 % of all data sets?
 
-    python -m lab bench shape_bands [--repetitions 500] [--lines 0 1] [--cache bands.json] [--write]
+python -m lab bench shape_bands [--repetitions 500] [--lines 0 1] [--cache bands.json] [--write]
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from lab.harness import Page, markdown_table
 
 POPULATION = 200_000
 
-INTRO = f"""Made by `python -m lab bench shape_bands --write`. A line is a population; each of its data
-sets is fitted, and the 95 % bands of every curve are compared with the curve of the same fit, with
-the same alpha, on {POPULATION:,} rows of the population. `each bin`: the share of bins inside the
-pointwise band, for the column with the least and the one with the most. `whole curve`: the share
+INTRO = f"""Made by `python -m lab bench shape_bands --write`. A line is a population; each of its
+data sets is fitted, and the 95 % bands of every curve are compared with the curve of the same fit,
+with the same alpha, on {POPULATION:,} rows of the population. `each bin`: the share of bins inside
+the pointwise band, for the column with the least and the one with the most. `whole curve`: the share
 of curves that lie inside the simultaneous band at every bin. `log-odds`: as `each bin`, but of the
 curves of the population's log-odds themselves, where it has them. Its standard error is 1.0 point
 at 95 % over 500 data sets for whole curves, less for bins. Populations:
@@ -79,6 +79,7 @@ LINES = [
     ("smooth", 500, 0.0, 1e-3), ("smooth", 2000, 0.0, 1e-3), ("smooth", 2000, 0.0, 1e-5),
     ("smooth", 4000, -3.0, 1e-3), ("counts", 500, 0.0, 1e-3), ("counts", 2000, -2.0, 1e-4),
     ("bent", 1000, -1.5, 1e-3), ("groups", 2000, 0.0, 1e-3), ("weights", 1000, 0.0, 1e-3),
+    ("weights", 1000, 0.0, 1e-5), ("weights", 4000, 0.0, 1e-3),
     ("gaps", 1000, 0.0, 1e-3),
 ]  # fmt: skip
 """Population, rows, the constant of the log-odds, alpha."""
@@ -153,7 +154,9 @@ def main():
     page = Page("shape_bands", "Bands of curves", INTRO)
     header = ["population", "rows", "positives", "alpha", "each bin", "whole curve", "log-odds"]
     rows = [done[key] for line in LINES if (key := f"{line}|{given.repetitions}") in done]
-    page.add(f"Coverage over {given.repetitions:,} data sets per line", markdown_table(header, rows))
+    page.add(
+        f"Coverage over {given.repetitions:,} data sets per line", markdown_table(header, rows)
+    )
     if given.write:
         page.write()
 

@@ -254,7 +254,7 @@ def unbounded(n_features: int) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class GroupNet:
-    """``sum_g l1_g |w_g| + alpha / 2 |w|^2``: neighbouring coefficients in groups that vanish whole.
+    """``sum_g l1_g |w_g| + alpha / 2 |w|^2``: groups of coefficients that vanish whole.
 
     Omega*(-u) = sum_g max(0, |u_g| - l1_g)^2 / (2 alpha)     (Yuan & Lin 2006, with a ridge)
 

@@ -109,5 +109,5 @@ def test_input_that_the_errors_would_not_be_for_is_refused():
     with pytest.raises(ValueError, match="groups has the single value"):
         coef_inference(model, X, y, groups=np.zeros(300))
     one = np.r_[True, np.zeros(299, dtype=bool)]
-    with pytest.raises(ValueError, match="There are 1 rows of a class for 2.57 effective coefficients"):
+    with pytest.raises(ValueError, match="There are 1 rows of a class for"):
         coef_inference(AUCClassifier().fit(X, one), X, one)

@@ -66,7 +66,7 @@ def test_rows_that_stand_twice_are_no_new_information_when_they_are_a_group():
 
 
 def test_pairs_and_strengths_are_part_of_the_fit():
-    """The covariance needs the coefficients of the fit: the gradient there says so if they differ."""
+    """The covariance needs the coefficients of the fit: the gradient says so if they differ."""
     X, y = rows(800)
     model = AUCAdditive(alpha=1e-2, interactions=1, strengths={"x0": 5.0}).fit(X, y)
     bands = shape_inference(model, X, y)

@@ -114,9 +114,7 @@ class AdditiveFolds:
 
         return self._judged(of_fold)
 
-    def climbed(
-        self, design: Design, strength: Strength, factors: Sequence[float]
-    ) -> list[Held]:
+    def climbed(self, design: Design, strength: Strength, factors: Sequence[float]) -> list[Held]:
         """After a climb from the convex fit, its alpha times each factor."""
         matrix = design.matrix()
 

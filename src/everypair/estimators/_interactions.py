@@ -93,23 +93,25 @@ def find_pairs(
 ) -> list[PairShape]:
     """The pairs of columns whose cells would lower the loss the most; none with a column ``alone``.
 
-    The gain of a pair is ``sum_cells (sum gradient)^2 / (sum curvature)``: twice what a Newton step
-    of the cells' values by themselves would gain. The single columns' curves have been fitted, so
-    what is left in the cells is what they cannot express (Lou et al. 2013 rank pairs so).
+    The gain of a pair is ``sum_cells ((sum gradient)^2 - sum gradient^2) / (sum curvature)``: twice
+    what a Newton step of the cells' values by themselves would gain, less what it would gain by
+    chance, which is more the more cells a pair has. The single columns' curves have been fitted,
+    so what is left in the cells is what they cannot express (Lou et al. 2013 rank pairs so).
     """
     step = max(1, codes.shape[1] // CHOICE_ROWS)
     some = codes[:, ::step]
     slope, bend = gradient[::step], curvature[::step]
     group_of = [groups_of(shape, curve) for shape, curve in zip(shapes, curves, strict=True)]
     grouped = [groups[column] for groups, column in zip(group_of, some, strict=True)]
-    found = []
+    found, floor = [], LEAST_CURVATURE * bend.sum()
     for j, k in combinations([j for j in range(len(shapes)) if j not in alone], 2):
         width = int(group_of[k].max()) + 1
         size = (int(group_of[j].max()) + 1) * width
         cells = grouped[j] * width + grouped[k]
-        slopes, bends = (np.bincount(cells, values, size) for values in (slope, bend))
-        floor = LEAST_CURVATURE * bend.sum()
-        found.append((float(np.sum(slopes**2 / (bends + floor))), j, k))
+        slopes, bends, chance = (
+            np.bincount(cells, values, size) for values in (slope, bend, slope**2)
+        )
+        found.append((float(np.sum((slopes**2 - chance) / (bends + floor))), j, k))
     found.sort(key=lambda pair: (-pair[0], pair[1:]))
     out = []
     for gain, j, k in found[:n_pairs]:

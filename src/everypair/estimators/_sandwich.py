@@ -3,8 +3,8 @@
     H^-1 V H^-1 ,   H = grad^2 P(w) ,   V = sum_i (c_i - a_i g)(c_i - a_i g)' + the same of j ,
 
 with the Hájek projections ``c_i`` of the gradient g of the loss (`everypair.pairs.projections`).
-Each class counts n / (n - 1 - d), d the effective number of coefficients ``tr(H^-1 (H - alpha I))``:
-all of them where alpha is small (Hastie & Tibshirani 1990, section 3.5).
+Each class counts n / (n - 1 - d), where ``d = tr(H^-1 (H - alpha I))`` is the effective number of
+coefficients: all of them where alpha is small (Hastie & Tibshirani 1990, section 3.5).
 """
 
 from __future__ import annotations

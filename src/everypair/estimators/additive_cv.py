@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -11,15 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from everypair.estimators._additive_design import Design
 from everypair.estimators._additive_folds import AdditiveFolds, Held
-from everypair.estimators._additive_ranker import SHARED, AdditiveRanker, Design
+from everypair.estimators._additive_ranker import SHARED, AdditiveRanker
 from everypair.estimators._cross_fit import OutOfFold
 from everypair.estimators._search import folds_of, positive_grid
 from everypair.rows import Rows
 
 if TYPE_CHECKING:
-    from everypair.measures.operating_point import OperatingMeasure
-    from everypair.solvers.result import Result
+    pass
 
 Array = NDArray[np.float64]
 
@@ -202,8 +201,6 @@ class AUCAdditiveCV(AdditiveRanker):
         """
         from everypair.linalg.threads import own_threads
 
-        from everypair.linalg.threads import own_threads
-
         X, positive, weight = self._rows(X, y, sample_weight)
         alphas = ALPHAS if self.alphas is None else positive_grid(self.alphas, "alphas")
         self.alphas_ = np.sort(np.asarray(alphas))[::-1]
@@ -299,9 +296,7 @@ class AUCAdditiveCV(AdditiveRanker):
         pairs = self._found_pairs(design, rows, fit, matrix, number)
         return design.with_pairs(pairs, strength), found[best]
 
-    def _choose_climb(
-        self, tried: AdditiveFolds, design: Design, held: Held
-    ) -> tuple[float, Held]:
+    def _choose_climb(self, tried: AdditiveFolds, design: Design, held: Held) -> tuple[float, Held]:
         """What multiplies alpha in the climb, 0 where it is not better than the convex fit."""
         self.climbed_ = False
         if self.loss == "logistic":

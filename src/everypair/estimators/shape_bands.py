@@ -103,7 +103,7 @@ def shape_inference(
     groups: ArrayLike | None = None,
     level: float = 0.95,
 ) -> ShapeBands:
-    """Standard errors and bands of the curves of an additive model, on the rows that it was fitted on.
+    """Standard errors and bands of the curves of an additive model, on the rows of its fit.
 
     The covariance C of the coefficients is the sandwich of `coef_inference`. The value of bin k of
     column j is ``t_k . w_j`` with a line t_k of the column's basis, so its standard error is

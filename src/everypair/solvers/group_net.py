@@ -1,4 +1,4 @@
-"""Minimise ``L(Xw) + sum_g l1_g |w_g| + alpha / 2 |w|^2``: columns of an additive model that vanish.
+"""Minimise ``L(Xw) + sum_g l1_g |w_g| + alpha / 2 |w|^2``: additive models whose columns vanish.
 
 Proximal Newton on the columns that are in use or want to be. The quadratic model is minimised
 column by column, each exactly (an eigenvalue problem and one equation in the length of w_g), and
@@ -84,7 +84,8 @@ def minimise_in_groups(
 def _on_working_sets(now: Iterate, stop: Stop, progress: Progress) -> Iterate:
     """Solve in few columns, look at all of them, take in those that object, again."""
     X, penalty = now.problem.X, now.problem.penalty
-    assert isinstance(X, BinnedMatrix) and isinstance(penalty, GroupNet)
+    assert isinstance(X, BinnedMatrix)
+    assert isinstance(penalty, GroupNet)
     kept = np.zeros(penalty.l1.size, dtype=bool)
     while not stop(now) and not progress.exhausted:
         wanted = penalty.lengths(now.pulled) > JOINING_SHARE * penalty.l1
@@ -201,8 +202,9 @@ def _polish(
         matrix[block, block] += penalty.l1[k] / size * (np.eye(v.size) - np.outer(v, v) / size**2)
         position += v.size
     before = _residual(penalty, places, w, slope)
+    left = _slopes(penalty, places, w, slope)[columns]
     try:
-        step = -cho_solve(cho_factor(matrix, lower=True), _slopes(penalty, places, w, slope)[columns])
+        step = -cho_solve(cho_factor(matrix, lower=True), left)
     except LinAlgError:
         return
     for length in (1.0, 0.5, 0.1):

@@ -63,7 +63,7 @@ def climb_with_penalty(
     lengths = RADII if np.any(start) else RADII[:1]
     tried = [with_cut(r * start, r * scores) for r in lengths]
     first = min(tried, key=lambda v: at(v)[0])
-    value, slope = at(first)
+    slope = at(first)[1]
     unit = 1 / max(float(np.linalg.norm(slope)), 1e-300)
 
     def after_step(intermediate_result: Any) -> None:

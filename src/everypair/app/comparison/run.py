@@ -197,9 +197,7 @@ def compare_methods(
             )  # fmt: skip
         results.append(result_of(candidate, tally, final, names, areas.get(candidate.name)))
         if final is not None and tally.permuted is not None:
-            gathered[candidate.name] = Gathered(
-                tally.permuted, final.coef, final.model
-            )
+            gathered[candidate.name] = Gathered(tally.permuted, final.coef, final.model)
     results = with_probabilities(results, splits[0], y, weight)
     if columns:
         results = with_columns(results, gathered, encoder, whole, y, weight, splits[0])

@@ -33,9 +33,7 @@ def _add(card: Scorecard, block: Block, names: list[str], estimator: Any, encode
     if not numbers:
         (panel,) = panels
         zeros = sum(float(estimator.curves_[k][0]) for k in block.features.tolist())
-        card.add(
-            block.name, [*panel.labels, ANY_OTHER], [*panel.share, 0.0], [*panel.y, zeros]
-        )
+        card.add(block.name, [*panel.labels, ANY_OTHER], [*panel.share, 0.0], [*panel.y, zeros])
         return
     for k, panel in zip(numbers, panels, strict=True):
         mean, scale = float(encoder.mean_[k]), float(encoder.scale_[k])
