@@ -3,8 +3,9 @@
     H^-1 V H^-1 ,   H = grad^2 P(w) ,   V = sum_i (c_i - a_i g)(c_i - a_i g)' + the same of j ,
 
 with the Hájek projections ``c_i`` of the gradient g of the loss (`everypair.pairs.projections`).
-Each class counts n / (n - 1 - d), where ``d = tr(H^-1 (H - alpha I))`` is the effective number of
-coefficients: all of them where alpha is small (Hastie & Tibshirani 1990, section 3.5).
+Each class counts n / (n - 1 - d): n is its effective number of rows (Kish 1965), all of them where
+they weigh the same, and ``d = tr(H^-1 (H - alpha I))`` the effective number of coefficients, all of
+them where alpha is small (Hastie & Tibshirani 1990, section 3.5).
 """
 
 from __future__ import annotations
@@ -101,14 +102,14 @@ def _spread(
             else:
                 np.add.at(sums, cluster[some], terms)
         squares.append(part)
-        counts.append(members.size)
+        counts.append(1 / float(np.sum(rows.share[members] ** 2)))  # Kish: all of equal weight
     what = "rows of a class"
     if sums is not None:
-        squares, counts, what = [sums.T @ sums], [sums.shape[0]], "groups"
+        squares, counts, what = [sums.T @ sums], [float(sums.shape[0])], "groups"
     freedom = min(counts) - 1 - used
     if freedom < 1:
         raise ValueError(
-            f"There are {min(counts)} {what} for {used:.3g} effective coefficients: standard "
+            f"There are {min(counts):.4g} {what} for {used:.3g} effective coefficients: standard "
             f"errors need at least {int(np.ceil(used)) + 2}."
         )
     spread = sum(n / (n - 1 - used) * part for n, part in zip(counts, squares, strict=True))
