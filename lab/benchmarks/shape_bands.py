@@ -21,10 +21,10 @@ POPULATION = 200_000
 INTRO = f"""Made by `python -m lab bench shape_bands --write`. A line is a population; each of its
 data sets is fitted, and the 95 % bands of every curve are compared with the curve of the same fit,
 with the same alpha, on {POPULATION:,} rows of the population. `each bin`: the share of bins inside
-the pointwise band, for the column with the least and the one with the most. `whole curve`: the share
-of curves that lie inside the simultaneous band at every bin. `log-odds`: as `each bin`, but of the
-curves of the population's log-odds themselves, where it has them. Its standard error is 1.0 point
-at 95 % over 500 data sets for whole curves, less for bins. Populations:
+the pointwise band, for the column with the least and the one with the most. `whole curve`: the
+share of curves that lie inside the simultaneous band at every bin. `log-odds`: as `each bin`, but
+of the curves of the log-odds themselves, where the population has them. The standard error is 1.5
+points at 95 % over 200 data sets for whole curves, less for bins. Populations:
 
 - smooth: a wave, a straight line and a column that does nothing, all with 128 bins;
 - counts: the same with eight distinct values each;
