@@ -41,7 +41,7 @@ include_patterns = [
     "lab/notes/*.md",
     "lab/papers/results/*.md",
 ]
-templates_path = ["_templates"]
+templates_path = [str(ROOT / "docs" / "_templates")]
 exclude_patterns = ["docs/_build", "docs/_templates", "docs/gallery", ".github/*", "**/fast/*"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 
@@ -70,6 +70,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
+    "header_links_before_dropdown": 6,
     "search_bar_text": "Search this site",
 }
 html_static_path = ["_static"]
