@@ -23,6 +23,7 @@ author = copyright = "the everypair developers"
 version = release = __version__
 
 root_doc = "docs/index"
+default_role = "py:obj"
 extensions = [
     "myst_parser",
     "numpydoc",
@@ -66,6 +67,7 @@ html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
     "navigation_with_keys": False,
+    "navbar_persistent": ["search-button"],
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],

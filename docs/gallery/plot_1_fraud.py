@@ -27,8 +27,9 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_sta
 # %%
 # A logistic regression, whose penalty is tuned for the same number, and `MeasureOptCV`, which starts
 # from it and climbs the recall itself. The start stays if no climb is surely better.
-from sklearn.linear_model import LogisticRegressionCV
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer, roc_curve
+from sklearn.model_selection import GridSearchCV
 
 from everypair import MeasureOptCV
 
@@ -39,14 +40,16 @@ def recall_at_one_percent(y_true, y_score):
 
 
 scorer = make_scorer(recall_at_one_percent, response_method="decision_function")
-logistic = LogisticRegressionCV(Cs=6, scoring=scorer, max_iter=1000).fit(X_train, y_train)
+penalties = {"C": [1e-3, 1e-2, 0.1, 1, 10]}
+logistic = GridSearchCV(LogisticRegression(), penalties, scoring=scorer).fit(X_train, y_train)
 climbed = MeasureOptCV("tpr_at_fpr", fpr=0.01).fit(X_train, y_train)
 print(f"logistic regression {scorer(logistic, X_test, y_test):.3f}")
 print(f"MeasureOptCV        {scorer(climbed, X_test, y_test):.3f}")
 print(f"the start was kept: {climbed.chose_start_}")
 
 # %%
-# The ROC curves differ at the left end, which is the part that was paid for.
+# The ROC curves differ at the left end, which is the part that was paid for. The climb gave up the rest
+# of the ranking for it: its AUC over all transactions is lower.
 import matplotlib.pyplot as plt
 
 from everypair.plots import ROCDisplay
