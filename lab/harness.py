@@ -59,7 +59,29 @@ class Page:
         print(f"\n## {heading}\n\n{text}", flush=True)
         self.parts += [f"## {heading}", text]
 
-    def write(self) -> None:
+    def write(self, keep: bool = False) -> None:
+        """``keep``: the sections of the page as it is stay, but those that were added anew.
+
+        A section is known by its heading, up to a colon.
+        """
+        parts = self.parts
+        if keep and self.path.exists():
+            parts = [*parts[:3], *_updated(self.path.read_text(), parts[3:])]
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_text("\n\n".join(self.parts) + "\n")
+        self.path.write_text("\n\n".join(parts) + "\n")
         print(f"\nwritten: {self.path}")
+
+
+def _updated(page: str, added: list[str]) -> list[str]:
+    """Headings and texts of a page, with those of the same name replaced and new ones behind."""
+
+    def name(heading: str) -> str:
+        return heading.removeprefix("## ").split(":")[0].strip()
+
+    sections = {}
+    for section in page.split("\n## ")[1:]:
+        heading, text = section.split("\n", maxsplit=1)
+        sections[name(heading)] = [f"## {heading}", text.strip()]
+    for heading, text in zip(added[::2], added[1::2], strict=True):
+        sections[name(heading)] = [heading, text]
+    return [part for section in sections.values() for part in section]
