@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from everypair.app.explain.column_features import Block
+from everypair.linalg.threads import one_blas_thread
 from everypair.metrics import auc_score
 
 Array = NDArray[np.float64]
@@ -80,6 +81,19 @@ class Permuted:
 
         ``coef`` are the weights of a linear model on the scale of ``scores``, else None.
         """
+        # Many short products: BLAS threads would spend longer waking and waiting than working.
+        with one_blas_thread():
+            self._add(blocks, scores, coef, X, y, weight)
+
+    def _add(
+        self,
+        blocks: Sequence[Block],
+        scores: Callable[[Any], Array],
+        coef: Array | None,
+        X: Any,
+        y: Bool,
+        weight: Array | None,
+    ) -> None:
         rows = self._some(y, LINEAR_ROWS if coef is not None else OTHER_ROWS)
         X, y, weight = X[rows], y[rows], None if weight is None else weight[rows]
         weight = None if weight is None or not (_both(y, weight)) else weight
