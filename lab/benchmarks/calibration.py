@@ -35,7 +35,6 @@ from everypair.metrics.thresholds import cut_by
 from everypair.rows import Rows
 from lab.benchmarks.rankopt_splits import prepared
 from lab.data.tasks import names, task
-from lab.harness import Page, markdown_table
 
 CHOSEN_ON_DATA = ("a9a", "adult", "credit", "spectf", "wpbc", "covtype", "mnist", "optdigits")
 SIZES = (300, 1000, 4000)
@@ -179,121 +178,6 @@ def run(wanted: list[str], sizes: list[int], models: list[str], cache: Path) -> 
             print(label, size, name, flush=True)
 
 
-def table_of_maps(cells: dict[str, Any], which: Callable[[str], bool], what: int) -> str:
-    """Means over the tasks, each map's difference from the sigmoid with its 95 % interval."""
-    maps = [f"{m}, {w}" for w in ("training", "out of fold") for m in METHODS]
-    rows = []
-    for model in MODELS:
-        for size in SIZES:
-            by_task: dict[str, list[Any]] = {}
-            for key, cell in cells.items():
-                name, _, n, label = key.split("|")
-                if label == model and int(n) == size and which(name):
-                    by_task.setdefault(name, []).append(cell["maps"])
-            if len(by_task) < 3:
-                continue
-            line = [model, f"{size:,}", str(len(by_task))]
-            of = {
-                m: np.array(
-                    [np.mean([c[m]["mean"][what] for c in found]) for found in by_task.values()]
-                )
-                for m in maps + (list(REFERENCES) if model == "AUCClassifier" else [])
-            }
-            base = of[BASE]
-            for m in maps + list(REFERENCES):
-                if m not in of:
-                    line.append("")
-                elif m == BASE:
-                    line.append(f"{base.mean():.4f}")
-                else:
-                    line.append(_difference(of[m] - base))
-            rows.append(line)
-    return markdown_table(["model", "rows", "tasks", *maps, *REFERENCES], rows)
-
-
-def _difference(gains: Any) -> str:
-    """Mean and half the width of its 95 % interval over the tasks."""
-    from scipy.stats import t
-
-    half = t.ppf(0.975, gains.size - 1) * gains.std(ddof=1) / gains.size**0.5
-    return f"{gains.mean():+.4f} ± {half:.4f}"
-
-
-def table_of_cuts(cells: dict[str, Any], which: Callable[[str], bool]) -> str:
-    """By rows per column: what was asked, what the cuts achieve on test rows."""
-    rows = []
-    for model in MODELS:
-        for low, high in ((0, 10), (10, 30), (30, 100), (100, np.inf)):
-            found = [
-                cell["cuts"]
-                for key, cell in cells.items()
-                if key.endswith(f"|{model}")
-                and which(key.split("|")[0])
-                and low <= cell["n"] / cell["p"] < high
-            ]
-            if len(found) < 5:
-                continue
-            line = [model, f"{low} to {high:g}" if high < np.inf else f"over {low}",
-                    str(len(found))]  # fmt: skip
-            for rule in RULES:
-                values = np.array([cell[rule] for cell in found])
-                if "=" in rule:
-                    spread = np.abs(values[:, :2] - float(rule.split("=")[1])).mean(axis=0)
-                    line.append(
-                        f"{values[:, 0].mean():.3f} (off by {spread[0]:.3f}), "
-                        f"{values[:, 1].mean():.3f} (off by {spread[1]:.3f})"
-                    )
-                else:
-                    means = values.mean(axis=0)
-                    line.append(f"{means[3]:.3f}; {means[0]:.3f}, {means[1]:.3f} of {means[2]:.3f}")
-            rows.append(line)
-    header = ["model", "rows per column", "fits", *RULES]
-    return markdown_table(header, rows)
-
-
-INTRO = """\
-Made by `python -m lab bench calibration`. Models are fitted on 300, 1,000 and 4,000 rows of a task
-({splits} splits; ROCSVM to 1,000 rows) and judged on other rows, 4,000 at most. Out-of-fold
-scores are those of five stratified folds. All values of one line are from the same fits. What
-`calibration="auto"` does was chosen on {n_chosen} tasks ({chosen}); the {n_other} tasks of other
-data sets ({other}) come first."""
-
-MAPS = """\
-The column "sigmoid, out of fold" has the mean over the tasks. The others have the difference from
-it, in the mean over the tasks, and its 95 % interval over tasks: above zero is worse."""
-
-CUTS = """\
-For `f1` and `balanced` (TPR - FPR): what the training rows show at the training cut; what that cut
-and the out-of-fold cut reach on test rows, of the best that any cut of the test rows reaches. For
-`fpr=0.05` and `tpr=0.9`: the rate on test rows by the training cut, then by the out-of-fold cut,
-and the mean absolute distance from the rate that was asked for."""
-
-
-def show(cache: Path, write: bool) -> None:
-    cells = json.loads(cache.read_text())
-    tasks = sorted({key.split("|")[0] for key in cells}, key=names().index)
-    chosen = [name for name in tasks if chosen_on(name)]
-    other = [name for name in tasks if not chosen_on(name)]
-    page = Page(
-        "calibration", "Probabilities and cuts, by training and by out-of-fold scores",
-        INTRO.format(
-            splits=N_SPLITS, n_chosen=len(chosen), n_other=len(other),
-            chosen=", ".join(dict.fromkeys(name.split(" ")[0] for name in chosen)),
-            other=", ".join(dict.fromkeys(name.split(" ")[0] for name in other)),
-        ),
-    )  # fmt: skip
-    for title, which in (
-        ("tasks that nothing was chosen on", lambda name: not chosen_on(name)),
-        ("the tasks of the choice", chosen_on),
-    ):
-        for what, label in enumerate(("Log loss", "Brier score", "Expected calibration error")):
-            text = table_of_maps(cells, which, what)
-            page.add(f"{label}, {title}", f"{MAPS}\n\n{text}")
-        page.add(f"Cuts, {title}", f"{CUTS}\n\n{table_of_cuts(cells, which)}")
-    if write:
-        page.write()
-
-
 def main() -> None:
     parser = argparse.ArgumentParser("python -m lab bench calibration")
     parser.add_argument("--cache", type=Path, default=Path("calibration.json"))
@@ -304,6 +188,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="and into docs/benchmarks")
     given = parser.parse_args()
     if given.show or given.write:
+        from lab.benchmarks.calibration_page import show
+
         show(given.cache, given.write)
         return
     with threadpool_limits(1), warnings.catch_warnings():

@@ -105,7 +105,7 @@ def _two_labels(labels: NDArray[Any]) -> tuple[Any, Any]:
         raise ValueError("y has NaN or infinite labels: give every row one of two labels.")
     if len(distinct) == 1:
         raise ValueError(
-            f"y has only one class, {distinct[0]!r}: a ranking needs rows of two classes."
+            f"y has only one class, {distinct.tolist()[0]!r}: a ranking needs rows of two classes."
         )
     if len(distinct) > 2:
         raise ValueError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -110,7 +111,6 @@ def test_a_cut_between_neighbouring_floats_still_separates():
         ("f1", {"cost": (1, 2)}),
         ("f1", {"guarantee": 0.9}),
         (None, {"guarantee": 0.9}),
-        (None, {"recall": 0.5, "guarantee": 1.0}),
         (None, {"precision": 1.5}),
         (None, {"top": 0}),
         (None, {"top": 1.5}),
@@ -127,7 +127,9 @@ def test_a_cut_between_neighbouring_floats_still_separates():
     ],
 )
 def test_a_wrong_rule_is_named_in_the_error(rule, options):
-    with pytest.raises(ValueError, match=r"rule"):
+    wrong = repr(rule) if rule is not None else ""
+    wrong = ", ".join(f"{name}={value!r}" for name, value in options.items()) or wrong
+    with pytest.raises(ValueError, match=f"{re.escape(wrong)}.*(give|use|such as)"):
         threshold_for([0, 1], [0, 1], rule, **options)
 
 
@@ -281,10 +283,23 @@ def test_costs_come_in_an_array_too():
 
 
 def test_the_error_names_what_the_caller_can_write():
-    with pytest.raises(ValueError, match=r"got 'youden': .*'balanced' \(Youden"):
-        threshold_for([0, 1], [0, 1], "youden")
-    with pytest.raises(ValueError, match=r"got fpr=5: .*fpr=, recall=, .*\(0 to 1\)"):
-        threshold_for([0, 1], [0, 1], fpr=5)
+    for rule, options, said in (
+        ("youden", {}, r"The rule 'youden' is not known: use .*'balanced' \(Youden"),
+        (None, {"fpr": 5}, r"^fpr=5: give a share between 0 and 1\.$"),
+        (None, {"recal": 0.8}, "unexpected keyword"),
+        (None, {"recall": 0.5, "npv": 0.5}, "recall=0.5, npv=0.5 are 2 requirements: give one"),
+        (None, {"guarantee": 0.9}, "guarantee=0.9 is the confidence of a requirement: give"),
+        (None, {"recall": 0.5, "guarantee": 1}, "guarantee=1: give a confidence between 0 and 1"),
+        (None, {"top": 0}, "top=0: give a count of rows of at least 1, or a share"),
+        (None, {"top": 5, "guarantee": 0.9}, "top=5 counts these rows"),
+        (None, {"cost": (1, -2)}, r"cost=\(1, -2\): give two costs >= 0"),
+        ("f1", {"cost": (1, 2)}, r"The rule 'f1' and cost=\(1, 2\) are two rules"),
+        ("recall", {}, "The rule 'recall' needs a requirement beside it, such as"),
+        ("midpoint", {"recall": 0.8}, "'midpoint' does not go with recall=0.8: use 'accuracy'"),
+        (None, {}, "needs something to go by: give a rule"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=said):
+            threshold_for([0, 1], [0, 1], rule, **options)
     with pytest.raises(
         ValueError, match=r"threshold=\{'fpr': 5\} is not a rule: .*\{'recall': 0.8\}"
     ):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -26,11 +26,11 @@ REQUIREMENTS = {
 SHARE_ROUNDING = 1e-12
 """A share such as 0.05 of 20 rows is met by one row whatever its last bit is."""
 
-HOW = (
-    "'accuracy', 'balanced' (Youden's index), 'f1' or 'midpoint'; cost=(c_fp, c_fn) with costs "
-    ">= 0; one requirement of fpr=, recall=, precision=, npv= (0 to 1) and top= (a count, or a "
-    "share as a float), with at most one rule ('accuracy', 'balanced', 'f1', 'precision', "
-    "'recall', 'specificity') or cost beside it, and with guarantee= (between 0 and 1)"
+RULES_ALONE = "'accuracy', 'balanced' (Youden's index), 'f1' or 'midpoint'"
+RULES_BESIDE = "'accuracy', 'balanced', 'f1', 'precision', 'recall' or 'specificity'"
+ANY_OF = (
+    f"a rule ({RULES_ALONE}), cost=(c_fp, c_fn), or one of fpr=, recall=, precision=, npv= and "
+    "top=, such as recall=0.8"
 )
 
 
@@ -49,14 +49,7 @@ class Asked:
     def by_call(cls, rule: Any, **given: Any) -> Asked:
         """From the arguments of `threshold_for`."""
         named = {name: value for name, value in given.items() if value is not None}
-        spelled = [repr(rule)] if rule is not None else []
-        spelled += [f"{name}={value!r}" for name, value in named.items()]
-        if rule is not None:
-            named["rule"] = rule
-        asked = cls._from(named)
-        if asked is None:
-            raise ValueError(f"threshold_for got {', '.join(spelled) or 'no rule'}: use {HOW}.")
-        return asked
+        return cls._from(named if rule is None else {"rule": rule, **named})
 
     @classmethod
     def of(cls, rule: Any) -> Asked:
@@ -65,38 +58,23 @@ class Asked:
             if not np.isfinite(float(rule)):
                 raise ValueError(f"threshold={rule!r} is not finite: give a finite number.")
             return cls(number=float(rule))
-        asked = cls._from(dict(rule) if isinstance(rule, Mapping) else {"rule": rule})
-        if asked is None:
+        try:
+            return cls._from(dict(rule) if isinstance(rule, Mapping) else {"rule": rule})
+        except ValueError as why:
             raise ValueError(
-                f"threshold={rule!r} is not a rule: use a number, or {HOW}; a dict such as "
-                "{'recall': 0.8} holds what has a name."
-            )
-        return asked
+                f"threshold={rule!r} is not a rule: {why} A number is the threshold itself; a dict "
+                "such as {'recall': 0.8} holds what has a name."
+            ) from why
 
     @classmethod
-    def _from(cls, given: dict[str, Any]) -> Asked | None:
-        """None where it makes no sense."""
+    def _from(cls, given: dict[str, Any]) -> Asked:
         required = [name for name in given if name in REQUIREMENTS]
-        name = required[0] if len(required) == 1 else None
-        known = (*ALONE, *GOALS) if required else (*ALONE, "midpoint")
-        checks: dict[str, Callable[[Any], bool]] = {
-            "rule": lambda rule: isinstance(rule, str) and rule in known,
-            "cost": lambda cost: _are_costs(cost) and "rule" not in given,
-            "guarantee": lambda sure: name is not None and _is_number(sure) and 0 < sure < 1,
-            "top": lambda top: _is_count(top) or (_is_number(top) and 0 < top <= 1),
-        }
-        if not given or len(required) > 1:
-            return None
-        if not all(checks.get(what, _is_share_of(what))(value) for what, value in given.items()):
-            return None
+        refused = _unknown(given) or _at_odds(given, required)
+        if refused:
+            raise ValueError(refused)
+        name = required[0] if required else None
         rule, cost, sure = (given.get(what) for what in ("rule", "cost", "guarantee"))
-        asked = cls(rule, cost, name, given[name] if name else None, sure)
-        if name == "top" and sure is not None and asked.counts_rows:
-            raise ValueError(
-                f"top={asked.wanted!r} counts these rows, and new rows are others: give a share, "
-                "such as top=0.05, with guarantee=."
-            )
-        return asked
+        return cls(rule, cost, name, given[name] if name else None, sure)
 
     @property
     def risk(self) -> float:
@@ -123,8 +101,51 @@ class Asked:
         return (None, False) if self.requirement is None else REQUIREMENTS[self.requirement]
 
 
-def _is_share_of(name: str) -> Callable[[Any], bool]:
-    return lambda value: name in REQUIREMENTS and _is_number(value) and 0 <= value <= 1
+def _unknown(given: Mapping[str, Any]) -> str | None:
+    """The first argument that is wrong by itself, and what to give instead."""
+    for name, value in given.items():
+        if name not in REMEDIES:
+            return f"{name}={value!r} is not known: give {ANY_OF}."
+        right, remedy = REMEDIES[name]
+        if not right(value):
+            return f"{name}={value!r}: {remedy}."
+    return None if given else f"A threshold needs something to go by: give {ANY_OF}."
+
+
+def _at_odds(given: Mapping[str, Any], required: Sequence[str]) -> str | None:
+    """Why these arguments do not go together, and what would."""
+    spelled = ", ".join(f"{name}={given[name]!r}" for name in required)
+    rule, sure = given.get("rule"), given.get("guarantee")
+    if len(required) > 1:
+        why = (
+            f"{spelled} are {len(required)} requirements: give one, and what to maximise beside "
+            f"it as the rule ({RULES_BESIDE})."
+        )
+    elif rule is not None and required and rule not in (*ALONE, *GOALS):
+        why = f"The rule {rule!r} does not go with {spelled}: use {RULES_BESIDE}."
+    elif rule in GOALS and not required:
+        why = f"The rule {rule!r} needs a requirement beside it, such as fpr=0.01 or recall=0.8."
+    elif rule is not None and not required and rule not in (*ALONE, "midpoint"):
+        why = f"The rule {rule!r} is not known: use {RULES_ALONE}."
+    elif rule is not None and "cost" in given:
+        why = f"The rule {rule!r} and cost={given['cost']!r} are two rules: give one of them."
+    elif sure is not None and not required:
+        why = (
+            f"guarantee={sure!r} is the confidence of a requirement: give one of fpr=, recall=, "
+            "precision=, npv= and top= with it."
+        )
+    elif sure is not None and _is_count(given.get("top")):
+        why = (
+            f"{spelled} counts these rows, and new rows are others: give a share, such as "
+            "top=0.05, with guarantee=."
+        )
+    else:
+        return None
+    return why
+
+
+def _is_share(value: Any) -> bool:
+    return _is_number(value) and 0 <= value <= 1
 
 
 def _is_number(value: Any) -> bool:
@@ -141,3 +162,21 @@ def _are_costs(value: Any) -> bool:
         return False
     costs = [float(c) if isinstance(c, Real) else np.nan for c in value]
     return all(np.isfinite(c) and c >= 0 for c in costs) and max(costs) > 0
+
+
+REMEDIES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "rule": (lambda rule: isinstance(rule, str), f"give the name of a rule, {RULES_ALONE}"),
+    "cost": (_are_costs, "give two costs >= 0, of a false positive and of a false negative"),
+    "guarantee": (
+        lambda sure: _is_number(sure) and 0 < sure < 1,
+        "give a confidence between 0 and 1, such as 0.95",
+    ),
+    "top": (
+        lambda top: _is_count(top) or (_is_number(top) and 0 < top <= 1),
+        "give a count of rows of at least 1, or a share above 0 and up to 1.0 as a float",
+    ),
+    **dict.fromkeys(
+        ("fpr", "recall", "precision", "npv"), (_is_share, "give a share between 0 and 1")
+    ),
+}
+"""What each argument must be by itself, and what to give instead."""
