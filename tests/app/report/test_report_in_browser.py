@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from simulated_comparison import ODD, embedded, make_comparison
 
+from everypair.app.explain.curves import Panel
 from everypair.app.report import write_report
 from everypair.metrics import (
     average_precision,
@@ -628,3 +629,24 @@ def test_the_interval_picture_stays_in_view_on_a_phone(browser, decided_path):
         for lane in browser.find_elements("css selector", "#models tbody .on-phone .lane"):
             assert lane.rect["width"] > 80
             assert 0 <= lane.rect["x"] <= PHONE - lane.rect["width"]
+
+
+@pytest.mark.parametrize("width", [1280, PHONE])
+def test_curves_are_drawn_for_models_that_have_them(browser, comparison, tmp_path, width):
+    places = np.linspace(0, 9, 10).tolist()
+    curve = Panel(ODD, places, [], np.sin(places).tolist(), [0.1] * 10, 0.25)
+    bars = Panel("city", [], ["north", "south"], [0.3, -0.3], [0.6, 0.4], None)
+    models = [replace(comparison.models[0], panels=[curve, bars]), *comparison.models[1:]]
+    load(browser, write_report(replace(comparison, models=models), tmp_path / "r.html"), width)
+    choose(browser, "weights-of", models[0].name)
+    figures = browser.find_elements("css selector", "#shape-panels figure")
+    assert [figure.find_element("tag name", "figcaption").text for figure in figures] == [
+        ODD,
+        "city",
+    ]
+    assert len(figures[0].find_elements("css selector", ".step, .gap")) == 2
+    assert len(figures[1].find_elements("css selector", ".up, .down")) == 2
+    assert all(figure.size["width"] <= width for figure in figures)
+    choose(browser, "weights-of", models[1].name)
+    assert not element(browser, "shapes").is_displayed()
+    assert no_complaint(browser)

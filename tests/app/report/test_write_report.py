@@ -13,6 +13,7 @@ from simulated_comparison import LONG, ODD, embedded, make_comparison
 
 from everypair.app import Finding
 from everypair.app.comparison import ColumnSummary
+from everypair.app.explain.curves import Panel
 from everypair.app.report import write_report
 from everypair.app.report.words import signed
 from everypair.metrics import precision_from_rates, roc_band, threshold_for
@@ -232,3 +233,18 @@ def test_the_data_check_is_the_first_panel_and_its_warnings_stand_above_the_verd
     assert "is ranked first" in page[check:models]
     clean = write_report(make_comparison(), tmp_path / "r.html").read_text()
     assert "No copies of rows" in clean
+
+
+def test_an_additive_model_has_a_panel_per_column(page_of):
+    comparison = make_comparison()
+    curve = Panel(ODD, [1.0, 2.0], [], [-0.5, 0.5], [0.4, 0.6], 0.25)
+    bars = Panel("city", [], [f"c{k}" for k in range(20)], [0.1] * 20, [0.05] * 20, None)
+    models = [replace(comparison.models[0], panels=[curve, bars]), *comparison.models[1:]]
+    page = page_of(replace(comparison, models=models))
+    panels = embedded(page)["models"][0]["panels"]
+    assert panels[0] == {
+        "name": ODD, "x": [1.0, 2.0], "labels": [], "y": [-0.5, 0.5], "share": [0.4, 0.6],
+        "missing": 0.25,
+    }  # fmt: skip
+    assert len(panels[1]["labels"]) == 8
+    assert embedded(page)["models"][1]["panels"] == []
