@@ -150,3 +150,27 @@ def test_settings_that_cannot_be_are_refused(settings, words):
     X, y = rows(60)
     with pytest.raises(ValueError, match=words):
         AUCAdditive(**settings).fit(X, y)
+
+
+def test_folds_choose_how_many_pairs_and_sparsity_takes_the_useless_ones():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((900, 4))
+    y = 2 * X[:, 1] * X[:, 3] + rng.logistic(size=900) > 0
+    model = AUCAdditiveCV(alphas=[1e-2], cv=3, interactions="auto", sparsity=0.3).fit(X, y)
+    kept = [
+        (pair.first, pair.second)
+        for pair, values in zip(model.pairs_, model.pair_values_, strict=True)
+        if np.any(values)
+    ]
+    assert kept == [(1, 3)]
+    assert model.best_score_ == model.interaction_score_ > 0.75
+
+
+def test_pairs_are_ranked_by_more_than_what_chance_gains():
+    """A pair of two-valued columns that matters, beside many cells of noise."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 6))
+    X[:, :2] = rng.integers(0, 2, (400, 2))
+    y = 1.2 * np.where(X[:, 0] == X[:, 1], 1, -1) + rng.logistic(size=400) > 0
+    model = AUCAdditive(alpha=1e-2, interactions=1).fit(X, y)
+    assert [(pair.first, pair.second) for pair in model.pairs_] == [(0, 1)]

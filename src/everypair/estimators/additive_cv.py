@@ -38,8 +38,9 @@ class AUCAdditiveCV(AdditiveRanker):
 
     Each fold fits a path of falling alphas, each from the solution before it. The alpha with the
     largest mean AUC of the held-out rows is taken. Then each fold adds the pairs of columns
-    that its own training rows ask for; they stay if that raises the mean AUC by more than a standard
-    error of the difference. A climb of the sigmoid or of a measure stays if it raises it at all. If ``loss`` is a measure, it takes the place of AUC in all of this.
+    that its own training rows ask for; they stay if that raises the mean AUC by more than a
+    standard error of the difference. A climb of the sigmoid or of a measure stays if it raises it
+    at all. If ``loss`` is a measure, it takes the place of AUC in all of this.
 
     Parameters
     ----------

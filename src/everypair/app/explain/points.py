@@ -45,7 +45,6 @@ def _add(card: Scorecard, block: Block, names: list[str], estimator: Any, encode
             gone = estimator.shapes_[flag].counts[:-1]
             part = float(gone[-1] / gone.sum())
             fill = shape.codes(np.array([(float(encoder.fill_[k]) - mean) / scale]))[0]
-            share = [s * 1.0 for s in share]
             share[fill] -= part  # those without a value were counted where they were filled in
             labels, y, share = [*labels, MISSING], [*y, panel.missing], [*share, part]
         card.add(panel.name, labels, share, y)
