@@ -65,6 +65,18 @@ def test_one_class_is_refused_in_one_sentence():
         pair_objective()(np.zeros(5), np.zeros(5))
 
 
+def test_the_form_of_the_wrappers_in_train_is_refused_with_the_remedy():
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y, _ = table()
+    data = lightgbm.Dataset(X, y)
+    for given in ({"objective": pair_objective()}, {"objective": "binary"}):
+        metric = auc_metric("lightgbm") if given["objective"] == "binary" else None
+        with pytest.raises(TypeError, match=r"called with a Dataset, .* pass .*\.for_train there"):
+            lightgbm.train(
+                {"verbosity": -1, **given}, data, 2, valid_sets=[data], feval=metric
+            )
+
+
 def test_the_objective_survives_pickle_and_equals_its_copy():
     objective = pair_objective(push=3)
     assert pickle.loads(pickle.dumps(objective)) == objective

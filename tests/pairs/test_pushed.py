@@ -5,6 +5,7 @@ import pytest
 
 from everypair.pairs import pair_point
 from everypair.pairs.pushed import PushedPoint
+from everypair.pairs.smooth import LOGISTIC_KERNELS, SmoothPoint
 from everypair.rows import Rows
 
 
@@ -14,6 +15,10 @@ def definition(rows, scores, power):
     margins = scores[positives][:, None] - scores[negatives][None, :]
     losses = rows.share[positives] @ np.logaddexp(0, -margins)
     return (rows.share[negatives] @ losses**power) ** (1 / power)
+
+
+def pushed_point(rows, scores, power):
+    return PushedPoint(SmoothPoint(LOGISTIC_KERNELS, rows, scores), power)
 
 
 def some_rows(seed, n=60, weighted=True):
@@ -31,7 +36,7 @@ def some_rows(seed, n=60, weighted=True):
 @pytest.mark.parametrize("weighted", [True, False])
 def test_value_and_gradient_equal_the_definition(power, weighted):
     rows, scores = some_rows(3, weighted=weighted)
-    point = PushedPoint(rows, scores, power)
+    point = pushed_point(rows, scores, power)
     assert point.value() == pytest.approx(definition(rows, scores, power), rel=1e-12)
     step = 1e-5
     for k in range(0, scores.size, 7):
@@ -44,7 +49,7 @@ def test_value_and_gradient_equal_the_definition(power, weighted):
 
 def test_a_power_of_one_is_the_mean_over_pairs():
     rows, scores = some_rows(5)
-    pushed, plain = PushedPoint(rows, scores, 1.0), pair_point("logistic", rows, scores)
+    pushed, plain = pushed_point(rows, scores, 1.0), pair_point("logistic", rows, scores)
     assert pushed.value() == pytest.approx(plain.value(), rel=1e-12)
     np.testing.assert_allclose(pushed.gradient(), plain.gradient(), rtol=1e-10)
     np.testing.assert_allclose(pushed.curvature(), plain.curvature(), rtol=1e-10)
@@ -53,7 +58,7 @@ def test_a_power_of_one_is_the_mean_over_pairs():
 def test_curvature_of_the_negatives_is_that_of_the_norm_without_its_negative_term():
     rows, scores = some_rows(7, n=400, weighted=False)
     power, step = 3.0, 1e-3
-    point = PushedPoint(rows, scores, power)
+    point = pushed_point(rows, scores, power)
     norm = definition(rows, scores, power)
     for k in rows.negatives[::40]:
         moved = [scores + d * (np.arange(scores.size) == k) for d in (-step, 0, step)]
@@ -65,7 +70,7 @@ def test_curvature_of_the_negatives_is_that_of_the_norm_without_its_negative_ter
 
 def test_pairs_that_are_all_won_by_far_give_zero_not_nan():
     rows = Rows.uncut(np.array([True, False, False]))
-    point = PushedPoint(rows, np.array([2000.0, -2000.0, -2000.0]), 4.0)
+    point = pushed_point(rows, np.array([2000.0, -2000.0, -2000.0]), 4.0)
     assert point.value() == 0
     assert np.all(point.gradient() == 0)
     assert np.all(point.curvature() == 0)

@@ -7,7 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from everypair.boosting.objective import _weight, refuse_other_rows
+from everypair.boosting.cluster import Cluster
+from everypair.boosting.objective import (
+    _weight,
+    refuse_form_of_train,
+    refuse_other_rows,
+)
 from everypair.metrics import auc_score
 from everypair.rows import groups_of
 from everypair.within import Groups
@@ -87,10 +92,31 @@ class AUCMetric:
         float or tuple (name, value, True)
             The AUC, as the library wants it.
         """
-        refuse_other_rows(self.within, np.size(y_true))
-        inside: Any = self.within  # numbered already, which `auc_score` takes as well
-        value = auc_score(y_true, y_pred, sample_weight=sample_weight, within=inside)
+        refuse_form_of_train(y_pred, "auc_metric(...)")
+        cluster = Cluster.here()
+        if cluster is not None:
+            value = self._of_all_workers(cluster, y_true, y_pred, sample_weight)
+        else:
+            refuse_other_rows(self.within, np.size(y_true))
+            inside: Any = self.within  # numbered already, which `auc_score` takes as well
+            value = auc_score(y_true, y_pred, sample_weight=sample_weight, within=inside)
         return value if self.library == "xgboost" else (METRIC_NAME, value, True)
+
+    def _of_all_workers(self, cluster: Cluster, y_true: Any, y_pred: Any, weight: Any) -> float:
+        """Every worker gets all rows: the AUC is that of one process."""
+        if self.within is not None:
+            raise ValueError(
+                "within=... names the rows of one process, but XGBoost trains on several workers "
+                "here: train in one process, or without within."
+            )
+        weighted = cluster.largest(np.array([weight is not None], dtype=np.int32))[0]
+        if weighted and weight is None:
+            weight = np.ones(np.size(y_true))
+        y, scores, weights = (
+            None if values is None else cluster.gathered(np.asarray(values, dtype=kind))
+            for values, kind in ((y_true, np.float32), (y_pred, np.float32), (weight, np.float64))
+        )
+        return float(auc_score(y, scores, sample_weight=weights))
 
     def for_train(self, preds: ArrayLike, data: Any) -> Any:
         """The same in the form of `xgboost.train` and `lightgbm.train`.

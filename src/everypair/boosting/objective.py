@@ -7,6 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from everypair.boosting.cluster import (
+    Cluster,
+    SharedRows,
+    refuse_machines_of_lightgbm,
+    shared_derivatives,
+    shared_rows,
+)
 from everypair.checks import distinct_labels, finite_scores
 from everypair.linalg.threads import own_threads
 from everypair.pairs.pushed import check_push, pushed_point
@@ -104,7 +111,7 @@ class PairObjective:
 
     def __init__(self, loss: str, push: float, within: Groups | None = None):
         self.loss, self.push, self.within = loss, push, within
-        self._last: tuple[Any, Any, Rows] | None = None
+        self._last: tuple[Any, Any, Rows | SharedRows] | None = None
 
     def __repr__(self) -> str:
         inside = "" if self.within is None else f", within=<{self.within.names.size} groups>"
@@ -143,11 +150,18 @@ class PairObjective:
         gradient, curvature : arrays of shape (n_rows,)
             The curvatures are above zero.
         """
-        rows = self._rows(np.asarray(y_true), sample_weight)
-        scores = finite_scores(y_pred, rows.n_rows, "y_pred")
+        refuse_form_of_train(y_pred, "pair_objective(...)")
+        cluster = Cluster.here()
+        rows = self._rows(np.asarray(y_true), sample_weight, cluster)
         with own_threads():
-            point = pushed_point(self.loss, rows, scores, self.push)
-            gradient, curvature = point.gradient(), point.curvature()
+            if cluster is not None:
+                gradient, curvature = shared_derivatives(
+                    cluster, self.loss, self.push, rows, y_pred
+                )
+            else:
+                scores = finite_scores(y_pred, rows.n_rows, "y_pred")
+                point = pushed_point(self.loss, rows, scores, self.push)
+                gradient, curvature = point.gradient(), point.curvature()
         scale = rows.n_rows / 2
         return scale * gradient, np.maximum(scale * curvature, LEAST_CURVATURE)
 
@@ -155,13 +169,26 @@ class PairObjective:
         """The same loss over the pairs inside these groups."""
         return PairObjective(self.loss, self.push, within)
 
-    def _rows(self, y_true: NDArray[Any], sample_weight: ArrayLike | None) -> Rows:
+    def _rows(self, y_true: NDArray[Any], sample_weight: Any, cluster: Cluster | None) -> Any:
         """Rows as they were last time, ordered by group already, if labels and weights are."""
         weight = None if sample_weight is None else np.asarray(sample_weight)
         last = self._last
-        if last is None or not (_same(y_true, last[0]) and _same(weight, last[1])):
-            refuse_other_rows(self.within, y_true.size)
-            rows = Rows.uncut(_positive(y_true), weight, self.within)
+        new = last is None or not (_same(y_true, last[0]) and _same(weight, last[1]))
+        new = new or isinstance(last[2], SharedRows) != (cluster is not None)
+        if cluster is not None:
+            if self.within is not None:
+                raise ValueError(
+                    "within=... names the rows of one process, but XGBoost trains on several "
+                    "workers here: train in one process, or without within."
+                )
+            new = bool(cluster.largest(np.array([new], dtype=np.int32))[0])  # on any worker
+        if new:
+            if cluster is None:
+                refuse_machines_of_lightgbm()
+                refuse_other_rows(self.within, y_true.size)
+                rows = Rows.uncut(_positive(y_true), weight, self.within)
+            else:
+                rows = shared_rows(cluster, y_true, weight)
             # Copies: the libraries may write the next round's into the same memory.
             last = np.array(y_true), None if weight is None else np.array(weight), rows
             self._last = last
@@ -183,6 +210,15 @@ class PairObjective:
             As of a call.
         """
         return self(data.get_label(), preds, _weight(data))
+
+
+def refuse_form_of_train(y_pred: Any, name: str) -> None:
+    """`xgboost.train` and `lightgbm.train` pass scores and their data, not labels and scores."""
+    if hasattr(y_pred, "get_label"):
+        raise TypeError(
+            f"{name} was called with a {type(y_pred).__name__}, as train(...) of XGBoost and "
+            f"LightGBM does: pass {name}.for_train there."
+        )
 
 
 def refuse_other_rows(within: Groups | None, n_rows: int) -> None:

@@ -44,15 +44,16 @@ def check_push(loss: str, push: float, losses: Sequence[str], within: Any = None
 
 def pushed_point(loss: str, pairs: Rows, scores: Array, push: float) -> Any:
     """The loss at these scores; its p-norm over the negative rows where push is above one."""
-    return pair_point(loss, pairs, scores) if push == 1 else PushedPoint(pairs, scores, push)
+    if push == 1:
+        return pair_point(loss, pairs, scores)
+    return PushedPoint(SmoothPoint(LOGISTIC_KERNELS, pairs, scores), push)
 
 
 class PushedPoint:
     """The pushed logistic loss at one vector of scores: value, gradient and curvature."""
 
-    def __init__(self, pairs: Rows, scores: Array, power: float):
-        self.power = power
-        self._plain = SmoothPoint(LOGISTIC_KERNELS, pairs, scores)
+    def __init__(self, plain: SmoothPoint, power: float):
+        self._plain, self.power = plain, power
 
     @cached_property
     def _of_negatives(self) -> tuple[Array, Array, float]:
@@ -61,10 +62,12 @@ class PushedPoint:
         weighted = self._plain.losses_of_negatives()[pairs.negatives]
         share = pairs.share[pairs.negatives]
         losses = np.divide(weighted, share, out=np.zeros_like(weighted), where=share > 0)
-        largest = losses.max()
+        boxes = self._plain.boxes
+        largest = boxes.largest(float(losses.max(initial=0.0)))
         if largest == 0:  # every pair is won by more than float64 can tell
             return weighted, losses, 0.0
-        norm = largest * float(share @ (losses / largest) ** self.power) ** (1 / self.power)
+        powers = boxes.total(float(share @ (losses / largest) ** self.power))
+        norm = largest * powers ** (1 / self.power)
         return weighted, losses / norm, norm
 
     def value(self) -> float:

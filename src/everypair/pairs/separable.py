@@ -28,7 +28,7 @@ from everypair.rows import Rows
 Array = NDArray[np.float64]
 
 
-class _Classes:
+class ClassSums:
     """Sums over the two classes: ``[negatives, positives]``."""
 
     weight = np.ones(1)
@@ -120,12 +120,15 @@ class _SeparablePoint:
     """Of each group."""
     _class_weight: Array
 
-    def __init__(self, pairs: Rows, scores: Array):
+    def __init__(self, pairs: Rows, scores: Array, cells: ClassSums | None = None):
+        """``cells``: what adds up over more rows than these, whose scores are near zero."""
         # Relative to a point among the scores: pairs do not see a common offset, rounding does.
         self.pairs = pairs
-        self._cells: _Classes | _Cells
-        if pairs.within is None:
-            self.scores, self._cells = scores - scores[0], _Classes(pairs)
+        self._cells: ClassSums | _Cells
+        if cells is not None:
+            self.scores, self._cells = scores, cells
+        elif pairs.within is None:
+            self.scores, self._cells = scores - scores[0], ClassSums(pairs)
         else:
             self.scores, self._cells = pairs.centred(scores), _Cells(pairs)
 
@@ -170,8 +173,8 @@ class _SeparablePoint:
 class SquarePoint(_SeparablePoint):
     """``(1 - z)^2``: the class variances plus the squared shortfall of the means, in each group."""
 
-    def __init__(self, pairs: Rows, scores: Array):
-        super().__init__(pairs, scores)
+    def __init__(self, pairs: Rows, scores: Array, cells: ClassSums | None = None):
+        super().__init__(pairs, scores, cells)
         self._scale, self._class_weight = 2 * self._cells.weight, pairs.inside
         self._means = self._cells.sums(pairs.inside * self.scores)
         self._shortfalls = 1 - (self._means[1::2] - self._means[::2])
@@ -205,8 +208,8 @@ class ExponentialPoint(_SeparablePoint):
     Overflows to infinity, never to NaN; a line search steps back from there.
     """
 
-    def __init__(self, pairs: Rows, scores: Array):
-        super().__init__(pairs, scores)
+    def __init__(self, pairs: Rows, scores: Array, cells: ClassSums | None = None):
+        super().__init__(pairs, scores, cells)
         signed = np.where(pairs.positive, -self.scores, self.scores)
         with np.errstate(divide="ignore"):
             logs = signed + np.log(pairs.inside)

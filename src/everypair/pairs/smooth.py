@@ -174,13 +174,26 @@ class BoxedScores:
         )
         return out
 
+    def total(self, value: float) -> float:
+        """The sum over all rows of which ``value`` is the sum over these: they are all."""
+        return value
+
+    def largest(self, value: float) -> float:
+        return value
+
 
 class SmoothPoint:
     """A smooth pair loss at one vector of scores."""
 
-    def __init__(self, kernels: SmoothKernels, pairs: Rows, scores: Array):
+    def __init__(
+        self,
+        kernels: SmoothKernels,
+        pairs: Rows,
+        scores: Array,
+        boxes: BoxedScores | None = None,
+    ):
         self.kernels, self.pairs, self.scores = kernels, pairs, scores
-        self.boxes = BoxedScores(pairs, scores)
+        self.boxes = BoxedScores(pairs, scores) if boxes is None else boxes
         self.moments = self.boxes.moments(pairs.share)
         self.with_negatives, self.with_positives = self.moments[:, :, 0] > 0
 
