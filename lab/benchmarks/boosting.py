@@ -96,8 +96,10 @@ def booster(library: str, model: str, X: Any, y: Any, n_rounds: int) -> Callable
     return lambda new: grown.predict(xgboost.DMatrix(new), output_margin=True)
 
 
-def models() -> list[tuple[str, str]]:
-    return [(library, model) for library, own in OWN.items() for model in (*own, *OURS)]
+def models(rare: bool) -> list[tuple[str, str]]:
+    """All pairs of LightGBM's own objective take most of the time: on rare positives they rest."""
+    every = [(library, model) for library, own in OWN.items() for model in (*own, *OURS)]
+    return [(library, model) for library, model in every if not (rare and model.endswith("all"))]
 
 
 @cache
@@ -137,7 +139,7 @@ def judged(y: Any, scores: Any) -> list[float]:
 def one_split(name: str, split: int, rare: bool) -> dict[str, list[float]]:
     X, y, X_test, y_test = drawn(name, split, rare)
     out = {}
-    for library, model in models():
+    for library, model in models(rare):
         scores = np.asarray(booster(library, model, X, y, ROUNDS)(X_test), dtype=float)
         out[f"{library}|{model}"] = [round(v, 6) for v in judged(y_test, scores)]
     return out

@@ -14,11 +14,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from everypair.boosting.libraries import LIBRARIES, Grown, Settings
-from everypair.boosting.objective import BOOSTED_LOSSES, pair_objective
+from everypair.boosting.plain_trees import PlainTrees
 from everypair.estimators._base import CUTS, WITHIN_WEIGHTS, BinaryRanker
 from everypair.estimators._cross_fit import OutOfFold, default_folds, mean_score
 from everypair.estimators._search import groups_with_pairs, with_progress
-from everypair.pairs.pushed import check_push
 from everypair.rows import Rows
 from everypair.within import Groups
 
@@ -56,8 +55,9 @@ class AUCBoostingClassifier(BinaryRanker):
         Leaves of a tree at most.
     min_samples_leaf : int, default=20
         Rows of a leaf at least (LightGBM only; XGBoost bounds the curvature of a leaf from below).
-    patience : int, default=50
-        A fold stops when its AUC has not grown for this many rounds.
+    patience : int or None, default=50
+        A fold stops when its AUC has not grown for this many rounds. None: no choice of rounds,
+        all ``max_rounds`` are grown, and ``cv`` serves threshold and probabilities alone.
     params : dict, default=None
         Further parameters of the library, by its own names; they take precedence.
     cv : int, splitter, iterable or None, default=None
@@ -76,15 +76,16 @@ class AUCBoostingClassifier(BinaryRanker):
 
     Attributes
     ----------
-    booster_ : xgboost.Booster or lightgbm.Booster
-        The trees of all rows.
+    booster_ : xgboost.Booster, lightgbm.Booster or plain trees
+        The trees of all rows; plain after `without_library`, and in a model that was loaded from
+        a file of the command line.
     n_rounds_ : int
         Rounds chosen.
     cv_scores_ : array of shape (n_tried,)
         Mean held-out AUC after each round, over the folds. A fold that has stopped counts with
-        its last value.
+        its last value. Only with ``patience``.
     best_score_ : float
-        ``cv_scores_`` at ``n_rounds_``.
+        ``cv_scores_`` at ``n_rounds_``. Only with ``patience``.
     feature_importances_ : array of shape (n_features,)
         Share of each column in the gain of all splits; the shares sum to one.
     intercept_ : array of shape (1,)
@@ -123,7 +124,7 @@ class AUCBoostingClassifier(BinaryRanker):
         "max_rounds": [Interval(Integral, 1, None, closed="left")],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left")],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
-        "patience": [Interval(Integral, 1, None, closed="left")],
+        "patience": [Interval(Integral, 1, None, closed="left"), None],
         "params": [dict, None],
         "within_weight": WITHIN_WEIGHTS,
         **CUTS,
@@ -140,7 +141,7 @@ class AUCBoostingClassifier(BinaryRanker):
         max_rounds: int = 1000,
         max_leaf_nodes: int = 31,
         min_samples_leaf: int = 20,
-        patience: int = 50,
+        patience: int | None = 50,
         params: dict[str, Any] | None = None,
         cv: Any = None,
         within_weight: str = "pairs",
@@ -192,7 +193,9 @@ class AUCBoostingClassifier(BinaryRanker):
 
         {returns_self}
         """
+        from everypair.boosting.objective import BOOSTED_LOSSES
         from everypair.pairs import auc
+        from everypair.pairs.pushed import check_push
 
         self._validate_params()
         if find_spec(self.library) is None:
@@ -209,7 +212,8 @@ class AUCBoostingClassifier(BinaryRanker):
             kept = np.flatnonzero(weight)  # the libraries count rows of weight zero in leaves
         check_push("logistic", self.push, BOOSTED_LOSSES, within)
         inside = self._pair_up(positive, weight, within).within
-        folds = default_folds(self.cv, positive, weight, groups, within)
+        searched = self.patience is not None
+        folds = default_folds(self.cv, positive, weight, groups, within) if searched else []
         folds = _among(kept, folds, positive.size)
         if weight is not None:
             X, positive, weight = _safe_indexing(X, kept), positive[kept], weight[kept]
@@ -217,24 +221,31 @@ class AUCBoostingClassifier(BinaryRanker):
             groups = None if groups is None else np.asarray(groups)[kept]
         library = self._library()
         data = (X, positive, weight, inside)
-        grown = self._grow_folds(library, data, folds)
-        self.cv_scores_ = _mean_curve([fold.curve for fold in grown])
-        self.n_rounds_ = 1 + int(np.argmax(self.cv_scores_))
-        self.best_score_ = float(self.cv_scores_[self.n_rounds_ - 1])
+        self.n_rounds_ = int(self.max_rounds)
+        if searched:
+            grown = self._grow_folds(library, data, folds)
+            self.cv_scores_ = _mean_curve([fold.curve for fold in grown])
+            self.n_rounds_ = 1 + int(np.argmax(self.cv_scores_))
+            self.best_score_ = float(self.cv_scores_[self.n_rounds_ - 1])
         self.booster_ = library.grow(_of_rows(data, None), None, self.n_rounds_, 0).booster
         scores = library.scores(self.booster_, X, self.n_rounds_)
         self.train_score_ = auc(Rows.uncut(positive, weight, inside), scores)
         gains = library.importances(self.booster_, self.n_features_in_)
         self.feature_importances_ = gains / gains.sum() if gains.any() else gains
-        held_out = None
-        if self._needs_held_out():
-            held_out = self._held_out(library, X, weight, folds, grown)
-        cut = self._choose_threshold(positive, scores, weight, held_out, groups=groups)
+        if not searched:
+            cut = self._cut(X, positive, scores, weight, groups, within=inside)
+        else:
+            held_out = None
+            if self._needs_held_out():
+                held_out = self._held_out(library, X, weight, folds, grown)
+            cut = self._choose_threshold(positive, scores, weight, held_out, groups=groups)
         self.intercept_ = np.array([-cut])
         return self
 
     def _library(self) -> Any:
         from joblib import effective_n_jobs
+
+        from everypair.boosting.objective import pair_objective
 
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         settings = Settings(
@@ -283,8 +294,29 @@ class AUCBoostingClassifier(BinaryRanker):
         return self._checked(X, reset=False)
 
     def _scores(self, X: Any) -> Array:
+        if isinstance(self.booster_, PlainTrees):
+            from joblib import effective_n_jobs
+
+            plain = getattr(X, "to_numpy", lambda: X)()
+            return self.booster_.scores(plain, effective_n_jobs(self.n_jobs)) + self.intercept_[0]
         library = LIBRARIES[self.library]
         return library.scores(self.booster_, X, self.n_rounds_) + self.intercept_[0]
+
+    def without_library(self) -> Self:
+        """The fitted model with its trees as plain arrays: it predicts without the library.
+
+        Returns
+        -------
+        AUCBoostingClassifier
+            A copy with the same scores. Splits by the categories of a data frame, linear leaves
+            and boosters of XGBoost other than ``gbtree`` are refused.
+        """
+        check_is_fitted(self)
+        copy = type(self)(**self.get_params(deep=False))
+        vars(copy).update(vars(self))
+        if not isinstance(self.booster_, PlainTrees):
+            copy.booster_ = PlainTrees.of(self.library, self.booster_, self.n_features_in_)
+        return copy
 
 
 def _of_rows(data: Data, rows: NDArray[np.intp] | None) -> Any:

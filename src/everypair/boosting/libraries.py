@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.boosting.metric import METRIC_NAME, AUCMetric
-from everypair.boosting.objective import PairObjective
+if TYPE_CHECKING:
+    from everypair.boosting.objective import PairObjective
 
 Array = NDArray[np.float64]
 
@@ -40,6 +40,8 @@ class LightGBM:
     def grow(self, rows: Any, held_out: Any, n_rounds: int, patience: int) -> Grown:
         """Of rows (X, y, weights, groups); without held-out rows every round is made."""
         import lightgbm
+
+        from everypair.boosting.metric import METRIC_NAME, AUCMetric
 
         s = self.settings
         params = {
@@ -81,6 +83,8 @@ class XGBoost:
     def grow(self, rows: Any, held_out: Any, n_rounds: int, patience: int) -> Grown:
         """Of rows (X, y, weights, groups); without held-out rows every round is made."""
         import xgboost
+
+        from everypair.boosting.metric import METRIC_NAME, AUCMetric
 
         s = self.settings
         params = {

@@ -121,9 +121,17 @@ def _typed(context: typer.Context) -> dict[str, Any]:
 def _check_options(
     method: str, by: TypedMeasure | None, fast: bool, from_: Path | None, budget: float | None
 ) -> None:
-    from everypair.app.comparison.models import MEASURE_OPT, NEEDS_MEASURE, catalogue
+    from everypair.app.comparison.models import (
+        BOOSTED_PAIRS,
+        MEASURE_OPT,
+        NEEDS_LIBRARY,
+        NEEDS_MEASURE,
+        catalogue,
+    )
 
     known = catalogue(by)
+    if method == BOOSTED_PAIRS and method not in known:
+        raise ValueError(NEEDS_LIBRARY)
     if method == MEASURE_OPT and by is None and from_ is None:
         raise ValueError(NEEDS_MEASURE)
     if method not in ("auto", MEASURE_OPT, *known):

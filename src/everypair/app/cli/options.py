@@ -146,8 +146,8 @@ class DirectedColumns(Columns):
     increasing: Annotated[
         list[str] | None,
         typer.Option(
-            help="Column of numbers in which the score must not fall: auc, additive and "
-            "boosting keep that. May be given several times."
+            help="Column of numbers in which the score must not fall: auc, additive, "
+            "boosting and boosting-pairs keep that. May be given several times."
         ),
     ] = None
     decreasing: Annotated[

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from itertools import product
 from typing import Any, ClassVar, Literal
 
@@ -165,6 +166,11 @@ NO_CLIMB = "none"
 NEEDS_MEASURE = (
     "measure-opt needs a measure, such as --measure f1: for the AUC it would be rankopt."
 )
+BOOSTED_PAIRS = "boosting-pairs"
+NEEDS_LIBRARY = (
+    "boosting-pairs needs LightGBM or XGBoost, and neither is installed: "
+    "pip install 'everypair[boost]'."
+)
 
 
 @dataclass(frozen=True)
@@ -296,6 +302,35 @@ def _boosting(**settings: Any) -> Any:
     return HistGradientBoostingClassifier(random_state=0, **settings)
 
 
+def _boosting_pairs(**settings: Any) -> Any:
+    from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
+
+    from everypair.boosting import AUCBoostingClassifier
+
+    library = next(name for name in ("lightgbm", "xgboost") if find_spec(name) is not None)
+    given = {"max_rounds": 300, "patience": 20, **settings}
+    return AUCBoostingClassifier(
+        library, learning_rate=0.1, random_state=0,
+        # As many as `boosting` has: one on small tables (`search.threads_for`).
+        n_jobs=_openmp_effective_n_threads(), **given,
+    )  # fmt: skip
+
+
+def _boosting_pairs_at(n_rounds: float, **settings: Any) -> Any:
+    return _boosting_pairs(max_rounds=int(n_rounds), patience=None, **settings)
+
+
+BOOSTING_SEARCH = OwnSearch(
+    "n_rounds",
+    lambda model: (1.0 + np.arange(model.cv_scores_.size), model.cv_scores_),
+    _boosting_pairs_at,
+)
+
+
+def _directed_trees(signs: NDArray[np.int8]) -> dict[str, Any]:
+    return {"params": {"monotone_constraints": tuple(signs.tolist())}}
+
+
 CANDIDATES = {
     candidate.name: candidate
     for candidate in (
@@ -376,6 +411,11 @@ CANDIDATES = {
         ),
     )
 }  # fmt: skip
+if find_spec("lightgbm") is not None or find_spec("xgboost") is not None:
+    CANDIDATES[BOOSTED_PAIRS] = Candidate(
+        BOOSTED_PAIRS, "everypair", "trees", "boosted trees, logistic loss over every pair",
+        _boosting_pairs, own=BOOSTING_SEARCH, directed=_directed_trees,
+    )  # fmt: skip
 
 
 def catalogue(measure: TypedMeasure | None = None) -> dict[str, Candidate]:
@@ -409,10 +449,10 @@ def candidates_of(
         elif name in known:
             chosen[name] = known[name]
         else:
+            unmet = {MEASURE_OPT: NEEDS_MEASURE, BOOSTED_PAIRS: NEEDS_LIBRARY}
             raise ValueError(
-                NEEDS_MEASURE
-                if name == MEASURE_OPT
-                else f"there is no model {name!r}: choose among {', '.join(known)}, "
+                unmet.get(name)
+                or f"there is no model {name!r}: choose among {', '.join(known)}, "
                 "or the groups everypair and baselines."
             )
     return list(chosen.values())

@@ -107,8 +107,8 @@ def compare_methods(
         searched by it, with a cut from other folds; auc-l1, auc-rls, rankopt and additive search
         theirs by AUC. The model ``measure-opt`` is trained on the measure.
     increasing : list of str, default=()
-        Columns of numbers in which the score of ``auc``, ``additive`` and ``boosting`` may not
-        fall. The other models do not keep this, and a note says so.
+        Columns of numbers in which the score of ``auc``, ``additive``, ``boosting`` and
+        ``boosting-pairs`` may not fall. The other models do not keep this, and a note says so.
     decreasing : list of str, default=()
         Columns in which it may not rise.
     budget : float, default=None

@@ -37,6 +37,8 @@ SENTENCES = {
     "(scikit-learn).",
     "boosting": "Many small decision trees, each correcting the ones before; it finds bends and "
     "combinations of columns (scikit-learn).",
+    "boosting-pairs": "Many small decision trees, each correcting the order of the pairs that the "
+    "ones before got wrong; it finds bends and combinations of columns (LightGBM or XGBoost).",
 }
 
 

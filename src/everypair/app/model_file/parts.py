@@ -57,6 +57,7 @@ ENCODERS: dict[str, dict[str, str]] = {
 
 ESTIMATORS = {
     **{name: home for name, home in _HOME.items() if name[0].isupper()},
+    "AUCBoostingClassifier": "everypair.boosting.classifier",
     "LogisticRegression": "sklearn.linear_model",
     "LinearSVC": "sklearn.svm",
 }
@@ -76,6 +77,7 @@ CLASSES = {
     "Isotonic": "everypair.estimators._calibration",
     "Kernel": "everypair.linalg.kernels",
     "LogOdds": "everypair.estimators._calibration",
+    "PlainTrees": "everypair.boosting.plain_trees",
     "PairCounts": "everypair.metrics.statuses",
     "PairMoments": "everypair.rls.moments",
     "ClimbRow": "everypair.estimators.measure_opt",
@@ -155,6 +157,11 @@ class Writer:
 
     def _object(self, value: Any, name: str) -> list[Any]:
         kind = type(value)
+        if kind.__name__ in CLASSES and hasattr(value, "without_library"):
+            try:
+                value = value.without_library()
+            except ValueError as trouble:
+                raise CannotBeSaved(str(trouble)) from trouble
         if kind.__name__ not in CLASSES or kind is not _class(kind.__name__):
             called = getattr(value, "__name__", "") or kind.__name__
             raise CannotBeSaved(
@@ -345,7 +352,8 @@ def _check_names(kind: Any, attributes: Any) -> None:
     elif name in ENCODERS:
         needed = known = set(ENCODERS[name])
     else:
-        needed = set(kind._get_param_names()) if name in _HOME else set()
+        ours = name in ESTIMATORS and kind.__module__.startswith("everypair.")
+        needed = set(kind._get_param_names()) if ours else set()
         learnt = {key for key in given if not hasattr(kind, key) and not key.startswith("__")}
         known = needed | {k for k in learnt if not needed or k[:1] == "_" or k[-1:] == "_"}
     if needed - given:
