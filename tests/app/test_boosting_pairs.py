@@ -69,9 +69,7 @@ class TestInstalled:
     def test_a_file_whose_trees_were_changed_is_refused(self, tmp_path):
         from everypair.boosting import AUCBoostingClassifier
 
-        model = seeds.fitted(
-            AUCBoostingClassifier(max_rounds=5, patience=None, min_samples_leaf=3)
-        )
+        model = seeds.fitted(AUCBoostingClassifier(max_rounds=5, patience=None, min_samples_leaf=3))
         for column, value in (("left", 0), ("right", 500), ("feature", 77), ("value", np.inf)):
             description, parts = seeds.parts_of(packed(model))
             attributes = seeds.estimator_of(description)["object"][1]

@@ -155,9 +155,7 @@ def test_the_metric_is_the_auc_of_all_workers_rows(workers, weighted, kind):
     y, scores, weight = rows()
     parts, cluster = shared_out(y, kind), workers(4)
     metric = auc_metric("xgboost")
-    found = cluster.run(
-        lambda k: metric(y[k], scores[k], weight[k] if weighted else None), parts
-    )
+    found = cluster.run(lambda k: metric(y[k], scores[k], weight[k] if weighted else None), parts)
     wanted = auc_score(y, scores, weight if weighted else None)
     assert found == [pytest.approx(wanted, abs=1e-14)] * 4
 

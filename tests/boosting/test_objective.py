@@ -72,9 +72,7 @@ def test_the_form_of_the_wrappers_in_train_is_refused_with_the_remedy():
     for given in ({"objective": pair_objective()}, {"objective": "binary"}):
         metric = auc_metric("lightgbm") if given["objective"] == "binary" else None
         with pytest.raises(TypeError, match=r"called with a Dataset, .* pass .*\.for_train there"):
-            lightgbm.train(
-                {"verbosity": -1, **given}, data, 2, valid_sets=[data], feval=metric
-            )
+            lightgbm.train({"verbosity": -1, **given}, data, 2, valid_sets=[data], feval=metric)
 
 
 def test_the_objective_survives_pickle_and_equals_its_copy():

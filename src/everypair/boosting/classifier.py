@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy as shallow
 from importlib.util import find_spec
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -218,7 +219,7 @@ class AUCBoostingClassifier(BinaryRanker):
         if weight is not None:
             X, positive, weight = _safe_indexing(X, kept), positive[kept], weight[kept]
             inside = None if inside is None else inside.take(kept)
-            groups = None if groups is None else np.asarray(groups)[kept]
+            groups, within = (None if g is None else np.asarray(g)[kept] for g in (groups, within))
         library = self._library()
         data = (X, positive, weight, inside)
         self.n_rounds_ = int(self.max_rounds)
@@ -233,7 +234,7 @@ class AUCBoostingClassifier(BinaryRanker):
         gains = library.importances(self.booster_, self.n_features_in_)
         self.feature_importances_ = gains / gains.sum() if gains.any() else gains
         if not searched:
-            cut = self._cut(X, positive, scores, weight, groups, within=inside)
+            cut = self._cut(X, positive, scores, weight, groups, within=within)
         else:
             held_out = None
             if self._needs_held_out():
@@ -266,7 +267,7 @@ class AUCBoostingClassifier(BinaryRanker):
                     else "A fold of cv tests no pair inside a group of within: use fewer folds."
                 )
             parts = [_of_rows(data, rows) for rows in (train, test)]
-            return library.grow(*parts, int(self.max_rounds), int(self.patience))
+            return library.grow(*parts, int(self.max_rounds), int(self.patience or 0))
 
         grown = (one(*fold) for fold in folds)
         return list(with_progress(grown, len(folds), "folds", int(self.verbose)))
@@ -312,8 +313,7 @@ class AUCBoostingClassifier(BinaryRanker):
             and boosters of XGBoost other than ``gbtree`` are refused.
         """
         check_is_fitted(self)
-        copy = type(self)(**self.get_params(deep=False))
-        vars(copy).update(vars(self))
+        copy = shallow(self)
         if not isinstance(self.booster_, PlainTrees):
             copy.booster_ = PlainTrees.of(self.library, self.booster_, self.n_features_in_)
         return copy

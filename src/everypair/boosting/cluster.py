@@ -160,9 +160,7 @@ class _SharedClasses(ClassSums):
         return self._cluster.total(super().sums(values))
 
     def log_sums(self, logs: Array) -> Array:
-        largest = [
-            logs[which].max(initial=-np.inf) for which in (~self._positive, self._positive)
-        ]
+        largest = [logs[which].max(initial=-np.inf) for which in (~self._positive, self._positive)]
         most = self._cluster.largest(np.array(largest))
         return np.asarray(np.log(self.sums(np.exp(logs - self.own(most)))) + most)
 

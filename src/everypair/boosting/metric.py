@@ -112,11 +112,10 @@ class AUCMetric:
         weighted = cluster.largest(np.array([weight is not None], dtype=np.int32))[0]
         if weighted and weight is None:
             weight = np.ones(np.size(y_true))
-        y, scores, weights = (
-            None if values is None else cluster.gathered(np.asarray(values, dtype=kind))
-            for values, kind in ((y_true, np.float32), (y_pred, np.float32), (weight, np.float64))
-        )
-        return float(auc_score(y, scores, sample_weight=weights))
+        y, scores = (cluster.gathered(np.asarray(of, np.float32)) for of in (y_true, y_pred))
+        if weighted:
+            weight = cluster.gathered(np.asarray(weight, np.float64))
+        return float(auc_score(y, scores, sample_weight=weight))
 
     def for_train(self, preds: ArrayLike, data: Any) -> Any:
         """The same in the form of `xgboost.train` and `lightgbm.train`.

@@ -111,7 +111,7 @@ class PairObjective:
 
     def __init__(self, loss: str, push: float, within: Groups | None = None):
         self.loss, self.push, self.within = loss, push, within
-        self._last: tuple[Any, Any, Rows | SharedRows] | None = None
+        self._last: Any = None
 
     def __repr__(self) -> str:
         inside = "" if self.within is None else f", within=<{self.within.names.size} groups>"
@@ -186,7 +186,7 @@ class PairObjective:
             if cluster is None:
                 refuse_machines_of_lightgbm()
                 refuse_other_rows(self.within, y_true.size)
-                rows = Rows.uncut(_positive(y_true), weight, self.within)
+                rows: Any = Rows.uncut(_positive(y_true), weight, self.within)
             else:
                 rows = shared_rows(cluster, y_true, weight)
             # Copies: the libraries may write the next round's into the same memory.

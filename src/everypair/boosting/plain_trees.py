@@ -35,6 +35,8 @@ class Node(NamedTuple):
 
 
 LEAF = Node(-1, 0.0, False, 0, 0, 0.0)
+KINDS: dict[str, Any] = {"cut": np.float64, "value": np.float64, "missing_left": np.bool_}
+"""Of the arrays; the others are of whole numbers."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +66,8 @@ class PlainTrees:
         trees, base = read(booster)
         nodes = [node for tree in trees for node in tree]
         columns = {name: np.array([getattr(n, name) for n in nodes]) for name in Node._fields}
-        kinds = {"cut": np.float64, "value": np.float64, "missing_left": np.bool_}
         return cls(
-            **{name: values.astype(kinds.get(name, np.int64)) for name, values in columns.items()},
+            **{name: values.astype(KINDS.get(name, np.int64)) for name, values in columns.items()},
             sizes=np.array([len(tree) for tree in trees], dtype=np.int64),
             n_features=n_features, base=base, single=library == "xgboost",
         )  # fmt: skip
@@ -74,26 +75,33 @@ class PlainTrees:
     @property
     def holds(self) -> bool:
         """Whether every walk ends in a leaf of its tree and looks at features that there are."""
-        kinds = {"cut": np.float64, "value": np.float64, "missing_left": np.bool_}
+        return self._has_its_types and self._has_its_sizes and self._walks_end
+
+    @property
+    def _has_its_types(self) -> bool:
         arrays = {name: getattr(self, name) for name in (*Node._fields, "sizes")}
-        for name, values in arrays.items():
-            if type(values) is not np.ndarray or values.ndim != 1:
-                return False
-            if values.dtype != kinds.get(name, np.int64):
-                return False
+        return (
+            all(type(a) is np.ndarray and a.ndim == 1 for a in arrays.values())
+            and all(a.dtype == KINDS.get(name, np.int64) for name, a in arrays.items())
+            and (type(self.n_features), type(self.single), type(self.base)) == (int, bool, float)
+            and bool(np.isfinite(self.base))
+        )
+
+    @property
+    def _has_its_sizes(self) -> bool:
         n_nodes = self.feature.size
-        if any(arrays[name].size != n_nodes for name in Node._fields):
-            return False
-        if type(self.n_features) is not int or type(self.single) is not bool:
-            return False
-        if type(self.base) is not float or not np.isfinite(self.base):
-            return False
         # Bounded one by one first: a sum of large numbers may come round to the right one.
-        if not np.all((self.sizes >= 1) & (self.sizes <= n_nodes)):
-            return False
-        if self.sizes.size == 0 or int(self.sizes.sum()) != n_nodes:
-            return False
-        number = np.arange(n_nodes) - np.repeat(np.cumsum(self.sizes) - self.sizes, self.sizes)
+        return (
+            all(getattr(self, name).size == n_nodes for name in Node._fields)
+            and self.sizes.size > 0
+            and bool(np.all((self.sizes >= 1) & (self.sizes <= n_nodes)))
+            and int(self.sizes.sum()) == n_nodes
+        )
+
+    @property
+    def _walks_end(self) -> bool:
+        starts = np.repeat(np.cumsum(self.sizes) - self.sizes, self.sizes)
+        number = np.arange(self.feature.size) - starts
         size = np.repeat(self.sizes, self.sizes)
         inner = self.feature >= 0
         children = [side[inner] for side in (self.left, self.right)]
@@ -137,11 +145,11 @@ class PlainTrees:
                 rows = rows.astype(np.float32)
         rows = np.ascontiguousarray(rows, dtype=np.float64)
         no_sets, no_map = np.zeros((0, 8), dtype=np.uint32), np.zeros(0, dtype=np.uint32)
-        kind = np.float32 if self.single else np.float64
-        total = np.full(rows.shape[0], self.base, dtype=kind)
+        kind: Any = np.float32 if self.single else np.float64
+        total: Any = np.full(rows.shape[0], self.base, dtype=kind)
         for tree in self._walks:
             total += tree.predict(rows, no_sets, no_map, n_threads).astype(kind, copy=False)
-        return total.astype(np.float64)
+        return np.asarray(total, dtype=np.float64)
 
 
 def _written_out(X: Any, gaps_are_missing: bool) -> NDArray[Any]:
@@ -208,7 +216,8 @@ def _numbered(root: Any, read: Any) -> list[Node]:
         here, parent, side = waiting.pop()
         node, children = read(here)
         if parent >= 0:
-            nodes[parent] = nodes[parent]._replace(**{side: len(nodes)})
+            child: Any = {side: len(nodes)}
+            nodes[parent] = nodes[parent]._replace(**child)
         nodes.append(node)
         if children is not None:
             number = len(nodes) - 1

@@ -296,6 +296,7 @@ class _BlockSeparablePoint(_SeparablePoint):
     _class_weight: Any
     _scale: Any
     """One number: blocks have no groups."""
+    scores: Any
 
     def __init__(self, pairs: BlockRows, scores: BlockVector):
         self.pairs, self.scores = pairs, scores  # type: ignore[assignment]
