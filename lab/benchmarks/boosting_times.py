@@ -178,4 +178,34 @@ def metric() -> None:
         print(n_rows, found, flush=True)
 
 
-TIMES: dict[str, Callable[[], None]] = {"rounds": rounds, "groups": groups, "metric": metric}
+def tree() -> None:
+    """`AUCTree` and a tree of scikit-learn, grown until leaves have five rows, and pruned."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    from everypair import AUCTree
+    from lab.benchmarks.boosting import keep, known
+
+    for n_rows in (10_000, 100_000, 1_000_000):
+        if str(n_rows) in known().get("tree", {}):
+            continue
+        X, y = table(n_rows)
+        AUCTree().fit(X[:500], y[:500])  # code is loaded
+        grown, pruned = (AUCTree(threshold=0.0, ccp_alpha=alpha) for alpha in (0.0, 1e-5))
+        peer = DecisionTreeClassifier(min_samples_leaf=5)
+        found = {
+            "AUCTree": spent(lambda m=grown, X=X, y=y: m.fit(X, y)),
+            "pruned": spent(lambda m=pruned, X=X, y=y: m.fit(X, y)),
+            "scikit-learn": spent(lambda m=peer, X=X, y=y: m.fit(X, y)),
+            "leaves": grown.n_leaves_,
+            "leaves of scikit-learn": int(peer.get_n_leaves()),
+        }
+        keep("tree", str(n_rows), found)
+        print(n_rows, found, flush=True)
+
+
+TIMES: dict[str, Callable[[], None]] = {
+    "rounds": rounds,
+    "groups": groups,
+    "metric": metric,
+    "tree": tree,
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,26 +81,31 @@ class Tree(NamedTuple):
             gain[parent[node]] += gain[node]
             leaves[parent[node]] += leaves[node]
         alive, cut = split.copy(), []
+        version = np.zeros(n_nodes, dtype=np.intp)  # entries of the heap from before are void
+        heap = [(gain[node] / (leaves[node] - 1), node, 0) for node in np.flatnonzero(split)]
+        heapify(heap)
         highest = 0.0
-        while alive.any():
-            with np.errstate(invalid="ignore", divide="ignore"):
-                link = np.where(alive, gain / (leaves - 1), np.inf)
-            node = int(np.argmin(link))
-            highest = max(highest, float(link[node]))
+        while heap:
+            link, node, made = heappop(heap)
+            if not alive[node] or made != version[node]:
+                continue
+            highest = max(highest, float(link))
             if highest > alpha:
                 break
-            cut.append((highest, node))
-            lost_gain, lost_leaves, above = gain[node], leaves[node] - 1, node
-            while above >= 0:
-                gain[above] -= lost_gain
-                leaves[above] -= lost_leaves
-                above = int(parent[above])
+            cut.append((highest, int(node)))
             below = [node]
             while below:
                 inside = below.pop()
                 if alive[inside]:
                     below += [int(self.left[inside]), int(self.right[inside])]
                 alive[inside] = False
+            lost_gain, lost_leaves, above = gain[node], leaves[node] - 1, int(parent[node])
+            while above >= 0:
+                gain[above] -= lost_gain
+                leaves[above] -= lost_leaves
+                version[above] += 1
+                heappush(heap, (gain[above] / (leaves[above] - 1), above, version[above]))
+                above = int(parent[above])
         return cut
 
     def _kept(self, split: Bool) -> Tree:

@@ -60,6 +60,7 @@ class _Growth:
             self.order[f] = np.argsort(X[:, f], kind="stable")
         self.scratch = np.empty(X.shape[0], dtype=np.int32)
         self.goes_left = np.zeros(X.shape[0], dtype=bool)
+        self.gain = np.empty(X.shape[0])
         self.totals = [float(weight[positive].sum()), float(weight[~positive].sum())]
         self.nodes: list[dict[str, Any]] = []
         self.sets: list[Bool] = []
@@ -97,7 +98,7 @@ class _Growth:
         of_class = node["positives"], node["negatives"]
         if min(of_class) <= 0:
             return start
-        gain = np.zeros(self.positive.size)
+        gain = self.gain  # of the node's rows alone, which are all that is looked at
         gain[rows] = self.weight[rows] * np.where(
             self.positive[rows], 1 / of_class[0], -1 / of_class[1]
         )
