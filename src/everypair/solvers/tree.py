@@ -82,7 +82,9 @@ class Tree(NamedTuple):
             leaves[parent[node]] += leaves[node]
         alive, cut = split.copy(), []
         version = np.zeros(n_nodes, dtype=np.intp)  # entries of the heap from before are void
-        heap = [(gain[node] / (leaves[node] - 1), node, 0) for node in np.flatnonzero(split)]
+        heap: list[tuple[float, int, int]] = [
+            (gain[node] / (leaves[node] - 1), int(node), 0) for node in np.flatnonzero(split)
+        ]
         heapify(heap)
         highest = 0.0
         while heap:
@@ -92,7 +94,7 @@ class Tree(NamedTuple):
             highest = max(highest, float(link))
             if highest > alpha:
                 break
-            cut.append((highest, int(node)))
+            cut.append((highest, node))
             below = [node]
             while below:
                 inside = below.pop()
@@ -104,7 +106,7 @@ class Tree(NamedTuple):
                 gain[above] -= lost_gain
                 leaves[above] -= lost_leaves
                 version[above] += 1
-                heappush(heap, (gain[above] / (leaves[above] - 1), above, version[above]))
+                heappush(heap, (gain[above] / (leaves[above] - 1), above, int(version[above])))
                 above = int(parent[above])
         return cut
 
