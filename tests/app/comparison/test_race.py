@@ -13,7 +13,8 @@ pytest.importorskip("pyarrow")
 
 from everypair.app.comparison import race as choosing
 from everypair.app.comparison.budget import Budget
-from everypair.app.comparison.models import CANDIDATES, COMPLEXITY, FAST, Candidate, catalogue
+from everypair.app.comparison.candidate import COMPLEXITY, Candidate
+from everypair.app.comparison.models import CANDIDATES, FAST, catalogue
 from everypair.app.comparison.race import choose
 from everypair.app.comparison.recommend import recommended
 from everypair.app.comparison.search import Tried, fit_candidate, inner_splits, values_of_fold

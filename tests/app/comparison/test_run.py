@@ -13,8 +13,9 @@ from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
 from everypair.app.comparison import models as catalogue
+from everypair.app.comparison.candidate import Candidate
 from everypair.app.comparison.judge import area_over_folds, verdict_of
-from everypair.app.comparison.models import CANDIDATES, Candidate, candidates_of
+from everypair.app.comparison.models import CANDIDATES, candidates_of
 from everypair.app.comparison.records import ModelResult
 from everypair.app.comparison.run import compare_methods, n_steps
 from everypair.app.comparison.search import splits_of, stratified_sample

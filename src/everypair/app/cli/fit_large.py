@@ -21,8 +21,9 @@ from everypair.app.cli.inputs import Labelled
 from everypair.app.cli.large_inputs import load_large
 from everypair.app.cli.show import progress
 from everypair.app.comparison.all_rows import BLOCKWISE, BY_ITSELF, AllRows
+from everypair.app.comparison.candidate import Candidate
 from everypair.app.comparison.judge import area_over_folds
-from everypair.app.comparison.models import Candidate, catalogue
+from everypair.app.comparison.models import catalogue
 from everypair.app.comparison.race import choose
 from everypair.app.comparison.refits import Refits
 from everypair.app.comparison.search import SEARCH_FOLDS, Fitted

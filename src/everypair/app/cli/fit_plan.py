@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from everypair.app.cli.held_out_rows import Wanted
     from everypair.app.cli.inputs import Labelled
     from everypair.app.comparison.budget import Budget
-    from everypair.app.comparison.models import Candidate
+    from everypair.app.comparison.candidate import Candidate
     from everypair.app.comparison.own_cut import OwnCut
     from everypair.app.comparison.race import Choice
     from everypair.app.comparison.refits import Refits

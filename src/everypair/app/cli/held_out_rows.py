@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from everypair.app.cli.inputs import Labelled
-    from everypair.app.comparison.models import Candidate
+    from everypair.app.comparison.candidate import Candidate
     from everypair.app.comparison.refits import Refits
     from everypair.app.comparison.rule import ChosenCut, Rule
     from everypair.app.comparison.search import Fitted

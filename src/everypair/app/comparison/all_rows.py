@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.app.comparison.models import Candidate
+from everypair.app.comparison.candidate import Candidate
 from everypair.app.comparison.search import Fitted, convergence_warnings, fit_candidate, take
 from everypair.app.comparison.yardstick import AREA, Yardstick
 from everypair.app.large_table import EncodedRows

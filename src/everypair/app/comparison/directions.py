@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.app.comparison.models import Candidate
+from everypair.app.comparison.candidate import Candidate
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from everypair.app.comparison.by_measure import Difference
+from everypair.app.comparison.candidate import Candidate
 from everypair.app.comparison.judge import LEVEL, cut_calling
-from everypair.app.comparison.models import Candidate
 from everypair.app.comparison.recommend import recommended
 from everypair.app.comparison.records import ModelResult
 from everypair.app.comparison.search import Fitted

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.app.comparison.budget import Budget
-from everypair.app.comparison.models import Candidate
+from everypair.app.comparison.candidate import Candidate
 from everypair.app.comparison.recommend import recommended
 from everypair.app.comparison.search import (
     check_takes,

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.app.comparison.models import COMPLEXITY, form_of
+from everypair.app.comparison.candidate import COMPLEXITY
+from everypair.app.comparison.models import form_of
 from everypair.app.comparison.records import Comparison
 
 Array = NDArray[np.float64]

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from everypair.app.comparison.candidate import Candidate
 from everypair.app.comparison.judge import area_over_folds
-from everypair.app.comparison.models import Candidate
 from everypair.app.comparison.probabilities import calibrator_of
 from everypair.app.comparison.search import Fitted, fit_candidate, inner_splits, take
 from everypair.app.explain.column_features import alike, blocks_of

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.app.comparison.models import Candidate
+from everypair.app.comparison.candidate import Candidate
 from everypair.app.comparison.yardstick import AREA, Yardstick
 from everypair.app.wording import counted
 from everypair.metrics.cross_val import scores_of

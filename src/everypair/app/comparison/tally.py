@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from everypair.app.comparison.all_rows import BLOCKWISE, FoldFits
 from everypair.app.comparison.budget import Plan
+from everypair.app.comparison.candidate import Candidate
 from everypair.app.comparison.directions import Directions
-from everypair.app.comparison.models import Candidate
 from everypair.app.comparison.search import Fitted, fit_candidate
 from everypair.app.comparison.yardstick import AREA, Yardstick
 from everypair.app.encode import encoder_for
