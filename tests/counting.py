@@ -58,14 +58,18 @@ def counted_work(n_rows: int, n_columns: int) -> Iterator[Counter[str]]:
         def of_matrix(X, *_):
             return X.shape[0] * X.shape[1] / (n_rows * n_columns)
 
+        def of_first_product(X, *_):
+            is_dot = isinstance(X, SparseMatrix) and (not X.by_rows or "sizes" in vars(X))
+            return 0.0 if is_dot else of_matrix(X)
+
         def of_point(point, *_):
             return point.pairs.n_rows / n_rows
 
         for matrix in (DenseMatrix, SparseMatrix):
             for name in PRODUCTS:
                 count(matrix, name, "passes", of_matrix)
-            if matrix is DenseMatrix:  # a sparse one takes `dot` for it
-                count(matrix, "dot_and_sizes", "passes", of_matrix)
+            # Of columns, and where the sizes are known, it is `dot`.
+            count(matrix, "dot_and_sizes", "passes", of_first_product)
             count(matrix, "take", "copies", lambda X, rows: rows.size / n_rows)
             count(matrix, "columns", "copies", lambda X, columns: columns.size / n_columns)
         for point in POINTS:

@@ -48,8 +48,28 @@ def test_products_are_those_of_the_float64_array(dense, name, n_threads, monkeyp
         np.testing.assert_allclose(X.pull_back(g), dense.T @ g, atol=1e-10)
         moments = [dense.T @ g, (dense**2).T @ g]
         np.testing.assert_allclose(X.pull_back_moments(g), moments, atol=1e-10)
+        np.testing.assert_allclose(X.rough.pull_back(g), dense.T @ g, atol=1e-10)
         rows = np.array([3, 4, 4999])
         np.testing.assert_allclose(X.take(rows).dot(w), dense[rows] @ w, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_sizes_from_the_first_product_are_those_of_a_pass_of_their_own(dense, name):
+    dense[:, 3] = 0.0
+    w = np.random.default_rng(1).standard_normal(40)
+    alone, along = as_matrix(FORMATS[name](dense)), as_matrix(FORMATS[name](dense))
+    np.testing.assert_allclose(along.dot_and_sizes(w), alone.dot(w), atol=1e-12)
+    for sizes in (along.sizes, alone.sizes):
+        np.testing.assert_allclose(sizes.means, dense.mean(axis=0), atol=1e-14)
+        np.testing.assert_allclose(sizes.lengths, np.linalg.norm(dense, axis=0), atol=1e-12)
+
+
+@pytest.mark.parametrize("tiny", [1e-150, 1e-160, 1e-200])
+def test_the_length_of_a_column_whose_squares_are_lost_is_never_too_small(tiny):
+    x = tiny * np.tile([1.0, -1.0], 50)
+    X = as_matrix(sparse.csr_matrix(np.c_[x, np.zeros(100)]))
+    assert X.sizes.lengths[0] >= 10 * tiny
+    assert X.sizes.lengths.max() <= max(10.001 * tiny, 1e-150)
 
 
 @pytest.mark.parametrize("name", FORMATS)

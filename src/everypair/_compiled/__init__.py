@@ -72,6 +72,7 @@ from everypair._compiled.row_products import (
     csr_add_rows,
     csr_add_rows_in_blocks,
     csr_dot,
+    csr_dot_and_moments,
     csr_dot_moments,
     csr_has_duplicates,
     csr_window_cross,

@@ -66,11 +66,19 @@ def csr_dot(data, indices, indptr, vector, start, stop, out):
 
 @compiled
 def csr_add_rows(data, indices, indptr, weights, start, stop, out):
-    """``out += sum_i weights[i] x_i`` over the rows ``start:stop``."""
+    """``out += sum_i weights[i] x_i`` over the rows ``start:stop``, two entries at a time."""
+    one, two = np.uint64(1), np.uint64(2)
     for i in range(start, stop):
         w = weights[i]
         if w != 0.0:
-            for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            k, end = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+            while k + one < end:
+                first, second = np.uint64(indices[k]), np.uint64(indices[k + one])
+                here, next_to_it = w * data[k], w * data[k + one]
+                out[first] += here
+                out[second] += next_to_it
+                k += two
+            if k < end:
                 out[np.uint64(indices[k])] += w * data[k]
 
 
@@ -94,6 +102,19 @@ def csr_add_moments(data, indices, indptr, weights, start, stop, out):
                 value, column = np.float64(data[k]), np.uint64(indices[k])
                 out[column, 0] += w * value
                 out[column, 1] += w * (value * value)
+
+
+@compiled
+def csr_dot_and_moments(data, indices, indptr, vector, start, stop, out, moments):
+    """`csr_dot`, and `csr_add_moments` with weights of one, in one pass."""
+    for i in range(start, stop):
+        total = 0.0
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            value, column = np.float64(data[k]), np.uint64(indices[k])
+            total += value * vector[column]
+            moments[column, 0] += value
+            moments[column, 1] += value * value
+        out[i] = total
 
 
 @compiled

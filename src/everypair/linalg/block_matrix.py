@@ -63,6 +63,7 @@ class BlockMatrix:
         rough: bool = False,
     ):
         self.blocks, self._columns, self._gathers, self._rough = blocks, columns, gathers, rough
+        self.keeps_products = not rough
         n_columns = blocks.n_columns if columns is ALL else columns.size
         self.shape: tuple[int, int] = blocks.n_rows, n_columns
 

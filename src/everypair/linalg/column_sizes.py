@@ -20,6 +20,9 @@ CONSTANT_COLUMN_SPREAD = 8 * float(np.finfo(np.float64).eps)
 SAFE_SQUARES = 1e-280, 1e300
 """Sums of squares outside have lost terms to underflow, or the whole to overflow."""
 
+LARGEST_LOST = 2.0**-511
+"""Values whose squares are lost are not above this, even where tiny numbers are taken for zero."""
+
 
 @dataclass(frozen=True)
 class Sizes:
@@ -45,7 +48,7 @@ class Sizes:
         means = sums / n_rows
         if lengths is None:
             assert columns is not None
-            lengths = _roots(squares, columns)
+            lengths = _roots(sums, squares, n_rows, columns)
         with np.errstate(over="ignore", invalid="ignore"):
             about = squares - sums * means
             about = np.maximum(about, 0) + n_rows * np.finfo(np.float64).eps * squares
@@ -72,11 +75,18 @@ def spreads_of(X: Any, weight: Array) -> Array:
     return np.asarray(size * np.sqrt(np.maximum(0, weight @ apart**2 - (weight @ apart) ** 2)))
 
 
-def _roots(squares: Array, columns: Callable[[NDArray[np.intp]], Any]) -> Array:
-    """Norms from sums of squares; those that may have left the range from the columns again."""
+def _roots(
+    sums: Array, squares: Array, n_rows: int, columns: Callable[[NDArray[np.intp]], Any]
+) -> Array:
+    """Norms from sums of squares; those that may have left the range from the columns again.
+
+    Where both sums are zero every square is: no value is above `LARGEST_LOST`.
+    """
     low, high = SAFE_SQUARES
     out = np.sqrt(squares)
-    doubtful = np.flatnonzero(~((squares > low) & (squares < high)))
+    nothing = (sums == 0) & (squares == 0)
+    out[nothing] = LARGEST_LOST * np.sqrt(n_rows)
+    doubtful = np.flatnonzero(~((squares > low) & (squares < high) | nothing))
     if doubtful.size:
         few = sparse.csc_array(columns(doubtful), dtype=np.float64)
         counts = np.diff(few.indptr)

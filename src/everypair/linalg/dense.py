@@ -40,6 +40,7 @@ class DenseMatrix:
     by_rows = True
     differences_pay = True
     in_order_only = False
+    keeps_products = True
     in_a_fit = False
     """Predictions do without compiled code."""
 

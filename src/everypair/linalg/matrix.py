@@ -33,6 +33,8 @@ class Matrix(Protocol):
     """Whether `gram_of_differences` is worth its price in a solver."""
     in_order_only: bool
     """Whether rows are read in their own order alone: then `window_cross` is not there."""
+    keeps_products: bool
+    """Whether scores from `dot` can be used more than once."""
 
     @property
     def nbytes(self) -> int: ...

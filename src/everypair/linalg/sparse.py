@@ -42,9 +42,12 @@ class SparseMatrix:
     covariance_pays = False
     differences_pay = False
     in_order_only = False
+    keeps_products = True
 
-    def __init__(self, X: Any):
+    def __init__(self, X: Any, in_blocks: bool = True):
+        """``in_blocks``: sums over rows are made in blocks, for less rounding."""
         self.X = X
+        self._in_blocks = in_blocks
         self.shape: tuple[int, int] = X.shape
         self.by_rows: bool = X.format == "csr"
         self.block_rows = max(1, BLOCK_BYTES // (8 * max(1, X.shape[1])))
@@ -55,7 +58,7 @@ class SparseMatrix:
 
     @property
     def rough(self) -> SparseMatrix:
-        return self
+        return SparseMatrix(self.X, in_blocks=False)
 
     @property
     def products_per_hessian(self) -> float:
@@ -89,8 +92,10 @@ class SparseMatrix:
     @cached_property
     def sizes(self) -> Sizes:
         with np.errstate(over="ignore", invalid="ignore"):
-            sums, squares = self.pull_back_moments(np.ones(self.shape[0]))
-        return Sizes.of(sums, squares, self.shape[0], lambda columns: self.X[:, columns])
+            return self._sizes(self.pull_back_moments(np.ones(self.shape[0])))
+
+    def _sizes(self, moments: Array) -> Sizes:
+        return Sizes.of(*moments, self.shape[0], lambda columns: self.X[:, columns])
 
     @cached_property
     def longest(self) -> float:
@@ -209,11 +214,27 @@ class SparseMatrix:
         return self._scatter(vector, self.shape[0])
 
     def dot_and_sizes(self, vector: Array) -> Array:
-        return self.dot(vector)
+        if "sizes" in vars(self) or not self.by_rows:
+            return self.dot(vector)
+        from everypair import _compiled
+
+        out = np.empty(self.shape[0])
+        with np.errstate(over="ignore", invalid="ignore"):
+            moments = self._add_rows(
+                (self.shape[1], 2),
+                self.X.nnz,
+                lambda start, stop, moments: _compiled.csr_dot_and_moments(
+                    *self._arrays, vector, start, stop, out, moments
+                ),
+            )
+            self.sizes = self._sizes(moments.T)
+        return out
 
     def pull_back(self, weights: Array) -> Array:
         if not self.by_rows:
             return self._gather(weights)
+        if not self._in_blocks:
+            return self._scatter(weights, self.shape[1])
         from everypair import _compiled
 
         return self._add_rows(

@@ -130,7 +130,7 @@ def _steihaug(
             # Without a region yet, negative curvature gives a direction but no length.
             length = to_edge if np.isfinite(to_edge) else 1.0
         step += length * direction
-        if rough is X:
+        if rough.keeps_products:
             score_step += length * along
         decrease += length * (float(residual @ direction) - length / 2 * curvature)
         if outside:
@@ -141,7 +141,7 @@ def _steihaug(
         if np.sqrt(reduction) <= tolerance or np.linalg.norm(residual) <= enough:
             break
         direction = conditioned + (reduction / before) * direction
-    if rough is not X:
+    if not rough.keeps_products:
         score_step = X.dot(step)
     return step, score_step, decrease, outside, n_products
 

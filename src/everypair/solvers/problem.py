@@ -129,7 +129,7 @@ class Problem:
     def reach(self, w: Array) -> float:
         """A bound on Xw: on the norm over the rows, or on any one of them."""
         sizes = np.abs(w)
-        of_all = float(np.sum(self.X.sizes.lengths * sizes))
+        of_all = float(self.X.sizes.lengths @ sizes)
         return min(self.X.longest * length(sizes), of_all) if self.by_row else of_all
 
     def product_error(self, w: Array) -> float:
