@@ -39,7 +39,7 @@ LEAST_VALUE = 1e-7
 separates the classes the objective's minimum is zero, and no gap is small beside it."""
 
 
-COMPLEMENTARY = 1e-14
+ROUNDING_OF_PRODUCTS = 1e-14
 """Products of multipliers and slopes, beside the square of what they balance: this is rounding."""
 
 
@@ -388,7 +388,7 @@ def least_multipliers(rows: Array, u: Array) -> Array:
     """
     m = nnls(rows.T, u)[0]
     left = u - rows.T @ m
-    if np.max(np.abs(m * (rows @ left)), initial=0.0) <= COMPLEMENTARY * float(u @ u):
+    if np.max(np.abs(m * (rows @ left)), initial=0.0) <= ROUNDING_OF_PRODUCTS * float(u @ u):
         return np.asarray(m)
     other = np.maximum(lsq_linear(rows.T, u, (0, np.inf), method="bvls", tol=1e-14).x, 0)
     return np.asarray(other if length(u - rows.T @ other) < length(left) else m)

@@ -296,7 +296,7 @@ class Rows:
         names, codes = np.unique(labels, return_inverse=True)
         if names.size < 2:
             raise NoSpread(
-                f"groups has the single value {names[0]!r}: an error bar needs at least two groups."
+                f"groups has the single value {names[0]!r}: a standard error needs two groups."
             )
         return codes.astype(np.intp, copy=False)
 

@@ -370,7 +370,7 @@ SCORES = np.array([0.3, -1.0, 0.2, 2.0])
     ("make", "message"),
     [
         (lambda: measure_of("f2"), "measure='f2' is not known"),
-        (lambda: measure_of(3.0), "neither a known name nor a callable"),
+        (lambda: measure_of(3.0), "is not a function"),
         (lambda: FBeta(0), "beta=0 must be a positive number"),
         (lambda: PartialROCArea((0.5, 0.2)), r"0 <= low < high <= 1"),
         (lambda: PartialROCArea(0.5), r"fpr=0.5 must be a pair"),

@@ -126,8 +126,8 @@ def test_a_calibration_is_made_from_rows_of_other_groups():
 @pytest.mark.parametrize(
     ("options", "weight", "words"),
     [
-        ({"measure": "f1"}, None, "measure='f1' has no form inside groups"),
-        ({"measure": "precision_at_k", "k": 12}, None, "k=12 takes every row of every group"),
+        ({"measure": "f1"}, None, "measure='f1' cannot be taken inside groups"),
+        ({"measure": "precision_at_k", "k": 12}, None, "k=12 selects every row of every group"),
         ({"measure": "precision_at_k", "k": 3}, "uneven", "k counts rows in each group"),
     ],
 )

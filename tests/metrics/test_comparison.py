@@ -215,7 +215,7 @@ def test_grouped_difference_is_wider_where_rows_repeat():
         (([0, 1, 0, 1], [1, 2, 3, 4], [4, 1, 2, 3]), {"paired": False}, "give y_true as a pair"),
         (([0, 1, 0, 1], [1, 2, 3, 4], [4, 1, 2, 3]), {"max_fpr": 0.2}, "method='bootstrap'"),
         (([0, 1, 0, 1], [1, 2, 3, 4], [4, 1, 2, 3]), {"method": "venkatraman"}, "not known"),
-        (([0, 0, 1, 1], [1, 2, 3, 4], [4, 3, 2, 1]), {}, "no spread"),
+        (([0, 0, 1, 1], [1, 2, 3, 4], [4, 3, 2, 1]), {}, "no standard error"),
     ],
 )
 def test_what_cannot_be_compared_says_so(arguments, options, says):

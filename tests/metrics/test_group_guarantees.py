@@ -103,9 +103,9 @@ def test_rows_taken_as_independent_break_the_promise_that_groups_keep():
 
 def test_too_few_groups_say_what_they_can_promise():
     y, s, codes = grouped(np.random.default_rng(4), n_groups=20)
-    with pytest.raises(ValueError, match=r"groups guarantee 0\.\d+ at the lowest"):
+    with pytest.raises(ValueError, match=r"groups guarantee no less than 0\.\d+"):
         threshold_for(y, s, fpr=0.01, guarantee=0.95, groups=codes)
-    with pytest.raises(ValueError, match=r"groups guarantee 0\.\d+ at the highest"):
+    with pytest.raises(ValueError, match=r"groups guarantee at most 0\.\d+"):
         threshold_for(y, s, recall=0.99, guarantee=0.95, groups=codes)
     for at_least in (True, False):
         best = best_share(20, 0.05, at_least)

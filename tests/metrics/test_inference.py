@@ -299,7 +299,7 @@ def test_separated_classes_get_the_exact_bound():
             [0, 0, 1, 1],
             [1, 2, 3, 4],
             {"method": "bootstrap", "max_fpr": 0.5},
-            "no spread",
+            "the same partial area",
         ),
     ],
 )

@@ -187,11 +187,11 @@ def test_the_sequence_looks_at_counts_only_and_never_back(seed, precision, risk)
 @pytest.mark.parametrize(
     ("asked", "best"),
     [
-        ({"fpr": 0.01}, r"100 rows guarantee 0.0295 at the lowest"),
-        ({"recall": 0.99}, r"50 positive rows guarantee 0.942 at the highest"),
-        ({"top": 0.01}, r"150 rows guarantee 0.0198 at the lowest"),
-        ({"precision": 0.99}, r"the highest that a cut of these rows guarantees is 0\.\d+\."),
-        ({"npv": 1.0}, r"the highest that a cut of these rows guarantees is 0\.\d+\."),
+        ({"fpr": 0.01}, r"100 rows guarantee no less than 0.0295"),
+        ({"recall": 0.99}, r"50 positive rows guarantee at most 0.942"),
+        ({"top": 0.01}, r"150 rows guarantee no less than 0.0198"),
+        ({"precision": 0.99}, r"cuts of these rows guarantee at most 0\.\d+\."),
+        ({"npv": 1.0}, r"cuts of these rows guarantee at most 0\.\d+\."),
     ],
 )
 def test_the_best_attainable_is_named_and_can_be_asked_for(asked, best):
@@ -226,7 +226,7 @@ def test_weights_of_whole_classes_keep_the_guarantee_and_others_are_refused():
         ) == threshold_for(y, s, "specificity", recall=0.8, guarantee=0.9)
     with pytest.raises(ValueError, match="all rows of a class weigh the same"):
         threshold_for(y, s, fpr=0.1, guarantee=0.9, sample_weight=rng.random(2000))
-    with pytest.raises(ValueError, match="counts rows of equal weight"):
+    with pytest.raises(ValueError, match="needs rows of equal weight"):
         threshold_for(y, s, top=0.1, guarantee=0.9, sample_weight=weight)
     with pytest.raises(ValueError, match="give a share"):
         threshold_for(y, s, top=100, guarantee=0.9)

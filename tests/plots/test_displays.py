@@ -253,13 +253,13 @@ def test_convergence_of_pipelines_and_of_several_models(fitted):
 
 
 def test_a_missing_attribute_or_fit_is_told_apart(fitted):
-    with pytest.raises(ValueError, match="GaussianNB keeps no history_"):
+    with pytest.raises(ValueError, match="GaussianNB has no history_"):
         ConvergenceDisplay.from_estimator(fitted.bayes)
-    with pytest.raises(ValueError, match=r"RankOpt keeps no history_: .*ClimbDisplay"):
+    with pytest.raises(ValueError, match=r"RankOpt has no history_: .*ClimbDisplay"):
         ConvergenceDisplay.from_estimator(fitted.climb)
-    with pytest.raises(ValueError, match=r"keeps no coefs_: draw from_path\(auc_path"):
+    with pytest.raises(ValueError, match=r"has no coefs_: draw from_path\(auc_path"):
         CoefficientPathDisplay.from_estimator(fitted.auc)
-    with pytest.raises(ValueError, match="chosen nothing by cross-validation"):
+    with pytest.raises(ValueError, match="has no cross-validated scores"):
         CVAUCDisplay.from_estimator(fitted.auc)
     for draw in (
         lambda: ConvergenceDisplay.from_estimator(AUCClassifier()),

@@ -136,6 +136,7 @@ __all__ = [
     "csr_add_rows_in_blocks",
     "csr_box_row_moments",
     "csr_dot",
+    "csr_dot_and_moments",
     "csr_dot_moments",
     "csr_has_duplicates",
     "csr_window_cross",

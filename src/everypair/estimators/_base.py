@@ -18,8 +18,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from everypair.blocks.source import RowBlocks
 from everypair.checks import distinct_labels
+from everypair.described import fill_in_class
 from everypair.estimators._calibration import CONSTRAINTS, Calibrator, calibrated, method_for
-from everypair.estimators._shared_docs import filled_in
+from everypair.estimators._shared_docs import TEXTS
 from everypair.linalg.matrix import canonical, summed
 from everypair.metrics.thresholds import check_rule, cut_by
 from everypair.rows import Rows
@@ -87,10 +88,7 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        filled_in(cls)
-        for method in vars(cls).values():
-            if callable(method):
-                filled_in(method)
+        fill_in_class(cls, TEXTS)
         if "fit" in vars(cls):
             cls.fit = whole_or_not_at_all(cls.fit)
 

@@ -16,7 +16,7 @@ from everypair.estimators._shapes import RIDGE, Shape
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-GROUPS = 8
+BINS_PER_SIDE = 8
 """Bins of each column in an interaction, beside the one of missing values."""
 
 LEAST_CURVATURE = 1e-3
@@ -73,7 +73,7 @@ def groups_of(shape: Shape, values: Array) -> Index:
     order = np.argsort(values[:n], kind="stable") if shape.kind == "category" else np.arange(n)
     held = shape.counts[:n][order]
     middle = (np.cumsum(held) - held / 2) / max(held.sum(), 1e-300)
-    groups = np.minimum((GROUPS * middle).astype(np.intp), GROUPS - 1)
+    groups = np.minimum((BINS_PER_SIDE * middle).astype(np.intp), BINS_PER_SIDE - 1)
     _, groups = np.unique(groups, return_inverse=True)
     out = np.empty(n + 1, dtype=np.intp)
     out[order] = groups

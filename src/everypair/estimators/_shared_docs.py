@@ -1,14 +1,6 @@
-"""Parameters that several estimators have, described once.
-
-A line of a class's docstring that holds nothing but ``{name}`` stands for the text of that name
-here. Defaults come from the class's own signature.
-"""
+"""Parameters that several estimators have, described once (`everypair.described`)."""
 
 from __future__ import annotations
-
-import inspect
-import re
-from textwrap import indent
 
 PARAMETERS = {
     "kernel": '''
@@ -16,7 +8,7 @@ kernel : str or callable, default={kernel}
     ``"linear"``, ``"rbf"``, ``"poly"``, ``"cosine"`` or any other name of
     `sklearn.metrics.pairwise.pairwise_kernels`; ``"precomputed"``, where X is the kernel
     matrix; or a function that returns the matrix of k(x, z) for two blocks of rows.
-gamma : {{"scale", "auto"}} or float, default={gamma}
+gamma : {"scale", "auto"} or float, default={gamma}
     Of the kernels that have it: ``"scale"`` is 1 / (n_features * variance of X), with
     each row counted as often as it weighs; ``"auto"`` is 1 / n_features.
 degree : float, default={degree}
@@ -33,14 +25,14 @@ max_rank : "auto", int or None, default={max_rank}
     as many as ``kernel_tol`` needs and memory holds.
 ''',
     "threshold": '''
-threshold : {{"balanced", "accuracy", "f1", "midpoint"}}, dict or float, default={threshold}
+threshold : {"balanced", "accuracy", "f1", "midpoint"}, dict or float, default={threshold}
     Where `predict` cuts the scores; it sets ``intercept_``. A rule chooses the cut by out-of-fold
     scores (``cv``). A dict holds arguments of `everypair.metrics.threshold_for`:
-    ``{{"fpr": 0.05}}``, ``{{"precision": 0.5, "guarantee": 0.9}}``, ``{{"cost": (c_fp, c_fn)}}``; a
+    ``{"fpr": 0.05}``, ``{"precision": 0.5, "guarantee": 0.9}``, ``{"cost": (c_fp, c_fn)}``; a
     float is the cut, and costs no fits of folds.
 ''',
     "calibration": '''
-calibration : {{"auto", "intercept", "sigmoid", "beta", "isotonic"}} or None, default={calibration}
+calibration : {"auto", "intercept", "sigmoid", "beta", "isotonic"} or None, default={calibration}
     How `predict_proba` makes probabilities of scores; None: there is no `predict_proba`. The map is
     fitted to out-of-fold scores. ``"auto"`` chooses by the number of rows: see
     `docs/probabilities.md`.
@@ -56,7 +48,7 @@ cv : int, splitter, iterable or None, default={cv}
     linear score with at least 50 rows of the rarer class per column; and for too few rows.
 ''',
     "within_weight": '''
-within_weight : {{"pairs", "rows", "equal"}}, default={within_weight}
+within_weight : {"pairs", "rows", "equal"}, default={within_weight}
     How much a group of ``within`` weighs: as its pairs, as its rows, or each group the same. The
     groups that have a pair weigh one together. Without ``within`` it is not looked at.
 ''',
@@ -181,24 +173,3 @@ self : object
 }
 
 TEXTS = {**PARAMETERS, **ATTRIBUTES, **FIT}
-PLACE = re.compile(r"^( +)\{(\w+)\}$", re.MULTILINE)
-
-
-def filled_in(function_or_class: type | object) -> None:
-    """Put the shared texts into this docstring, if it has places for them."""
-    doc = function_or_class.__doc__
-    if doc is None or not PLACE.search(doc):
-        return
-    signature = inspect.signature(function_or_class)  # type: ignore[arg-type]
-    defaults = {
-        name: repr(parameter.default).replace("'", '"')
-        for name, parameter in signature.parameters.items()
-    }
-
-    def text(place: re.Match[str]) -> str:
-        shared = TEXTS[place[2]]
-        if place[2] in PARAMETERS:
-            shared = shared.format(**defaults)
-        return indent(shared.strip("\n"), place[1])
-
-    function_or_class.__doc__ = PLACE.sub(text, doc)

@@ -95,7 +95,8 @@ class SparseMatrix:
             return self._sizes(self.pull_back_moments(np.ones(self.shape[0])))
 
     def _sizes(self, moments: Array) -> Sizes:
-        return Sizes.of(*moments, self.shape[0], lambda columns: self.X[:, columns])
+        sums, squares = moments
+        return Sizes.of(sums, squares, self.shape[0], lambda columns: self.X[:, columns])
 
     @cached_property
     def longest(self) -> float:

@@ -19,8 +19,8 @@ from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 
-SLACK = 1e-12
-"""A share such as 0.05 of 20 rows is met by one row whatever its last bit is."""
+QUOTA_TOLERANCE = 1e-12
+"""A quota is met up to this share of it: 0.05 of 20 rows is one row, however 0.05 is rounded."""
 
 RECALL, FALSE_ALARMS, PRECISION = "recall", "false alarms", "precision"
 ROWS, NEGATIVES, POSITIVES = "rows", "negatives", "positives"
@@ -68,10 +68,12 @@ class AtQuota(OperatingMeasure):
         the most positives within a quota, the fewest negatives for a recall."""
         held = quota.of_positives * t + quota.of_negatives * f
         if self.of == POSITIVES:
-            after = int(np.searchsorted(held, quota.amount * (1 - SLACK)))
+            after = int(np.searchsorted(held, quota.amount * (1 - QUOTA_TOLERANCE)))
             before = max(after - 1, 0)
         else:
-            before = int(np.searchsorted(held, quota.amount * (1 + SLACK), side="right")) - 1
+            before = (
+                int(np.searchsorted(held, quota.amount * (1 + QUOTA_TOLERANCE), side="right")) - 1
+            )
             after = min(before + 1, held.size - 1)
         run = held[after] - held[before]
         part = np.clip((quota.amount - held[before]) / run, 0.0, 1.0) if run > 0 else 0.0
@@ -85,8 +87,8 @@ class AtQuota(OperatingMeasure):
         curve, quota = Curve.of(rows, scores), self.quota(*rows.totals)
         held = quota.of_positives * curve.tpr + quota.of_negatives * curve.fpr
         if self.of == POSITIVES:
-            return curve.cut(int(np.flatnonzero(held >= quota.amount * (1 - SLACK))[0]))
-        return curve.cut(int(np.flatnonzero(held <= quota.amount * (1 + SLACK))[-1]))
+            return curve.cut(int(np.flatnonzero(held >= quota.amount * (1 - QUOTA_TOLERANCE))[0]))
+        return curve.cut(int(np.flatnonzero(held <= quota.amount * (1 + QUOTA_TOLERANCE))[-1]))
 
     def smooth(self, positive: float, negative: float) -> Smooth:
         best = 0.0 if self.what == FALSE_ALARMS else 1.0
@@ -105,7 +107,7 @@ class RecallAtPrecision(OperatingMeasure):
     def _meets(self, t: Array, f: Array, positive: float, negative: float) -> NDArray[np.intp]:
         hits, alarms = positive * t, negative * f
         above = (1 - self.precision) * hits - self.precision * alarms
-        return np.flatnonzero((above >= -SLACK * hits) & (hits > 0))
+        return np.flatnonzero((above >= -QUOTA_TOLERANCE * hits) & (hits > 0))
 
     def of_rates(self, t: Array, f: Array, positive: float, negative: float) -> float:
         meets = self._meets(t, f, positive, negative)

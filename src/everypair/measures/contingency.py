@@ -33,7 +33,7 @@ Share = int | float | str
 Search = Callable[[Ranked], tuple[int, int]]
 
 
-BETAS = 1e-6, 1e6
+BETA_RANGE = 1e-6, 1e6
 
 
 class ContingencyMeasure(Measure):
@@ -119,10 +119,10 @@ class FBeta(ContingencyMeasure):
     """
 
     def __init__(self, beta: float = 1.0):
-        if not BETAS[0] <= beta <= BETAS[1]:
+        if not BETA_RANGE[0] <= beta <= BETA_RANGE[1]:
             raise ValueError(
-                f"beta={beta!r} must be a positive number, from {BETAS[0]:g} to {BETAS[1]:g}: "
-                "beyond them F-beta is precision or recall."
+                f"beta={beta!r} must be a number from {BETA_RANGE[0]:g} to {BETA_RANGE[1]:g}: "
+                "outside, F-beta is precision or recall."
             )
         self.beta = float(beta)
 
@@ -291,7 +291,9 @@ class TableMeasure(ContingencyMeasure):
 
     def __init__(self, function: TableFunction):
         if not callable(function):
-            raise ValueError(f"measure={function!r} is neither a known name nor a callable.")
+            raise ValueError(
+                f"measure={function!r} is not a function: give one of the counts (a, b, c, d)."
+            )
         self.function = function
 
     def of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:

@@ -16,7 +16,7 @@ from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 
-NODES = 5
+QUADRATURE_NODES = 5
 """Gauss-Legendre nodes of a mean over quotas."""
 
 
@@ -84,5 +84,5 @@ class AveragePrecision(OperatingMeasure):
 
 def nodes(low: float, high: float) -> list[tuple[float, float]]:
     """Gauss-Legendre nodes of a mean over the range, and their weights."""
-    at, weight = np.polynomial.legendre.leggauss(NODES)
+    at, weight = np.polynomial.legendre.leggauss(QUADRATURE_NODES)
     return [(low + (high - low) * (x + 1) / 2, w / 2) for x, w in zip(at, weight, strict=True)]

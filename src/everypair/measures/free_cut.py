@@ -16,8 +16,8 @@ from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 
-STEP = 1e-6
-"""Of a rate, for derivatives by differences."""
+DIFFERENCE_OF_RATES = 1e-6
+"""Half the width of a difference quotient, in units of a rate."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def _by_differences(value: Callable[[float, float], float]) -> Worth:
     def worth(t: float, f: float) -> tuple[float, float, float]:
         slopes = []
         for at, x in ((0, t), (1, f)):
-            low, high = max(x - STEP, 0.0), min(x + STEP, 1.0)
+            low, high = max(x - DIFFERENCE_OF_RATES, 0.0), min(x + DIFFERENCE_OF_RATES, 1.0)
             rise = [value(end, f) if at == 0 else value(t, end) for end in (low, high)]
             slopes.append((rise[1] - rise[0]) / (high - low))
         return value(t, f), slopes[0], slopes[1]

@@ -40,22 +40,20 @@ class TopOfEachGroup(OperatingMeasure):
     def of(cls, measure: Any, k: Any, rows: Rows) -> TopOfEachGroup:
         if measure not in IN_GROUPS:
             raise ValueError(
-                f"measure={measure!r} has no form inside groups: use 'precision_at_k' or "
+                f"measure={measure!r} cannot be taken inside groups: use 'precision_at_k' or "
                 "'recall_at_k' with within."
             )
         # Folds give each class a weight of its own: among rows of a class it changes nothing.
         by_class = [rows.relative_weight[members] for members in rows.classes]
         if not all(np.allclose(weight, weight[0]) for weight in by_class):
             raise ValueError(
-                "k counts rows in each group, and sample_weight differs between them: leave "
-                "sample_weight out with within, or give 0 and 1."
+                "k counts rows in each group, so with within all weights must be 0 or 1: leave "
+                "sample_weight out."
             )
         top = TopOfGroups.of(rows, k)
         share = float(top.counts.sum() / top.sizes.sum())
         if share >= 1:
-            raise ValueError(
-                f"k={k!r} takes every row of every group: use fewer, or there is nothing to choose."
-            )
+            raise ValueError(f"k={k!r} selects every row of every group: use a smaller k.")
         return cls(k, IN_GROUPS[measure], share)
 
     def value(self, rows: Rows, scores: Array, cut: float = 0.0) -> float:

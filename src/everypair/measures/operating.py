@@ -125,7 +125,7 @@ def _share_of_rows(k: Any, rows: Rows) -> float:
         positive, negative = rows.totals
         share = float(k.strip()[:-1] or 1) * positive / (positive + negative)
     if share >= 1:
-        raise ValueError(f"k={k!r} means every row: use fewer, or there is nothing to choose.")
+        raise ValueError(f"k={k!r} selects every row: use a smaller k.")
     return float(share)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from everypair.measures._base import Array, checked_rows
 
-ROUNDING = 1e-12
+LOSS_ROUNDING = 1e-12
 """Of the largest loss: a right labelling may seem to lose so much and no more."""
 
 TableFunction = Callable[[Any, Any, Any, Any], Any]
@@ -62,10 +62,10 @@ class LossRows:
             for losses in (self._losses(row, columns) for row in range(min(self.counts) + 1))
         ]
         least, self.largest = np.array(ends).T
-        if least.min() < -ROUNDING * np.abs(ends).max():
+        if least.min() < -LOSS_ROUNDING * np.abs(ends).max():
             raise ValueError(
                 "The measure is higher for a wrong labelling than for the right one "
-                f"(a={n_positive}, b=0, c=0, d={n_negative}): higher must be better."
+                f"(a={n_positive}, b=0, c=0, d={n_negative}): return one that is highest there."
             )
 
     def _losses(self, row: int, columns: NDArray[np.intp]) -> Array:

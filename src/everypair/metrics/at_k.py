@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from everypair.metrics._texts import described
 from everypair.metrics.curve import Curve
 from everypair.rows import Rows
 
 
+@described
 def precision_at_k(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -26,11 +28,7 @@ def precision_at_k(
 
     Parameters
     ----------
-    y_true : array of shape (n_rows,)
-        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
-        otherwise.
-    y_score : array of shape (n_rows,)
-        Scores, finite: the higher, the more likely positive.
+    {scores}
     k : int, float or str
         A count; a share of the rows, ``0 < k <= 1``, as a float; or a multiple of the positives,
         ``"p"``, ``"2p"``, ``"0.5p"`` (Rec@2p of Joachims 2005). Rounded to whole rows, at least 1.
@@ -38,8 +36,7 @@ def precision_at_k(
         Labels of groups (a user, a query): the mean over groups of the precision of the k best
         rows of each. A group of fewer than k rows is taken whole; groups without both classes do
         not count. Shares and multiples are of the rows and of the positives of each group.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {pos_label}
 
     Returns
     -------
@@ -73,6 +70,7 @@ def precision_at_k(
     return hits / count
 
 
+@described
 def recall_at_k(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -85,17 +83,12 @@ def recall_at_k(
 
     Parameters
     ----------
-    y_true : array of shape (n_rows,)
-        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
-        otherwise.
-    y_score : array of shape (n_rows,)
-        Scores, finite: the higher, the more likely positive.
+    {scores}
     k : int, float or str
         As in `precision_at_k`.
     within : array of shape (n_rows,), default=None
         As in `precision_at_k`: the mean over groups of the recall of the k best rows of each.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {pos_label}
 
     Returns
     -------
@@ -119,18 +112,14 @@ def recall_at_k(
     return hits / n_positive
 
 
+@described
 def prbep(y_true: ArrayLike, y_score: ArrayLike, *, pos_label: Any = None) -> float:
     """Precision–recall break-even point: `precision_at_k` with k the number of positives.
 
     Parameters
     ----------
-    y_true : array of shape (n_rows,)
-        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
-        otherwise.
-    y_score : array of shape (n_rows,)
-        Scores, finite: the higher, the more likely positive.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {scores}
+    {pos_label}
 
     Returns
     -------

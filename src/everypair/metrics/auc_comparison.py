@@ -11,6 +11,7 @@ from scipy.special import ndtr, stdtr
 from sklearn.utils import check_random_state
 
 from everypair.checks import check_level
+from everypair.metrics._texts import described
 from everypair.metrics.bootstrap import Resampled
 from everypair.metrics.curve import check_range
 from everypair.metrics.inference import (
@@ -86,6 +87,7 @@ class AUCComparison:
         )
 
 
+@described
 def compare_auc(
     y_true: Any,
     y_score1: ArrayLike,
@@ -132,13 +134,10 @@ def compare_auc(
         for both models.
     level : float, default=0.95
         Confidence level of the interval of the difference.
-    sample_weight : array of shape (n_rows,), default=None
-        Weights >= 0; None means 1 for every row.
+    {sample_weight}
     groups : array of shape (n_rows,), default=None
         Rows of one group depend on each other (several of one patient).
-    within : array of shape (n_rows,), default=None
-        Labels of groups: only pairs inside a group count, and AUC is the weighted mean of the
-        groups' areas. Groups without both classes are left out.
+    {within}
     within_weight : {"pairs", "rows", "equal"}, default="pairs"
         How much a group weighs: as its pairs, as its rows, or each the same. The groups are
         the independent units; ``paired=True`` only.
@@ -152,8 +151,7 @@ def compare_auc(
         Replicates of the bootstrap.
     random_state : int, RandomState or None, default=None
         Of the bootstrap.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {pos_label}
 
     Returns
     -------
@@ -186,12 +184,12 @@ def compare_auc(
     low, high = check_range(min_fpr, max_fpr)
     if (low, high) != (0.0, 1.0) and method == "delong":
         raise ValueError(
-            "method='delong' is for the whole area: use method='bootstrap' with max_fpr."
+            "method='delong' works for the whole area only: use method='bootstrap' with max_fpr."
         )
     if not isinstance(paired, (bool, np.bool_)):
         raise ValueError(
-            f"paired is True or False, not a {type(paired).__name__}: compare more than two models "
-            "with compare_models(y_true, {name: scores, ...})."
+            f"paired must be True or False, not a {type(paired).__name__}: compare more than two "
+            "models with compare_models(y_true, {name: scores, ...})."
         )
     if within is not None:
         check_whole(low, high)
@@ -262,8 +260,8 @@ def _in_groups(
     se = standard_error(gap.variance())
     if se == 0 and abs(gap.mean) > LEAST_ERROR:
         raise NoSpread(
-            f"The difference {gap.mean:g} is the same in every group: there are too few groups to "
-            "test it."
+            f"The difference {gap.mean:g} is the same in every group, so it has no standard error: "
+            "give more groups."
         )
     reach = quantile(level, gap.df) * se
     ends = max(-1.0, gap.mean - reach), min(1.0, gap.mean + reach)
@@ -309,8 +307,8 @@ def _ends_without_spread(
     difference = aucs[0] - aucs[1]
     if partial or abs(difference) > LEAST_ERROR:
         raise NoSpread(
-            f"The difference {difference:g} has no spread on these rows: there are too few rows "
-            "or groups, or too few of them are ranked badly, to test it."
+            f"The difference {difference:g} has no standard error on these rows, so it cannot be "
+            "tested: give more rows or groups."
         )
     # Each area by pairs that share no row, at half the risk: together they keep the level.
     pairs = [independent_pairs(effective_sizes(rows, codes), codes) for rows, _, codes in samples]

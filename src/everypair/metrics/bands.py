@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from everypair.checks import check_level
+from everypair.metrics._texts import described
 from everypair.metrics.bootstrap import Resampled
 from everypair.metrics.curve import Curve, tpr_at
 from everypair.metrics.inference import check_not_tied
@@ -50,6 +51,7 @@ class ROCBand:
     kind: str
 
 
+@described
 def roc_band(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -77,15 +79,10 @@ def roc_band(
 
     Parameters
     ----------
-    y_true : array of shape (n_rows,)
-        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
-        otherwise.
-    y_score : array of shape (n_rows,)
-        Scores, finite: the higher, the more likely positive.
+    {scores}
     kind : {"simultaneous", "pointwise"}, default="simultaneous"
         Which of the two bands above.
-    level : float, default=0.95
-        Confidence level.
+    {level}
     sample_weight : array of shape (n_rows,), default=None
         Weights >= 0. Pointwise only: the Kolmogorov–Smirnov distance is for equal, independent
         rows.
@@ -95,8 +92,7 @@ def roc_band(
         Replicates of the pointwise band.
     random_state : int, RandomState or None, default=None
         Of the pointwise band.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {pos_label}
 
     Returns
     -------
@@ -122,7 +118,7 @@ def roc_band(
         raise ValueError(f"kind={kind!r} is not known: use 'simultaneous' or 'pointwise'.")
     if kind == "simultaneous" and not (sample_weight is None and groups is None):
         raise ValueError(
-            "kind='simultaneous' is for equal, independent rows: "
+            "kind='simultaneous' needs independent rows of equal weight: "
             "use kind='pointwise' with sample_weight or groups."
         )
     rows = Rows.of(y_true, sample_weight, pos_label)

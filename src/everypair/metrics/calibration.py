@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv, ndtr, ndtri
 
 from everypair.checks import check_level
+from everypair.metrics._texts import described
 from everypair.metrics.interval import grouped, probabilities, reach, shares_of, spread
 from everypair.rows import Array, Index, Rows
 
@@ -19,7 +20,7 @@ Strategy = Literal["quantile", "uniform"]
 N_DRAWS = 20_000
 """Of the noise in the bins, for the lower end of the calibration error; with a fixed seed."""
 
-SURE = 3.0
+SURE_STANDARD_ERRORS = 3.0
 """A bin that is off by more standard errors than this is taken to be off in that direction."""
 
 
@@ -55,6 +56,7 @@ class CalibrationBins:
     level: float
 
 
+@described
 def calibration_bins(
     y_true: ArrayLike,
     y_prob: ArrayLike,
@@ -72,21 +74,12 @@ def calibration_bins(
 
     Parameters
     ----------
-    y_true : array of shape (n_rows,)
-        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
-        otherwise.
-    y_prob : array of shape (n_rows,)
-        Probabilities of the positive class.
-    n_bins : int, default=10
-        Number of bins.
-    strategy : {"quantile", "uniform"}, default="quantile"
-        Bins with about as many rows each, or of equal width.
+    {probabilities}
+    {bins}
     level : float, default=0.95
         Confidence level in one bin.
-    sample_weight : array of shape (n_rows,), default=None
-        Weights >= 0; None means 1 for every row.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {sample_weight}
+    {pos_label}
 
     Returns
     -------
@@ -173,6 +166,7 @@ class CalibrationError:
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
+@described
 def expected_calibration_error(
     y_true: ArrayLike,
     y_prob: ArrayLike,
@@ -190,21 +184,11 @@ def expected_calibration_error(
 
     Parameters
     ----------
-    y_true : array of shape (n_rows,)
-        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
-        otherwise.
-    y_prob : array of shape (n_rows,)
-        Probabilities of the positive class.
-    n_bins : int, default=10
-        Number of bins.
-    strategy : {"quantile", "uniform"}, default="quantile"
-        Bins with about as many rows each, or of equal width.
-    level : float, default=0.95
-        Confidence level.
-    sample_weight : array of shape (n_rows,), default=None
-        Weights >= 0; None means 1 for every row.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {probabilities}
+    {bins}
+    {level}
+    {sample_weight}
+    {pos_label}
 
     Returns
     -------
@@ -258,7 +242,7 @@ def expected_calibration_error(
     value = float(np.sum(2 * off - folded))
     high = plug_in + float(ndtri((1 + level) / 2) * np.sqrt(np.sum(noise**2)))
     drawn = np.random.default_rng(0).standard_normal((N_DRAWS, noise.size))
-    drawn = np.where(ratio > SURE, drawn, np.abs(drawn)) @ noise
+    drawn = np.where(ratio > SURE_STANDARD_ERRORS, drawn, np.abs(drawn)) @ noise
     low = plug_in - float(np.quantile(drawn, (1 + level) / 2))
     low, high = max(0.0, low), min(1.0, high)
     return CalibrationError(float(np.clip(value, low, high)), low, high, plug_in, level)
@@ -305,6 +289,7 @@ class BrierLoss:
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
+@described
 def brier_loss(
     y_true: ArrayLike,
     y_prob: ArrayLike,
@@ -320,19 +305,11 @@ def brier_loss(
 
     Parameters
     ----------
-    y_true : array of shape (n_rows,)
-        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
-        otherwise.
-    y_prob : array of shape (n_rows,)
-        Probabilities of the positive class.
-    level : float, default=0.95
-        Confidence level.
-    sample_weight : array of shape (n_rows,), default=None
-        Weights >= 0; None means 1 for every row.
-    groups : array of shape (n_rows,), default=None
-        Rows of one group depend on each other.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {probabilities}
+    {level}
+    {sample_weight}
+    {groups}
+    {pos_label}
 
     Returns
     -------

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from everypair.checks import check_level, finite_scores
+from everypair.metrics._texts import described
 from everypair.metrics.held_out import held_out_area
 from everypair.metrics.inference import AUCInterval, auc_confidence_interval, check_not_tied
 from everypair.rows import Array, Rows
@@ -63,6 +64,7 @@ class CrossValAUC:
         )
 
 
+@described
 def cross_val_auc(
     estimator: Any,
     X: Any,
@@ -127,16 +129,14 @@ def cross_val_auc(
         means stratified folds, which keep groups whole where there are groups.
     groups : array of shape (n_rows,), default=None
         Passed to the splitter, and rows of one group are taken as dependent.
-    level : float, default=0.95
-        Confidence level.
+    {level}
     logit : bool, default=True
         As in `auc_confidence_interval`.
     params : dict, default=None
         Passed to `sklearn.model_selection.cross_validate` (such as ``sample_weight`` for `fit`).
     n_jobs : int or None, default=None
         Processes of `sklearn.model_selection.cross_validate`.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {pos_label}
 
     Returns
     -------
@@ -228,10 +228,10 @@ def scores_of(estimator: Any, X: Any, pos_label: Any = None) -> Array:
     """`decision_function`, or the probability of the positive class where there is none."""
     check_is_fitted(estimator)
     if not hasattr(estimator, "classes_"):
-        raise ValueError(f"{type(estimator).__name__} has no classes_: a classifier is needed.")
+        raise ValueError(f"{type(estimator).__name__} has no classes_: give a fitted classifier.")
     classes = estimator.classes_
     if len(classes) != 2:
-        raise ValueError(f"The estimator knows {len(classes)} classes: a ranking needs two.")
+        raise ValueError(f"The estimator has {len(classes)} classes, but AUC needs two.")
     if pos_label is not None and pos_label not in classes:
         raise ValueError(f"pos_label={pos_label!r} is not one of the classes {list(classes)}.")
     second = pos_label is None or pos_label == classes[1]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from everypair.checks import check_level
+from everypair.metrics._texts import described
 from everypair.metrics.interval import (
     grouped,
     levels_between,
@@ -52,6 +53,7 @@ class NetBenefit:
     level: float
 
 
+@described
 def net_benefit(
     y_true: ArrayLike,
     y_prob: ArrayLike,
@@ -69,21 +71,14 @@ def net_benefit(
 
     Parameters
     ----------
-    y_true : array of shape (n_rows,)
-        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
-        otherwise.
-    y_prob : array of shape (n_rows,)
-        Probabilities of the positive class.
+    {probabilities}
     thresholds : float or array, default=None
         Threshold probabilities between 0 and 1; None means 0.01, 0.02, ..., 0.99.
     level : float, default=0.95
         Confidence level at one threshold.
-    sample_weight : array of shape (n_rows,), default=None
-        Weights >= 0; None means 1 for every row.
-    groups : array of shape (n_rows,), default=None
-        Rows of one group depend on each other.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {sample_weight}
+    {groups}
+    {pos_label}
 
     Returns
     -------

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from everypair.metrics._texts import described
 from everypair.metrics.curve import Curve, precision_of
 from everypair.rows import Rows
 
@@ -33,6 +34,7 @@ class FBetaMax:
     threshold: float
 
 
+@described
 def fbeta_max(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -45,17 +47,11 @@ def fbeta_max(
 
     Parameters
     ----------
-    y_true : array of shape (n_rows,)
-        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
-        otherwise.
-    y_score : array of shape (n_rows,)
-        Scores, finite: the higher, the more likely positive.
+    {scores}
     beta : float, default=1.0
         How much more recall weighs than precision, > 0.
-    sample_weight : array of shape (n_rows,), default=None
-        Weights >= 0; None means 1 for every row.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {sample_weight}
+    {pos_label}
 
     Returns
     -------

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from everypair.checks import check_level
+from everypair.metrics._texts import described
 from everypair.metrics.at_k import precision_at_k, rows_at_k
 from everypair.metrics.interval import grouped, levels_between, reach, shares_of, spread
 from everypair.metrics.placements import bessel
@@ -72,6 +73,7 @@ class Gain:
         )
 
 
+@described
 def lift_at_k(
     y_true: ArrayLike, y_score: ArrayLike, k: int | float | str, *, pos_label: Any = None
 ) -> float:
@@ -79,15 +81,10 @@ def lift_at_k(
 
     Parameters
     ----------
-    y_true : array of shape (n_rows,)
-        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
-        otherwise.
-    y_score : array of shape (n_rows,)
-        Scores, finite: the higher, the more likely positive.
+    {scores}
     k : int, float or str
         As in `precision_at_k`.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {pos_label}
 
     Returns
     -------
@@ -109,6 +106,7 @@ def lift_at_k(
     return precision_at_k(y_true, y_score, k, pos_label=pos_label) * rows.n_rows / rows.n_positive
 
 
+@described
 def gain_at_k(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -123,21 +121,13 @@ def gain_at_k(
 
     Parameters
     ----------
-    y_true : array of shape (n_rows,)
-        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
-        otherwise.
-    y_score : array of shape (n_rows,)
-        Scores, finite: the higher, the more likely positive.
+    {scores}
     k : int, float or str
         As in `precision_at_k`; with weights only a share, which is then a share of the weight.
-    level : float, default=0.95
-        Confidence level.
-    sample_weight : array of shape (n_rows,), default=None
-        Weights >= 0; None means 1 for every row.
-    groups : array of shape (n_rows,), default=None
-        Rows of one group depend on each other.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {level}
+    {sample_weight}
+    {groups}
+    {pos_label}
 
     Returns
     -------
@@ -174,7 +164,9 @@ def gain_at_k(
     rows = Rows.of(y_true, sample_weight, pos_label)
     if rows.weight is not None:
         if not isinstance(k, float):
-            raise ValueError(f"k={k!r} counts rows: with sample_weight give a share, such as 0.1.")
+            raise ValueError(
+                f"k={k!r} is a count of rows: with sample_weight give a share, such as 0.1."
+            )
         rows_at_k(k, rows.n_rows, rows.n_positive)
         share = float(k)
     else:
@@ -183,6 +175,7 @@ def gain_at_k(
     return Gain(share, float(gain[0]), float(low[0]), float(high[0]), level)
 
 
+@described
 def gain_curve(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -197,21 +190,14 @@ def gain_curve(
 
     Parameters
     ----------
-    y_true : array of shape (n_rows,)
-        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
-        otherwise.
-    y_score : array of shape (n_rows,)
-        Scores, finite: the higher, the more likely positive.
+    {scores}
     shares : array, default=None
         Shares of the rows, above 0 and below 1; None means 0.005, 0.01, ..., 0.995.
     level : float, default=0.95
         Confidence level at one share; the band says nothing of the curve as a whole.
-    sample_weight : array of shape (n_rows,), default=None
-        Weights >= 0; None means 1 for every row.
-    groups : array of shape (n_rows,), default=None
-        Rows of one group depend on each other.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {sample_weight}
+    {groups}
+    {pos_label}
 
     Returns
     -------

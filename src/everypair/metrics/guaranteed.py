@@ -15,20 +15,20 @@ def guaranteed(asked: Asked, rows: Rows, scores: Array, codes: Index | None) -> 
     """Which cuts meet the requirement on new rows, and the bound that is proven for them all."""
     if not rows.even:
         raise ValueError(
-            "guarantee= takes weights only where all rows of a class weigh the same: leave out "
+            "guarantee= needs the same weight for all rows of a class: leave out "
             "sample_weight, or the guarantee."
         )
     skew = (rows.totals[1] / rows.n_negative) / (rows.totals[0] / rows.n_positive)
     if asked.requirement == "top" and skew != 1:
         raise ValueError(
-            "guarantee= with top= counts rows of equal weight: leave out sample_weight."
+            "guarantee= with top= needs rows of equal weight: leave out sample_weight."
         )
     curve = Curve.of(Rows(rows.positive, None, None, rows.labels), scores)
     groups = None if codes is None else Groups(codes, scores, rows.positive)
     if asked.requirement in ("precision", "npv"):
         if groups is not None and skew != 1:
             raise ValueError(
-                f"guarantee= with groups= and {asked.requirement}= counts rows of equal weight: "
+                f"guarantee= with groups= and {asked.requirement}= needs rows of equal weight: "
                 "leave out sample_weight."
             )
         return _guaranteed_precision(asked, curve, skew, groups)
@@ -44,16 +44,14 @@ def _guaranteed_rate(asked: Asked, curve: Curve) -> tuple[Bool, float]:
         k = guarantees.fewest(n_positive, wanted, risk)
         if k > n_positive:
             best = guarantees.lowest_share(n_positive, n_positive, risk)
-            raise _out_of_reach(
-                asked, f"{n_positive} positive rows guarantee {best:.3g} at the highest"
-            )
+            raise _out_of_reach(asked, f"{n_positive} positive rows guarantee at most {best:.3g}")
         return curve.tp >= k, guarantees.lowest_share(k, n_positive, risk)
     above = curve.fp if name == "fpr" else curve.tp + curve.fp
     n_rows = int(above[-1])
     k = guarantees.most(n_rows, wanted, risk)
     if k < 0:
         least = guarantees.highest_share(0, n_rows, risk)
-        raise _out_of_reach(asked, f"{n_rows} rows guarantee {least:.3g} at the lowest")
+        raise _out_of_reach(asked, f"{n_rows} rows guarantee no less than {least:.3g}")
     return above <= k, guarantees.highest_share(k, n_rows, risk)
 
 
@@ -70,8 +68,8 @@ def _guaranteed_rate_of_groups(asked: Asked, curve: Curve, groups: Groups) -> tu
     if last < 0:
         n_groups = groups.shares_at(curve.cut(0), name).size
         best = best_share(n_groups, risk, not at_most)
-        end = "lowest" if at_most else "highest"
-        raise _out_of_reach(asked, f"{n_groups} groups guarantee {best:.3g} at the {end}")
+        end = "no less than" if at_most else "at most"
+        raise _out_of_reach(asked, f"{n_groups} groups guarantee {end} {best:.3g}")
     from_safe_end = np.arange(n_cuts) if at_most else np.arange(n_cuts)[::-1]
     return from_safe_end <= last, wanted
 
@@ -96,7 +94,7 @@ def _guaranteed_precision(
     met = guarantees.precise(above, test, _scaled(wanted, 1 / odds), risk, rows_per_win)
     if not met.any():
         best = _scaled(guarantees.best_precision(above, test, risk, rows_per_win), odds)
-        raise _out_of_reach(asked, f"the highest that a cut of these rows guarantees is {best:.3g}")
+        raise _out_of_reach(asked, f"cuts of these rows guarantee at most {best:.3g}")
     return (met[::-1] if name == "npv" else met), wanted
 
 

@@ -44,7 +44,7 @@ STARTS = ((1.5, 0.3), (4.0, 0.5))
 of them were positive, and which part. What is left starts again at four times the rows, and again,
 half of the rest each time: scores whose top is spoilt by a few odd rows still get a cut."""
 
-RATIO = 1.05
+GROWTH_OF_TESTED_ROWS = 1.05
 """Each cut that is tested has this many times the rows of the one before, and one more at least."""
 
 
@@ -134,7 +134,7 @@ def _sequence(
     sizes = []
     while size <= n_rows:
         sizes.append(size)
-        size = max(size + 1, int(np.ceil(RATIO * size)))
+        size = max(size + 1, int(np.ceil(GROWTH_OF_TESTED_ROWS * size)))
     starts, left = list(STARTS), 1 - sum(part for _, part in STARTS)
     while starts[-1][0] * fewest_rows <= n_rows and len(starts) < 20:
         left /= 2

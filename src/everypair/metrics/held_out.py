@@ -169,7 +169,9 @@ def held_out_area(
         alone = min(np.unique(of_fold).size for of_fold in held) < 2
         if alone and n_held < 2:
             name = ("positive", "negative")[column]
-            raise NoSpread(f"There is only one {name} row or group: an error bar needs two.")
+            raise NoSpread(
+                f"There is only one {name} row or group: a standard error needs at least two."
+            )
         for j, test in enumerate(tests):
             of_class = members[test]
             share, own = shares_of[j][of_class, column], parts[j][of_class]

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from everypair.metrics._texts import described
 from everypair.rows import Array, Index, NoSpread, Rows
 
 
@@ -53,6 +54,7 @@ class AUCByGroup:
     n_negative: NDArray[np.intp]
 
 
+@described
 def auc_by_group(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -68,19 +70,13 @@ def auc_by_group(
 
     Parameters
     ----------
-    y_true : array of shape (n_rows,)
-        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
-        otherwise.
-    y_score : array of shape (n_rows,)
-        Scores, finite: the higher, the more likely positive.
+    {scores}
     within : array of shape (n_rows,)
         Labels of the groups. A group without both classes has no area and is left out.
-    sample_weight : array of shape (n_rows,), default=None
-        Weights >= 0; None means 1 for every row.
+    {sample_weight}
     within_weight : {"pairs", "rows", "equal"}, default="pairs"
         How much a group weighs.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {pos_label}
 
     Returns
     -------
@@ -181,7 +177,7 @@ class ClusteredArea:
         """By the delta method."""
         share = self._unit_weight
         if share.size < 2:
-            raise NoSpread("There is only one group with a pair: an error bar needs at least two.")
+            raise NoSpread("There is only one group with a pair: a standard error needs two.")
         u = np.bincount(self.units, self.weight * (self.values - self.mean))
         return float(np.sum(u**2 / np.maximum(1 - share, np.finfo(float).eps)))
 
@@ -199,6 +195,7 @@ class ClusteredArea:
         return out
 
 
+@described
 def ndcg_at_k(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -214,17 +211,12 @@ def ndcg_at_k(
 
     Parameters
     ----------
-    y_true : array of shape (n_rows,)
-        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
-        otherwise.
-    y_score : array of shape (n_rows,)
-        Scores, finite: the higher, the more likely positive.
+    {scores}
     within : array of shape (n_rows,)
         Labels of the groups. Groups of one row and groups without a positive row are left out.
     k : int, default=None
         Ranks that count; None counts all.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {pos_label}
 
     Returns
     -------
@@ -254,6 +246,7 @@ def ndcg_at_k(
     return total / _groups_there(count)
 
 
+@described
 def mean_reciprocal_rank(
     y_true: ArrayLike, y_score: ArrayLike, within: ArrayLike, *, pos_label: Any = None
 ) -> float:
@@ -264,15 +257,10 @@ def mean_reciprocal_rank(
 
     Parameters
     ----------
-    y_true : array of shape (n_rows,)
-        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
-        otherwise.
-    y_score : array of shape (n_rows,)
-        Scores, finite: the higher, the more likely positive.
+    {scores}
     within : array of shape (n_rows,)
         Labels of the groups. Groups without a positive row are left out.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {pos_label}
 
     Returns
     -------

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv, expit, logit, ndtri, stdtrit
 
 from everypair.checks import check_level
+from everypair.metrics._texts import described
 from everypair.metrics.bootstrap import Resampled
 from everypair.metrics.curve import check_range
 from everypair.metrics.placements import covariance, degrees_of_freedom, influence
@@ -57,6 +58,7 @@ class AUCInterval:
         return f"{self.auc:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
+@described
 def auc_confidence_interval(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -83,32 +85,24 @@ def auc_confidence_interval(
 
     Parameters
     ----------
-    y_true : array of shape (n_rows,)
-        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
-        otherwise.
-    y_score : array of shape (n_rows,)
-        Scores, finite: the higher, the more likely positive.
+    {scores}
     method : {"delong", "bootstrap", "hanley-mcneil"}, default="delong"
         ``delong``: the variance of DeLong et al. (1988), in O(n log n). ``bootstrap``:
         percentiles of the area over rows resampled within their class. ``hanley-mcneil``: the
         formula of Hanley & McNeil (1982), from the area and the class sizes alone; weights
         enter by Kish's effective sizes.
-    level : float, default=0.95
-        Confidence level.
+    {level}
     logit : bool, default=True
         Build the interval on the logit scale, where the area is closer to normal: it stays
         inside (0, 1) and covers better near 1. For ``delong`` se' is a little above se there
         (`area_interval`); False leaves the scale and se alone. Percentiles of the bootstrap are
         the same on either scale.
-    sample_weight : array of shape (n_rows,), default=None
-        Weights >= 0; None means 1 for every row.
+    {sample_weight}
     groups : array of shape (n_rows,), default=None
         Rows of one group depend on each other (several of a patient): DeLong's variance by
         groups (Obuchowski 1997), or a bootstrap of whole groups. With ``within`` they must hold
         whole groups of it.
-    within : array of shape (n_rows,), default=None
-        Labels of groups: only pairs inside a group count, and AUC is the weighted mean of the
-        groups' areas. Groups without both classes are left out.
+    {within}
     within_weight : {"pairs", "rows", "equal"}, default="pairs"
         How much a group weighs: as its pairs, as its rows, or each the same. The groups are
         the independent units: ``delong`` is the delta method over them, ``bootstrap`` draws them.
@@ -122,8 +116,7 @@ def auc_confidence_interval(
         Replicates of the bootstrap.
     random_state : int, RandomState or None, default=None
         Of the bootstrap.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {pos_label}
 
     Returns
     -------
@@ -167,11 +160,11 @@ def auc_confidence_interval(
     partial = (low, high) != (0.0, 1.0)
     if partial and method != "bootstrap":
         raise ValueError(
-            f"method={method!r} is for the whole area: use method='bootstrap' with max_fpr."
+            f"method={method!r} works for the whole area only: use method='bootstrap' with max_fpr."
         )
     if groups is not None and method == "hanley-mcneil":
         raise ValueError(
-            "method='hanley-mcneil' takes rows as independent: use 'delong' or 'bootstrap' "
+            "method='hanley-mcneil' assumes independent rows: use 'delong' or 'bootstrap' "
             "with groups."
         )
     rows = Rows.of(y_true, sample_weight, pos_label, within, within_weight)
@@ -193,8 +186,8 @@ def auc_confidence_interval(
             return AUCInterval(auc, *percentiles(areas, level), se, level, method)
         if partial:
             raise NoSpread(
-                "Resampling gives this partial area no spread (the scores separate the classes "
-                "there): ask for the interval of the whole area (max_fpr=None)."
+                "Every bootstrap sample gives the same partial area, because the scores separate "
+                "the classes there: use max_fpr=None for the interval of the whole area."
             )
     elif method == "delong":
         auc, influences = influence(rows, scores)
@@ -223,7 +216,7 @@ def _interval_in_groups(
 
     if method == "hanley-mcneil":
         raise ValueError(
-            "method='hanley-mcneil' takes rows as independent: use 'delong' or 'bootstrap' "
+            "method='hanley-mcneil' assumes independent rows: use 'delong' or 'bootstrap' "
             "with within."
         )
     lost = ClusteredArea.of(rows, areas_lost(rows, scores), groups)
@@ -342,8 +335,8 @@ def effective_sizes(rows: Rows, groups: Index | None = None) -> tuple[float, flo
 def check_not_tied(scores: Array, name: str = "y_score") -> None:
     if scores.min() == scores.max():
         raise NoSpread(
-            f"{name} has the single value {scores[0]:g}: a ranking without any order "
-            "has AUC 1/2 and no error bar."
+            f"{name} has the single value {scores[0]:g}: equal scores rank nothing, and their AUC "
+            "of 1/2 has no standard error."
         )
 
 

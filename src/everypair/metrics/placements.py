@@ -195,5 +195,5 @@ def effective_groups(shares: Array, groups: Index) -> float:
 def bessel(count: int, what: str) -> float:
     """``n / (n - 1)``."""
     if count < 2:
-        raise NoSpread(f"There is only one {what}: an error bar needs at least two.")
+        raise NoSpread(f"There is only one {what}: a standard error needs at least two.")
     return count / (count - 1)

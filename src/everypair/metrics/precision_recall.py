@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from everypair.checks import check_level
+from everypair.metrics._texts import described
 from everypair.metrics.bootstrap import Resampled
 from everypair.metrics.curve import Curve, tpr_at
 from everypair.metrics.interval import Interval, grouped, on_logit, spread
@@ -17,6 +18,7 @@ from everypair.rows import Array, NoSpread, Rows
 N_GRID = 201
 
 
+@described
 def average_precision(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -33,19 +35,11 @@ def average_precision(
 
     Parameters
     ----------
-    y_true : array of shape (n_rows,)
-        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
-        otherwise.
-    y_score : array of shape (n_rows,)
-        Scores, finite: the higher, the more likely positive.
-    level : float, default=0.95
-        Confidence level.
-    sample_weight : array of shape (n_rows,), default=None
-        Weights >= 0; None means 1 for every row.
-    groups : array of shape (n_rows,), default=None
-        Rows of one group depend on each other.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {scores}
+    {level}
+    {sample_weight}
+    {groups}
+    {pos_label}
 
     Returns
     -------
@@ -87,7 +81,9 @@ def average_precision(
     if value == 1:
         return Interval(value, _perfect(effective, level), 1.0, 0.0, level)
     if scores.min() == scores.max():
-        raise NoSpread(f"y_score has the single value {scores[0]:g}: there is no error bar.")
+        raise NoSpread(
+            f"y_score has the single value {scores[0]:g}: average precision has no interval."
+        )
     df = min(df, max(1.0, effective - 1))
     return Interval(value, *on_logit(value, float(se), level, df), float(se), level)
 
@@ -144,6 +140,7 @@ class PrecisionRecallBand:
     level: float
 
 
+@described
 def precision_recall_band(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -164,23 +161,17 @@ def precision_recall_band(
 
     Parameters
     ----------
-    y_true : array of shape (n_rows,)
-        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
-        otherwise.
-    y_score : array of shape (n_rows,)
-        Scores, finite: the higher, the more likely positive.
+    {scores}
     level : float, default=0.95
         Confidence level at one recall; the band says nothing of the curve as a whole.
-    sample_weight : array of shape (n_rows,), default=None
-        Weights >= 0; None means 1 for every row.
+    {sample_weight}
     groups : array of shape (n_rows,), default=None
         Rows of one group depend on each other: whole groups are drawn.
     n_bootstrap : int, default=2000
         Replicates.
     random_state : int, RandomState or None, default=None
         Of the bootstrap.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {pos_label}
 
     Returns
     -------

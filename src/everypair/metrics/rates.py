@@ -11,25 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from everypair.metrics._texts import described
 from everypair.rows import Array
 
 
+@described
 def accuracy_from_rates(tpr: ArrayLike, fpr: ArrayLike, skew: ArrayLike) -> Any:
     """``(tp + c (1 - fp)) / (1 + c)``.
 
     Parameters
     ----------
-    tpr : float or array
-        True positive rates.
-    fpr : float or array
-        False positive rates.
-    skew : float or array
-        Negatives per positive.
+    {rates}
 
-    Returns
-    -------
-    float or array
-        One value per point.
+    {value_per_point}
 
     See Also
     --------
@@ -45,22 +39,15 @@ def accuracy_from_rates(tpr: ArrayLike, fpr: ArrayLike, skew: ArrayLike) -> Any:
     return _like_input((tp + c * (1 - fp)) / (1 + c))
 
 
+@described
 def precision_from_rates(tpr: ArrayLike, fpr: ArrayLike, skew: ArrayLike) -> Any:
     """``tp / (tp + c fp)``; 0 where nothing is predicted positive.
 
     Parameters
     ----------
-    tpr : float or array
-        True positive rates.
-    fpr : float or array
-        False positive rates.
-    skew : float or array
-        Negatives per positive.
+    {rates}
 
-    Returns
-    -------
-    float or array
-        One value per point.
+    {value_per_point}
 
     See Also
     --------
@@ -77,22 +64,15 @@ def precision_from_rates(tpr: ArrayLike, fpr: ArrayLike, skew: ArrayLike) -> Any
     return _like_input(np.divide(tp, predicted, out=np.zeros_like(predicted), where=predicted > 0))
 
 
+@described
 def f_from_rates(tpr: ArrayLike, fpr: ArrayLike, skew: ArrayLike) -> Any:
     """``2 tp / (tp + c fp + 1)``, the F1 measure.
 
     Parameters
     ----------
-    tpr : float or array
-        True positive rates.
-    fpr : float or array
-        False positive rates.
-    skew : float or array
-        Negatives per positive.
+    {rates}
 
-    Returns
-    -------
-    float or array
-        One value per point.
+    {value_per_point}
 
     See Also
     --------
@@ -108,22 +88,15 @@ def f_from_rates(tpr: ArrayLike, fpr: ArrayLike, skew: ArrayLike) -> Any:
     return _like_input(2 * tp / (tp + c * fp + 1))
 
 
+@described
 def wracc_from_rates(tpr: ArrayLike, fpr: ArrayLike, skew: ArrayLike) -> Any:
     """``4 c (tp - fp) / (1 + c)^2``: weighted relative accuracy, scaled to [-1, 1].
 
     Parameters
     ----------
-    tpr : float or array
-        True positive rates.
-    fpr : float or array
-        False positive rates.
-    skew : float or array
-        Negatives per positive.
+    {rates}
 
-    Returns
-    -------
-    float or array
-        One value per point.
+    {value_per_point}
 
     See Also
     --------
@@ -143,9 +116,11 @@ def _check(tpr: ArrayLike, fpr: ArrayLike, skew: ArrayLike) -> tuple[Array, Arra
     tp, fp, c = np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in (tpr, fpr, skew)))
     for rate, name in ((tp, "tpr"), (fp, "fpr")):
         if not np.all((rate >= 0) & (rate <= 1)):
-            raise ValueError(f"{name} must lie between 0 and 1.")
+            wrong = rate[~((rate >= 0) & (rate <= 1))].flat[0]
+            raise ValueError(f"{name} has the value {wrong:g}: use rates between 0 and 1.")
     if not np.all((c > 0) & np.isfinite(c)):
-        raise ValueError("skew is negatives per positive: it must be positive and finite.")
+        wrong = c[~((c > 0) & np.isfinite(c))].flat[0]
+        raise ValueError(f"skew has the value {wrong:g}: use finite numbers > 0.")
     return tp, fp, c
 
 

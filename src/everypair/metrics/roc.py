@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from everypair.metrics._texts import described
 from everypair.metrics.curve import Curve, area_between, check_range, mcclish
 from everypair.rows import Array, Rows
 
 
+@described
 def auc_score(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -32,29 +34,21 @@ def auc_score(
 
     Parameters
     ----------
-    y_true : array of shape (n_rows,)
-        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
-        otherwise.
-    y_score : array of shape (n_rows,)
-        Scores, finite: the higher, the more likely positive.
-    sample_weight : array of shape (n_rows,), default=None
-        Weights >= 0; None means 1 for every row.
+    {scores}
+    {sample_weight}
     max_fpr : float, default=None
         Only the part of the curve up to this false positive rate; None is 1. The curve runs
         straight between its points, as in scikit-learn.
     min_fpr : float, default=0.0
         Only the part of the curve from this false positive rate on.
-    within : array of shape (n_rows,), default=None
-        Labels of groups: only pairs inside a group count, and AUC is the weighted mean of the
-        groups' areas. Groups without both classes are left out.
+    {within}
     within_weight : {"pairs", "rows", "equal"}, default="pairs"
         How much a group weighs: as its pairs, as its rows, or each the same.
     standardize : bool, default=True
         Rescale a partial area so that chance is 1/2 and perfect is 1 (McClish 1989); False gives
         the area itself, ``max_fpr - min_fpr`` at most. No effect on the whole area. A curve far
         below chance there has a rescaled area below 0.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {pos_label}
 
     Returns
     -------
@@ -123,6 +117,7 @@ def doubled_wins(rows: Rows, scores: Array) -> int:
     return int(count(np.sort(scores[rows.positive]), np.sort(scores[~rows.positive])))
 
 
+@described
 def gini(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -134,15 +129,9 @@ def gini(
 
     Parameters
     ----------
-    y_true : array of shape (n_rows,)
-        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
-        otherwise.
-    y_score : array of shape (n_rows,)
-        Scores, finite: the higher, the more likely positive.
-    sample_weight : array of shape (n_rows,), default=None
-        Weights >= 0; None means 1 for every row.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {scores}
+    {sample_weight}
+    {pos_label}
 
     Returns
     -------
@@ -162,6 +151,7 @@ def gini(
     return 2 * auc_score(y_true, y_score, sample_weight, pos_label=pos_label) - 1
 
 
+@described
 def swapped_pairs(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -177,15 +167,9 @@ def swapped_pairs(
 
     Parameters
     ----------
-    y_true : array of shape (n_rows,)
-        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
-        otherwise.
-    y_score : array of shape (n_rows,)
-        Scores, finite: the higher, the more likely positive.
-    sample_weight : array of shape (n_rows,), default=None
-        Weights >= 0; None means 1 for every row.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {scores}
+    {sample_weight}
+    {pos_label}
 
     Returns
     -------

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 
 from everypair.checks import by_name, check_level
+from everypair.metrics._texts import described
 from everypair.metrics.auc_comparison import AUCComparison, _delong
 from everypair.metrics.inference import (
     check_not_tied,
@@ -70,6 +71,7 @@ class ModelComparison:
         return "\n".join(lines)
 
 
+@described
 def compare_models(
     y_true: ArrayLike,
     y_scores: Any,
@@ -95,18 +97,15 @@ def compare_models(
 
     Parameters
     ----------
-    y_true : array of shape (n_rows,)
-        Two distinct labels.
+    {y_true}
     y_scores : mapping or data frame
         The scores of each model by its name, or a column for each.
     level : float, default=0.95
         Confidence level of each interval, not corrected.
-    sample_weight : array of shape (n_rows,), default=None
-        Weights >= 0; None means 1 for every row.
+    {sample_weight}
     groups : array of shape (n_rows,), default=None
         Rows of one group depend on each other (several of one patient).
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {pos_label}
 
     Returns
     -------
@@ -203,7 +202,7 @@ def holm(p: ArrayLike) -> Array:
     """
     values = np.asarray(p, dtype=np.float64)
     if values.ndim != 1 or not np.all((values >= 0) & (values <= 1)):
-        raise ValueError("p must be a list of p values between 0 and 1.")
+        raise ValueError(f"p={p!r} is not a list of p values: use numbers between 0 and 1.")
     order = np.argsort(values, kind="stable")
     steps = values[order] * np.arange(values.size, 0, -1)
     out = np.empty_like(values)

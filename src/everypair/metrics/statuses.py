@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from everypair.metrics._texts import described
 from everypair.rows import Array, Rows
 
 SATISFIED, ON_MARGIN, VIOLATED = "satisfied", "on_margin", "violated"
@@ -105,6 +106,7 @@ def pair_status(
     return np.where(z >= margin, SATISFIED, np.where(held, ON_MARGIN, VIOLATED))
 
 
+@described
 def count_pair_statuses(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -118,19 +120,14 @@ def count_pair_statuses(
 
     Parameters
     ----------
-    y_true : array of shape (n_rows,)
-        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
-        otherwise.
-    y_score : array of shape (n_rows,)
-        Scores, finite: the higher, the more likely positive.
+    {scores}
     margin : float
         The rho of `everypair.ROCSVM`.
     width : float
         How far below the margin a pair counts as on it, > 0.
     within : array of shape (n_rows,), default=None
         Labels of groups: only pairs inside a group are counted.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {pos_label}
 
     Returns
     -------
@@ -197,5 +194,5 @@ def _margins(positive_scores: ArrayLike, negative_scores: ArrayLike) -> Array:
 
 def _positive_width(width: float) -> float:
     if not width > 0:
-        raise ValueError(f"width={width!r} must be positive: pairs on the margin lie within it.")
+        raise ValueError(f"width={width!r} must be > 0: pairs so close to the margin are on it.")
     return float(width)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from everypair.metrics._texts import described
 from everypair.metrics.asked import SHARE_ROUNDING, Asked
 from everypair.metrics.curve import Curve, precision_of
 from everypair.metrics.guaranteed import guaranteed
@@ -72,6 +73,7 @@ class Cut:
         return f"{text}; {name} {side} {self.bound:.3f} on new rows, with {sure}"
 
 
+@described
 def threshold_for(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -95,11 +97,7 @@ def threshold_for(
 
     Parameters
     ----------
-    y_true : array of shape (n_rows,)
-        Two distinct labels; the second of the sorted ones is positive unless ``pos_label`` says
-        otherwise.
-    y_score : array of shape (n_rows,)
-        Scores, finite: the higher, the more likely positive.
+    {scores}
     rule : {"accuracy", "balanced", "f1", "midpoint"}, default=None
         Be right most often, maximise recall less false positive rate (Youden's index), maximise
         F1, or cut halfway between the mean scores of the two classes. With a requirement also
@@ -128,8 +126,7 @@ def threshold_for(
         With a guarantee: rows of one group depend on each other (several of a patient), and the
         groups are independent. The requirement is then about the mean over groups of the rate
         inside a group.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {pos_label}
 
     Returns
     -------
@@ -174,6 +171,7 @@ def threshold_for(
     ).threshold  # fmt: skip
 
 
+@described
 def cut_for(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -214,12 +212,10 @@ def cut_for(
         At most this many rows, or this share of them.
     guarantee : float, default=None
         The confidence with which the requirement holds on new rows.
-    sample_weight : array of shape (n_rows,), default=None
-        Weights >= 0; None means 1 for every row.
+    {sample_weight}
     groups : array of shape (n_rows,), default=None
         Rows of one group depend on each other; with a guarantee.
-    pos_label : label, default=None
-        The positive label; None means the second of the sorted ones.
+    {pos_label}
 
     Returns
     -------
@@ -250,7 +246,7 @@ def cut_for(
     if groups is not None:
         if guarantee is None:
             raise ValueError(
-                "groups= says which rows of a guarantee depend on each other: give guarantee=, or "
+                "groups= is used only together with guarantee=: give guarantee=, or "
                 "leave out groups=."
             )
         codes = _codes(rows, groups)

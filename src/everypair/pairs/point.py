@@ -18,7 +18,7 @@ FULL_ACCURACY = 1e-11
 """Accuracy of a Hessian when nothing rougher is asked for, relative to its largest entry."""
 
 UNIT_ROUNDOFF = 2.0**-53
-CONFIDENCE = 4.0
+GROWTH_FACTOR = 4.0
 
 
 def growth(terms: float) -> float:
@@ -28,7 +28,7 @@ def growth(terms: float) -> float:
     than lambda sqrt(terms) are left with a probability of at most ``2 exp(-3 lambda^2 / 2)``, for
     lambda = 4 about 1e-10.
     """
-    return CONFIDENCE * math.sqrt(terms) * UNIT_ROUNDOFF
+    return GROWTH_FACTOR * math.sqrt(terms) * UNIT_ROUNDOFF
 
 
 def length(values: Array) -> float:

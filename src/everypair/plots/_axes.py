@@ -39,6 +39,11 @@ def axes(ax: Any, width: float = 6.0, height: float = 4.5) -> tuple[Any, Any]:
     return plt.subplots(figsize=(width, height), layout="constrained")
 
 
+def shade(ax: Any, x: Any, low: Any, high: Any, colour: str, label: str) -> None:
+    """A band between two curves."""
+    ax.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0, label=label)
+
+
 def style(number: int) -> dict[str, Any]:
     return {
         "color": COLOURS[number % len(COLOURS)],
@@ -106,15 +111,14 @@ def short(name: Any) -> str:
 ROC_CURVE, CHANCE = "everypair: ROC curve", "everypair: chance"
 
 
-def roc_axes(ax: Any, width: float, height: float) -> tuple[Any, Any, int]:
-    """``figure, ax, n``: the unit square with the line of chance, and the curves already there."""
-    figure, ax = axes(ax, width, height)
+def roc_square(ax: Any) -> int:
+    """Makes ``ax`` the unit square with the line of chance; counts the curves already there."""
     marks = [line.get_gid() for line in ax.lines]
     if CHANCE not in marks:
         ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=(0, (2, 3)), gid=CHANCE)
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), box_aspect=1)
     ax.set(xlabel="False positive rate", ylabel="True positive rate")
-    return figure, ax, marks.count(ROC_CURVE)
+    return marks.count(ROC_CURVE)
 
 
 def roc_label(name: str, fpr: Any, tpr: Any, interval: AUCInterval | None) -> str:
@@ -158,7 +162,7 @@ def last_step(estimator: Any) -> Any:
 
 def attribute(model: Any, name: str, remedy: str) -> Any:
     if not hasattr(model, name):
-        raise ValueError(f"{type(model).__name__} keeps no {name}: {remedy}.")
+        raise ValueError(f"{type(model).__name__} has no {name}: {remedy}.")
     return getattr(model, name)
 
 

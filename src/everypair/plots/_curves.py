@@ -1,4 +1,5 @@
-"""What the curves of one model share: from an estimator, beside others on one axis, with a band."""
+"""What displays share: texts, a way to draw; and for the curve of one model how it comes from an
+estimator, lies beside others on one axis, and has a band."""
 
 from __future__ import annotations
 
@@ -8,8 +9,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from everypair.described import fill_in_class
+from everypair.metrics._texts import TEXTS as OF_METRICS
 from everypair.metrics.cross_val import cut_of, scores_of
-from everypair.plots._axes import axes, legend, line_options
+from everypair.plots._axes import axes, legend, line_options, shade
 from everypair.rows import Array
 
 REFERENCE = "everypair: reference"
@@ -18,16 +21,81 @@ REFERENCE_LINE: dict[str, Any] = {
 }  # fmt: skip
 
 
-class CurveDisplay:
+TEXTS = {
+    **OF_METRICS,
+    "fitted": """
+estimator : fitted classifier
+    With `decision_function` or `predict_proba`.
+X : array, data frame or sparse matrix of shape (n_rows, n_features)
+    Rows to score.
+y : array of shape (n_rows,)
+    Two distinct labels.
+""",
+    "ax": """
+ax : matplotlib axes, default={ax}
+    Where to draw; None makes a new figure.
+""",
+    "line": """
+**line : keyword arguments
+    Of the curve, as for matplotlib's ``plot``.
+""",
+    "display": """
+Returns
+-------
+display
+    The display, drawn.
+""",
+}
+
+
+class Display:
+    """Numbers that are kept, and drawn by `plot`."""
+
+    figure_: Any
+    ax_: Any
+    _inches: ClassVar[tuple[float, float]] = (6.0, 4.2)
+    _legend_at: ClassVar[str] = "best"
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        fill_in_class(cls, TEXTS)
+
+
+class Chart(Display):
+    """A display that has its axes to itself."""
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on ``ax`` or on a new figure.
+
+        Parameters
+        ----------
+        {ax}
+
+        {display}
+        """
+        self.figure_, self.ax_ = axes(ax, *self._inches)
+        self._draw()
+        legend(self.ax_, ax, inside=self._legend_at)
+        return self
+
+    def _draw(self) -> None:
+        raise NotImplementedError
+
+
+class CurveDisplay(Display):
     """A curve of one model. Several are drawn on one axis by giving them the same ``ax``."""
 
     from_predictions: Any
     name: str | None
-    figure_: Any
-    ax_: Any
     line_: Any
-    _inches: ClassVar[tuple[float, float]] = (5.4, 4.2)
-    _legend_at: ClassVar[str] = "best"
+    _inches = (5.4, 4.2)
+    _kind: ClassVar[str]
+    """The mark of this kind of curve on an axis."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "_kind" not in vars(cls):
+            cls._kind = f"everypair: {cls.__name__}"
 
     @classmethod
     def from_estimator(
@@ -46,17 +114,13 @@ class CurveDisplay:
             Rows to score.
         y : array of shape (n_rows,)
             Two distinct labels.
-        pos_label : label, default=None
-            The positive label; None means the second of the sorted ones.
+        {pos_label}
         name : str, default=None
             For the legend; None is the name of the class.
         **options : keyword arguments
             Of `from_predictions`.
 
-        Returns
-        -------
-        display
-            The display, drawn.
+        {display}
         """
         name = type(estimator).__name__ if name is None else name
         values, more = cls._predicted(estimator, X, pos_label)
@@ -74,20 +138,14 @@ class CurveDisplay:
 
         Parameters
         ----------
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
-        **line : keyword arguments
-            Of the curve, as for matplotlib's ``plot``.
+        {ax}
+        {line}
 
-        Returns
-        -------
-        display
-            The display, drawn.
+        {display}
         """
         self.figure_, self.ax_ = axes(ax, *self._inches)
-        kind = f"everypair: {type(self).__name__}"
-        before = [one.get_gid() for one in self.ax_.lines].count(kind)
-        self._draw({**line_options(before, line), "gid": kind}, before == 0)
+        before = [one.get_gid() for one in self.ax_.lines].count(self._kind)
+        self._draw({**line_options(before, line), "gid": self._kind}, before == 0)
         legend(self.ax_, ax, inside=self._legend_at)
         return self
 
@@ -96,12 +154,10 @@ class CurveDisplay:
         raise NotImplementedError
 
     def _band(
-        self, x: Array, low: Array, high: Array, level: float, look: Mapping[str, Any]
-    ) -> None:
-        self.ax_.fill_between(
-            x, low, high, color=look["color"], alpha=0.18, linewidth=0,
-            label=f"{100 * level:g} % interval at each point",
-        )  # fmt: skip
+        self, x: Array, low: Array, high: Array, level: float, look: Mapping[str, Any],
+        kind: str = "interval at each point",
+    ) -> None:  # fmt: skip
+        shade(self.ax_, x, low, high, look["color"], f"{100 * level:g} % {kind}")
 
 
 class ProbabilityDisplay(CurveDisplay):

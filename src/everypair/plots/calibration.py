@@ -75,31 +75,18 @@ class CalibrationDisplay(ProbabilityDisplay):
 
         Parameters
         ----------
-        y_true : array of shape (n_rows,)
-            Two distinct labels.
-        y_prob : array of shape (n_rows,)
-            Probabilities of the positive class.
-        n_bins : int, default=10
-            Number of bins.
-        strategy : {"quantile", "uniform"}, default="quantile"
-            Bins with about as many rows each, or of equal width.
+        {probabilities}
+        {bins}
         level : float, default=0.95
             Confidence level in one bin, and of the calibration error.
-        sample_weight : array of shape (n_rows,), default=None
-            Weights >= 0; None means 1 for every row.
-        pos_label : label, default=None
-            The positive label; None means the second of the sorted ones.
+        {sample_weight}
+        {pos_label}
         name : str, default=None
             For the legend.
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
-        **line : keyword arguments
-            Of the curve, as for matplotlib's ``plot``.
+        {ax}
+        {line}
 
-        Returns
-        -------
-        CalibrationDisplay
-            The display, drawn.
+        {display}
         """
         options: dict[str, Any] = {
             "n_bins": n_bins, "strategy": strategy, "level": level,

@@ -6,11 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from everypair.plots._axes import GREY, RING, attribute, axes, last_step, legend, style
+from everypair.plots._axes import GREY, RING, attribute, last_step, style
+from everypair.plots._curves import Chart
 from everypair.rows import Array
 
 
-class ClimbDisplay:
+class ClimbDisplay(Chart):
     """Training and validation values of RankOpt while the radius grows, one climb a subfold.
 
     A radius is known by the share of pairs that it saturates, which means the same in each
@@ -47,13 +48,9 @@ class ClimbDisplay:
         ----------
         estimator : fitted estimator or pipeline
             `RankOpt` or `RankOptCV`.
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+        {ax}
 
-        Returns
-        -------
-        ClimbDisplay
-            The display, drawn.
+        {display}
         """
         model = last_step(estimator)
         return cls.from_climb(attribute(model, "path_", "use RankOpt or RankOptCV"), ax=ax)
@@ -68,13 +65,9 @@ class ClimbDisplay:
         ----------
         path : list of named tuples, data frame, structured array or mapping
             The path.
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+        {ax}
 
-        Returns
-        -------
-        ClimbDisplay
-            The display, drawn.
+        {display}
         """
         columns = {}
         for name in ("subfold", "saturation", "training", "validation"):
@@ -88,7 +81,9 @@ class ClimbDisplay:
                     "it needs subfold, saturation, training and validation."
                 ) from error
         if len({column.shape for column in columns.values()}) != 1 or columns["subfold"].ndim != 1:
-            raise ValueError("The columns of the path differ in length: give one row a step.")
+            raise ValueError(
+                "The columns of the path differ in length: give a value per step in each."
+            )
         if columns["subfold"].size == 0:
             raise ValueError("The path is empty: there is no climb to draw.")
         return cls(columns=columns).plot(ax=ax)
@@ -119,20 +114,7 @@ class ClimbDisplay:
             raise ValueError("No validation value is known: there is no best saturation.")
         return float(shares[np.argmax(validation)])
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax`` or on a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        ClimbDisplay
-            The display, drawn.
-        """
-        self.figure_, self.ax_ = axes(ax, 6.0, 4.2)
+    def _draw(self) -> None:
         subfold, saturation = self.columns["subfold"], self.columns["saturation"]
         folds = np.unique(subfold)
         of_all = ", mean over subfolds" if folds.size > 1 else ""
@@ -160,8 +142,6 @@ class ClimbDisplay:
         self.ax_.set(xlabel="Share of saturated pairs", ylabel="Share of pairs ranked right")
         if self.ax_.get_xscale() == "linear":
             self.ax_.set_xlim(0, 1.01)
-        legend(self.ax_, ax)
-        return self
 
 
 def _is_rows(path: Any) -> bool:

@@ -19,10 +19,11 @@ from everypair.plots._axes import (
     short,
     style,
 )
+from everypair.plots._curves import Display
 from everypair.rows import Array
 
 
-class CoefficientPathDisplay:
+class CoefficientPathDisplay(Display):
     """Coefficients against alpha; the strongest are named.
 
     Parameters
@@ -69,15 +70,11 @@ class CoefficientPathDisplay:
         ----------
         estimator : fitted estimator or pipeline
             `AUCClassifierCV`.
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+        {ax}
         n_named : int, default=8
             How many of the strongest coefficients get a name; the others are grey.
 
-        Returns
-        -------
-        CoefficientPathDisplay
-            The display, drawn.
+        {display}
         """
         model = last_step(estimator)
         remedy = "draw from_path(auc_path(X, y))"
@@ -114,15 +111,11 @@ class CoefficientPathDisplay:
             The alpha that was chosen.
         feature_names : sequence of str, default=None
             Names of the features; None numbers them.
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+        {ax}
         n_named : int, default=8
             How many of the strongest coefficients get a name; the others are grey.
 
-        Returns
-        -------
-        CoefficientPathDisplay
-            The display, drawn.
+        {display}
         """
         if coefs is None:
             if not (hasattr(alphas, "alphas") and hasattr(alphas, "coefs")):
@@ -132,12 +125,13 @@ class CoefficientPathDisplay:
         table = np.asarray(coefs.toarray() if sparse.issparse(coefs) else coefs, dtype=np.float64)
         if table.ndim != 2 or table.shape[1] != values.size:
             raise ValueError(
-                f"coefs has shape {table.shape} for {values.size} alphas: one row for each "
+                f"coefs has shape {table.shape} for {values.size} alphas: give one row for each "
                 "feature, one column for each alpha."
             )
         if feature_names is not None and len(feature_names) != table.shape[0]:
             raise ValueError(
-                f"There are {len(feature_names)} feature names for {table.shape[0]} coefficients."
+                f"There are {len(feature_names)} feature names for {table.shape[0]} coefficients: "
+                "give one for each."
             )
         display = cls(alphas=values, coefs=table, chosen=chosen, feature_names=feature_names)
         return display.plot(ax=ax, n_named=n_named)
@@ -147,15 +141,11 @@ class CoefficientPathDisplay:
 
         Parameters
         ----------
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+        {ax}
         n_named : int, default=8
             How many of the strongest coefficients get a name; the others are grey.
 
-        Returns
-        -------
-        CoefficientPathDisplay
-            The display, drawn.
+        {display}
         """
         self.figure_, self.ax_ = axes(ax, 7.0, 4.5)
         order = np.argsort(self.alphas)

@@ -7,14 +7,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from everypair.plots._axes import attribute, axes, last_step, legend, short, style
+from everypair.plots._axes import attribute, last_step, short, style
+from everypair.plots._curves import Chart
 from everypair.rows import Array
 
-FLOOR = 1e-16
+LEAST_GAP_DRAWN = 1e-16
 """A gap that has rounded to zero or below is drawn here: the axis is logarithmic."""
 
 
-class ConvergenceDisplay:
+class ConvergenceDisplay(Chart):
     """Relative duality gap (gradient norm for the sigmoid) against seconds of fitting.
 
     The first fit of a process is slow to begin: its kernels are compiled, or read from the disk.
@@ -50,13 +51,9 @@ class ConvergenceDisplay:
         ----------
         estimator : fitted estimator or mapping
             One model or pipeline, or several by name.
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+        {ax}
 
-        Returns
-        -------
-        ConvergenceDisplay
-            The display, drawn.
+        {display}
         """
         several = isinstance(estimator, Mapping)
         given = estimator if several else {type(estimator).__name__: estimator}
@@ -76,13 +73,9 @@ class ConvergenceDisplay:
             One history, or several by name.
         tol : float, default=None
             The gap that was asked for.
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+        {ax}
 
-        Returns
-        -------
-        ConvergenceDisplay
-            The display, drawn.
+        {display}
         """
         given = history if isinstance(history, Mapping) else {"gap": history}
         histories = {}
@@ -98,23 +91,10 @@ class ConvergenceDisplay:
             raise ValueError("There is no history to draw: give at least one.")
         return cls(histories=histories, tol=tol).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax`` or on a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        ConvergenceDisplay
-            The display, drawn.
-        """
-        self.figure_, self.ax_ = axes(ax, 6.0, 4.2)
+    def _draw(self) -> None:
         self.lines_ = []
         for number, (name, table) in enumerate(self.histories.items()):
-            gaps = np.maximum(table[:, 2], FLOOR)
+            gaps = np.maximum(table[:, 2], LEAST_GAP_DRAWN)
             self.lines_ += self.ax_.plot(
                 table[:, 0], gaps, marker="o", markersize=4, label=short(name), **style(number)
             )
@@ -127,5 +107,3 @@ class ConvergenceDisplay:
         self.ax_.set(xlabel="Seconds", ylabel="Relative distance to the optimum")
         if self.ax_.get_xscale() == "linear" and self.ax_.dataLim.x1 > 0:
             self.ax_.set_xlim(0, 1.04 * self.ax_.dataLim.x1)
-        legend(self.ax_, ax)
-        return self

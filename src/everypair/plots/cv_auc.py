@@ -7,12 +7,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from everypair.plots._axes import axes, chosen_axis, last_step, legend, one_dimension, style
+from everypair.plots._axes import chosen_axis, last_step, one_dimension, style
+from everypair.plots._curves import Chart
 from everypair.plots.coefficients import of_chosen_ratio
 from everypair.rows import Array
 
 
-class CVAUCDisplay:
+class CVAUCDisplay(Chart):
     """Cross-validated AUC against alpha, with its spread over folds and the chosen alpha.
 
     Parameters
@@ -63,18 +64,14 @@ class CVAUCDisplay:
         ----------
         estimator : fitted estimator or pipeline
             `AUCClassifierCV` (of its chosen l1_ratio), `AUCRLSCV` or `RankOptCV`.
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+        {ax}
 
-        Returns
-        -------
-        CVAUCDisplay
-            The display, drawn.
+        {display}
         """
         model = last_step(estimator)
         if not hasattr(model, "cv_scores_"):
             raise ValueError(
-                f"{type(model).__name__} has chosen nothing by cross-validation: "
+                f"{type(model).__name__} has no cross-validated scores: "
                 "use AUCClassifierCV, AUCRLSCV or RankOptCV, or from_path."
             )
         symbol = "saturation" if hasattr(model, "saturation_") else "alpha"
@@ -120,36 +117,21 @@ class CVAUCDisplay:
             What the axis is called.
         scale : {"log", "linear"}, default="log"
             Of the axis.
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+        {ax}
 
-        Returns
-        -------
-        CVAUCDisplay
-            The display, drawn.
+        {display}
         """
         values, heights = one_dimension(alphas, "alphas"), one_dimension(mean, "mean")
         spread = None if std is None else one_dimension(std, "std")
         for array, name in ((heights, "mean"), (spread, "std")):
             if array is not None and array.size != values.size:
-                raise ValueError(f"{name} has {array.size} values for {values.size} alphas.")
+                raise ValueError(
+                    f"{name} has {array.size} values for {values.size} alphas: give one per alpha."
+                )
         shown: dict[str, Any] = {"chosen": chosen, "symbol": symbol, "scale": scale}
         return cls(alphas=values, mean=heights, std=spread, **shown).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax`` or on a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        CVAUCDisplay
-            The display, drawn.
-        """
-        self.figure_, self.ax_ = axes(ax, 6.0, 4.2)
+    def _draw(self) -> None:
         order = np.argsort(self.alphas)
         alphas, mean = self.alphas[order], self.mean[order]
         look = style(0)
@@ -162,5 +144,3 @@ class CVAUCDisplay:
         (self.line_,) = self.ax_.plot(alphas, mean, marker="o", markersize=4, label="mean", **look)
         chosen_axis(self.ax_, alphas, self.chosen, self.symbol, self.scale)
         self.ax_.set_ylabel("Cross-validated AUC")
-        legend(self.ax_, ax)
-        return self

@@ -101,33 +101,22 @@ class CostDisplay(CurveDisplay):
 
         Parameters
         ----------
-        y_true : array of shape (n_rows,)
-            Two distinct labels.
-        y_score : array of shape (n_rows,)
-            Scores: the higher, the more likely positive.
+        {scores}
         cost : tuple (c_fp, c_fn), default=(1.0, 1.0)
             Cost of a false positive and of a false negative.
         against : {"share", "threshold"}, default="share"
             What the horizontal axis shows.
         level : float, default=0.95
             Confidence level of the band at one cut.
-        sample_weight : array of shape (n_rows,), default=None
-            Weights >= 0; None means 1 for every row.
-        groups : array of shape (n_rows,), default=None
-            Rows of one group depend on each other.
-        pos_label : label, default=None
-            The positive label; None means the second of the sorted ones.
+        {sample_weight}
+        {groups}
+        {pos_label}
         name : str, default=None
             For the legend.
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
-        **line : keyword arguments
-            Of the curve, as for matplotlib's ``plot``.
+        {ax}
+        {line}
 
-        Returns
-        -------
-        CostDisplay
-            The display, drawn.
+        {display}
         """
         level = check_level(level)
         Asked.of({"cost": cost})
@@ -234,31 +223,20 @@ class NetBenefitDisplay(ProbabilityDisplay):
 
         Parameters
         ----------
-        y_true : array of shape (n_rows,)
-            Two distinct labels.
-        y_prob : array of shape (n_rows,)
-            Probabilities of the positive class.
+        {probabilities}
         thresholds : array, default=None
             Threshold probabilities between 0 and 1; None means 0.01, 0.02, ..., 0.99.
         level : float, default=0.95
             Confidence level of the band at one threshold.
-        sample_weight : array of shape (n_rows,), default=None
-            Weights >= 0; None means 1 for every row.
-        groups : array of shape (n_rows,), default=None
-            Rows of one group depend on each other.
-        pos_label : label, default=None
-            The positive label; None means the second of the sorted ones.
+        {sample_weight}
+        {groups}
+        {pos_label}
         name : str, default=None
             For the legend.
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
-        **line : keyword arguments
-            Of the curve, as for matplotlib's ``plot``.
+        {ax}
+        {line}
 
-        Returns
-        -------
-        NetBenefitDisplay
-            The display, drawn.
+        {display}
         """
         curve = net_benefit(
             y_true, y_prob, thresholds, level=level, sample_weight=sample_weight, groups=groups,

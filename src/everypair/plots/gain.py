@@ -12,7 +12,7 @@ from everypair.plots._axes import RING, short
 from everypair.plots._curves import REFERENCE_LINE, CurveDisplay
 from everypair.rows import Rows
 
-TOP = 0.1
+TOP_OF_LEGEND = 0.1
 """The top of the rows that the legend speaks of."""
 
 
@@ -77,31 +77,20 @@ class GainDisplay(CurveDisplay):
 
         Parameters
         ----------
-        y_true : array of shape (n_rows,)
-            Two distinct labels.
-        y_score : array of shape (n_rows,)
-            Scores: the higher, the more likely positive.
+        {scores}
         threshold : float, default=None
             The cut ``score > threshold`` to mark.
         level : float, default=0.95
             Confidence level of the band at one share of the rows.
-        sample_weight : array of shape (n_rows,), default=None
-            Weights >= 0; None means 1 for every row.
-        groups : array of shape (n_rows,), default=None
-            Rows of one group depend on each other.
-        pos_label : label, default=None
-            The positive label; None means the second of the sorted ones.
+        {sample_weight}
+        {groups}
+        {pos_label}
         name : str, default=None
             For the legend.
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
-        **line : keyword arguments
-            Of the curve, as for matplotlib's ``plot``.
+        {ax}
+        {line}
 
-        Returns
-        -------
-        GainDisplay
-            The display, drawn.
+        {display}
         """
         rows = Rows.of(y_true, sample_weight, pos_label)
         scores = rows.scores(y_score)
@@ -131,8 +120,8 @@ class GainDisplay(CurveDisplay):
         share, gain = (np.concatenate([[0.0], of, [1.0]]) for of in (curve.share, curve.gain))
         low, high = (np.concatenate([[0.0], of, [1.0]]) for of in (curve.low, curve.high))
         self._band(share, low, high, curve.level, look)
-        top = np.interp(TOP, share, gain)
-        label = f"the top {TOP:.0%} of the rows have {top:.0%} of the positives".replace(
+        top = np.interp(TOP_OF_LEGEND, share, gain)
+        label = f"the top {TOP_OF_LEGEND:.0%} of the rows have {top:.0%} of the positives".replace(
             "%", "\u00a0%"
         )
         label = f"{short(self.name or 'Model')}: {label}"
@@ -190,8 +179,10 @@ class LiftDisplay(GainDisplay):
         highest = max(1.05 / self.prevalence, 1.2)
         self.ax_.set_ylim(0, highest if first else max(highest, self.ax_.get_ylim()[1]))
         self._band(curve.share, curve.lift_low, curve.lift_high, curve.level, look)
-        top = np.interp(TOP, curve.share, curve.lift)
-        label = f"{short(self.name or 'Model')}: lift {top:.1f} in the top {100 * TOP:.0f} %"
+        top = np.interp(TOP_OF_LEGEND, curve.share, curve.lift)
+        label = (
+            f"{short(self.name or 'Model')}: lift {top:.1f} in the top {100 * TOP_OF_LEGEND:.0f} %"
+        )
         (self.line_,) = self.ax_.plot(curve.share, curve.lift, **{"label": label, **look})
         if self.point is not None and self.point[0] > 0:
             lift = self.point[1] / self.point[0]

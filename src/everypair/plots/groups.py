@@ -9,13 +9,14 @@ from numpy.typing import ArrayLike
 
 from everypair.metrics.cross_val import scores_of
 from everypair.metrics.in_groups import AUCByGroup, auc_by_group
-from everypair.plots._axes import COLOURS, axes, legend
+from everypair.plots._axes import COLOURS
+from everypair.plots._curves import Chart
 from everypair.rows import Array
 
-BINS = 20
+N_BINS = 20
 
 
-class GroupAUCDisplay:
+class GroupAUCDisplay(Chart):
     """The areas of the groups as a histogram by weight, with their weighted mean.
 
     Parameters
@@ -42,6 +43,9 @@ class GroupAUCDisplay:
     1.0
     """
 
+    _inches = (6.0, 4.5)
+    _legend_at = "upper left"
+
     def __init__(self, *, auc: Array, weight: Array, n_without_pairs: int = 0):
         self.auc, self.weight, self.n_without_pairs = auc, weight, n_without_pairs
 
@@ -60,27 +64,16 @@ class GroupAUCDisplay:
 
         Parameters
         ----------
-        estimator : fitted classifier
-            With `decision_function` or `predict_proba`.
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
-            Rows to score.
-        y : array of shape (n_rows,)
-            Two distinct labels.
+        {fitted}
         within : array of shape (n_rows,)
             Labels of the groups.
-        sample_weight : array of shape (n_rows,), default=None
-            Weights >= 0; None means 1 for every row.
+        {sample_weight}
         within_weight : {"pairs", "rows", "equal"}, default="pairs"
             How much a group weighs.
-        pos_label : label, default=None
-            The positive label; None means the second of the sorted ones.
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+        {pos_label}
+        {ax}
 
-        Returns
-        -------
-        GroupAUCDisplay
-            The display, drawn.
+        {display}
         """
         return cls.from_predictions(
             y, scores_of(estimator, X, pos_label), within, sample_weight=sample_weight,
@@ -97,25 +90,16 @@ class GroupAUCDisplay:
 
         Parameters
         ----------
-        y_true : array of shape (n_rows,)
-            Two distinct labels.
-        y_score : array of shape (n_rows,)
-            Scores: the higher, the more likely positive.
+        {scores}
         within : array of shape (n_rows,)
             Labels of the groups.
-        sample_weight : array of shape (n_rows,), default=None
-            Weights >= 0; None means 1 for every row.
+        {sample_weight}
         within_weight : {"pairs", "rows", "equal"}, default="pairs"
             How much a group weighs.
-        pos_label : label, default=None
-            The positive label; None means the second of the sorted ones.
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+        {pos_label}
+        {ax}
 
-        Returns
-        -------
-        GroupAUCDisplay
-            The display, drawn.
+        {display}
         """
         areas = auc_by_group(
             y_true, y_score, within, sample_weight, within_weight=within_weight,
@@ -133,35 +117,18 @@ class GroupAUCDisplay:
             The table.
         n_groups : int, default=None
             All groups, those without a pair as well; None counts those of the table.
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+        {ax}
 
-        Returns
-        -------
-        GroupAUCDisplay
-            The display, drawn.
+        {display}
         """
         without = 0 if n_groups is None else n_groups - areas.auc.size
         display = cls(auc=areas.auc, weight=areas.weight, n_without_pairs=without)
         return display.plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax`` or on a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        GroupAUCDisplay
-            The display, drawn.
-        """
-        self.figure_, self.ax_ = axes(ax, 6.0, 4.5)
+    def _draw(self) -> None:
         without = f", {self.n_without_pairs} more without a pair" if self.n_without_pairs else ""
         self.ax_.hist(
-            self.auc, np.linspace(0, 1, BINS + 1), weights=self.weight, color="0.75",
+            self.auc, np.linspace(0, 1, N_BINS + 1), weights=self.weight, color="0.75",
             edgecolor="white", label=f"{self.auc.size} groups{without}",
         )  # fmt: skip
         self.ax_.axvline(
@@ -169,5 +136,3 @@ class GroupAUCDisplay:
         )
         self.ax_.axvline(0.5, color="black", linewidth=1.0, linestyle=(0, (4, 2)), label="chance")
         self.ax_.set(xlabel="AUC inside the group", ylabel="Weight of the groups", xlim=(0, 1))
-        legend(self.ax_, ax, inside="upper left")
-        return self

@@ -94,37 +94,26 @@ class PrecisionRecallDisplay(CurveDisplay):
 
         Parameters
         ----------
-        y_true : array of shape (n_rows,)
-            Two distinct labels.
-        y_score : array of shape (n_rows,)
-            Scores: the higher, the more likely positive.
+        {scores}
         threshold : float, default=None
             The cut ``score > threshold`` to mark.
         band : bool, default=True
             Draw a band, by a bootstrap.
         level : float, default=0.95
             Confidence level of the band at one recall, and of the average precision.
-        sample_weight : array of shape (n_rows,), default=None
-            Weights >= 0; None means 1 for every row.
-        groups : array of shape (n_rows,), default=None
-            Rows of one group depend on each other.
+        {sample_weight}
+        {groups}
         n_bootstrap : int, default=500
             Replicates of the band.
         random_state : int, RandomState or None, default=0
             Of the band.
-        pos_label : label, default=None
-            The positive label; None means the second of the sorted ones.
+        {pos_label}
         name : str, default=None
             For the legend.
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
-        **line : keyword arguments
-            Of the curve, as for matplotlib's ``plot``.
+        {ax}
+        {line}
 
-        Returns
-        -------
-        PrecisionRecallDisplay
-            The display, drawn.
+        {display}
         """
         shared: dict[str, Any] = {
             "level": level, "sample_weight": sample_weight, "groups": groups,

@@ -8,22 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from everypair.metrics.bands import ROCBand, roc_band
-from everypair.metrics.cross_val import cut_of, scores_of
 from everypair.metrics.curve import Curve
 from everypair.metrics.inference import AUCInterval, auc_confidence_interval
 from everypair.plots._axes import (
     RING,
     ROC_CURVE,
     if_any,
-    legend,
-    line_options,
-    roc_axes,
     roc_label,
+    roc_square,
 )
+from everypair.plots._curves import CurveDisplay
 from everypair.rows import Array, Rows
 
 
-class ROCDisplay:
+class ROCDisplay(CurveDisplay):
     """ROC curve with the area and its interval, a confidence band and the point of a threshold.
 
     Parameters
@@ -59,6 +57,10 @@ class ROCDisplay:
     0.741 [0.633, 0.826]
     """
 
+    _inches = (5.0, 4.9)
+    _legend_at = "lower right"
+    _kind = ROC_CURVE  # counted together with those of a comparison
+
     def __init__(
         self,
         *,
@@ -72,80 +74,6 @@ class ROCDisplay:
     ):
         self.fpr, self.tpr, self.interval, self.band = fpr, tpr, interval, band
         self.threshold, self.point, self.name = threshold, point, name
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-        band: Literal["pointwise", "simultaneous"] | None = "pointwise",
-        level: float = 0.95,
-        n_bootstrap: int = 500,
-        random_state: Any = 0,
-        pos_label: Any = None,
-        name: str | None = None,
-        ax: Any = None,
-        **line: Any,
-    ) -> Self:
-        """Draw the curve of a fitted classifier; the marked point is where `predict` cuts.
-
-        Nothing is marked where the predicted labels are no cut of the scores.
-
-        Parameters
-        ----------
-        estimator : fitted classifier
-            With `decision_function` or `predict_proba`.
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
-            Rows to score.
-        y : array of shape (n_rows,)
-            Two distinct labels.
-        sample_weight : array of shape (n_rows,), default=None
-            Weights >= 0; None means 1 for every row.
-        groups : array of shape (n_rows,), default=None
-            Rows of one group depend on each other.
-        band : {"pointwise", "simultaneous"} or None, default="pointwise"
-            As ``kind`` in `everypair.metrics.roc_band`; None draws none. For many rows
-            ``"simultaneous"``, which draws no samples, is the quick one.
-        level : float, default=0.95
-            Confidence level of band and interval.
-        n_bootstrap : int, default=500
-            Replicates of the pointwise band.
-        random_state : int, RandomState or None, default=0
-            Of the pointwise band.
-        pos_label : label, default=None
-            The positive label; None means the second of the sorted ones.
-        name : str, default=None
-            For the legend; None is the name of the class.
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
-        **line : keyword arguments
-            Of the curve, as for matplotlib's ``plot``.
-
-        Returns
-        -------
-        ROCDisplay
-            The display, drawn.
-        """
-        scores = scores_of(estimator, X, pos_label)
-        return cls.from_predictions(
-            y,
-            scores,
-            threshold=cut_of(estimator, X, scores, pos_label),
-            sample_weight=sample_weight,
-            groups=groups,
-            band=band,
-            level=level,
-            n_bootstrap=n_bootstrap,
-            random_state=random_state,
-            pos_label=pos_label,
-            name=type(estimator).__name__ if name is None else name,
-            ax=ax,
-            **line,
-        )
 
     @classmethod
     def from_predictions(
@@ -172,16 +100,11 @@ class ROCDisplay:
 
         Parameters
         ----------
-        y_true : array of shape (n_rows,)
-            Two distinct labels.
-        y_score : array of shape (n_rows,)
-            Scores: the higher, the more likely positive.
+        {scores}
         threshold : float, default=None
             The cut to mark.
-        sample_weight : array of shape (n_rows,), default=None
-            Weights >= 0; None means 1 for every row.
-        groups : array of shape (n_rows,), default=None
-            Rows of one group depend on each other.
+        {sample_weight}
+        {groups}
         band : {"pointwise", "simultaneous"} or None, default="pointwise"
             As ``kind`` in `everypair.metrics.roc_band`; None draws none. For many rows
             ``"simultaneous"``, which draws no samples, is the quick one.
@@ -191,19 +114,13 @@ class ROCDisplay:
             Replicates of the pointwise band.
         random_state : int, RandomState or None, default=0
             Of the pointwise band.
-        pos_label : label, default=None
-            The positive label; None means the second of the sorted ones.
+        {pos_label}
         name : str, default=None
             For the legend.
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
-        **line : keyword arguments
-            Of the curve, as for matplotlib's ``plot``.
+        {ax}
+        {line}
 
-        Returns
-        -------
-        ROCDisplay
-            The display, drawn.
+        {display}
         """
         shared: dict[str, Any] = {
             "level": level,
@@ -233,37 +150,12 @@ class ROCDisplay:
         )
         return display.plot(ax=ax, **line)
 
-    def plot(self, ax: Any = None, **line: Any) -> Self:
-        """Draw on ``ax`` or on a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
-        **line : keyword arguments
-            Of the curve, as for matplotlib's ``plot``.
-
-        Returns
-        -------
-        ROCDisplay
-            The display, drawn.
-        """
-        self.figure_, self.ax_, before = roc_axes(ax, 5.0, 4.9)
-        look = line_options(before, line)
-        if self.band is not None:
-            self.ax_.fill_between(
-                self.band.fpr,
-                self.band.low,
-                self.band.high,
-                color=look["color"],
-                alpha=0.18,
-                linewidth=0,
-                label=f"{100 * self.band.level:g} % band, {self.band.kind}",
-            )
+    def _draw(self, look: dict[str, Any], first: bool) -> None:
+        roc_square(self.ax_)
+        if (band := self.band) is not None:
+            self._band(band.fpr, band.low, band.high, band.level, look, f"band, {band.kind}")
         label = roc_label(self.name or "ROC curve", self.fpr, self.tpr, self.interval)
-        (self.line_,) = self.ax_.plot(
-            self.fpr, self.tpr, **{"label": label, **look, "gid": ROC_CURVE}
-        )
+        (self.line_,) = self.ax_.plot(self.fpr, self.tpr, **{"label": label, **look})
         if self.point is not None:
             self.ax_.plot(
                 *self.point,
@@ -272,5 +164,3 @@ class ROCDisplay:
                 label=f"threshold {self.threshold:.3g}: "
                 f"FPR {self.point[0]:.3f}, TPR {self.point[1]:.3f}",
             )
-        legend(self.ax_, ax, inside="lower right")
-        return self

@@ -13,16 +13,16 @@ from everypair.metrics.inference import AUCInterval, auc_confidence_interval
 from everypair.plots._axes import (
     ROC_CURVE,
     if_any,
-    legend,
     named,
-    roc_axes,
     roc_label,
+    roc_square,
     style,
 )
+from everypair.plots._curves import Chart
 from everypair.rows import Array, Rows
 
 
-class ROCComparisonDisplay:
+class ROCComparisonDisplay(Chart):
     """ROC curves of several models.
 
     Parameters
@@ -49,6 +49,9 @@ class ROCComparisonDisplay:
     ['good: AUC 0.916 [0.847, 0.956]', 'fair: AUC 0.732 [0.622, 0.819]']
     """
 
+    _inches = (5.0, 4.9)
+    _legend_at = "lower right"
+
     def __init__(
         self,
         *,
@@ -72,15 +75,11 @@ class ROCComparisonDisplay:
             Rows to score.
         y : array of shape (n_rows,)
             Two distinct labels.
-        pos_label : label, default=None
-            The positive label; None means the second of the sorted ones.
+        {pos_label}
         **options : keyword arguments
             Of `from_predictions`.
 
-        Returns
-        -------
-        ROCComparisonDisplay
-            The display, drawn.
+        {display}
         """
         scores = {}
         for name, model in named(estimators, "estimators").items():
@@ -108,25 +107,17 @@ class ROCComparisonDisplay:
 
         Parameters
         ----------
-        y_true : array of shape (n_rows,)
-            Two distinct labels.
+        {y_true}
         y_scores : mapping or data frame
             The scores of each model by its name, or a column for each.
-        sample_weight : array of shape (n_rows,), default=None
-            Weights >= 0; None means 1 for every row.
-        groups : array of shape (n_rows,), default=None
-            Rows of one group depend on each other.
+        {sample_weight}
+        {groups}
         level : float, default=0.95
             Confidence level of the intervals.
-        pos_label : label, default=None
-            The positive label; None means the second of the sorted ones.
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+        {pos_label}
+        {ax}
 
-        Returns
-        -------
-        ROCComparisonDisplay
-            The display, drawn.
+        {display}
         """
         rows = Rows.of(y_true, sample_weight, pos_label)
         curves, intervals = {}, {}
@@ -144,23 +135,9 @@ class ROCComparisonDisplay:
             )
         return cls(curves=curves, intervals=intervals).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax`` or on a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        ROCComparisonDisplay
-            The display, drawn.
-        """
-        self.figure_, self.ax_, before = roc_axes(ax, 5.0, 4.9)
+    def _draw(self) -> None:
+        before = roc_square(self.ax_)
         self.lines_ = []
         for number, (name, curve) in enumerate(self.curves.items(), start=before):
             label = roc_label(name, *curve, self.intervals[name])
             self.lines_ += self.ax_.plot(*curve, label=label, gid=ROC_CURVE, **style(number))
-        legend(self.ax_, ax, inside="lower right")
-        return self

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from everypair.metrics.cross_val import cut_of, scores_of
-from everypair.plots._axes import COLOURS, axes, legend, short
+from everypair.plots._axes import COLOURS, short
+from everypair.plots._curves import Chart
 from everypair.rows import Array, Rows
 
 
-class ScoreDisplay:
+class ScoreDisplay(Chart):
     """Histograms of the scores of both classes, each of area one, with the threshold.
 
     Parameters
@@ -43,6 +44,8 @@ class ScoreDisplay:
     ('fine', 'sick')
     """
 
+    _inches = (6.0, 4.5)
+
     def __init__(
         self,
         *,
@@ -64,23 +67,12 @@ class ScoreDisplay:
 
         Parameters
         ----------
-        estimator : fitted classifier
-            With `decision_function` or `predict_proba`.
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
-            Rows to score.
-        y : array of shape (n_rows,)
-            Two distinct labels.
-        sample_weight : array of shape (n_rows,), default=None
-            Weights >= 0; None means 1 for every row.
-        pos_label : label, default=None
-            The positive label; None means the second of the sorted ones.
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+        {fitted}
+        {sample_weight}
+        {pos_label}
+        {ax}
 
-        Returns
-        -------
-        ScoreDisplay
-            The display, drawn.
+        {display}
         """
         scores = scores_of(estimator, X, pos_label)
         return cls.from_predictions(
@@ -107,23 +99,14 @@ class ScoreDisplay:
 
         Parameters
         ----------
-        y_true : array of shape (n_rows,)
-            Two distinct labels.
-        y_score : array of shape (n_rows,)
-            Scores: the higher, the more likely positive.
+        {scores}
         threshold : float, default=None
             The cut to draw.
-        sample_weight : array of shape (n_rows,), default=None
-            Weights >= 0; None means 1 for every row.
-        pos_label : label, default=None
-            The positive label; None means the second of the sorted ones.
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
+        {sample_weight}
+        {pos_label}
+        {ax}
 
-        Returns
-        -------
-        ScoreDisplay
-            The display, drawn.
+        {display}
         """
         rows = Rows.of(y_true, sample_weight, pos_label)
         scores = rows.scores(y_score)
@@ -140,20 +123,7 @@ class ScoreDisplay:
         )
         return display.plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax`` or on a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        ScoreDisplay
-            The display, drawn.
-        """
-        self.figure_, self.ax_ = axes(ax, 6.0, 4.5)
+    def _draw(self) -> None:
         both = np.concatenate([self.positives, self.negatives])
         edges = np.histogram_bin_edges(both, bins=min(60, max(10, int(2 * np.cbrt(both.size)))))
         weights = self.weights if self.weights is not None else (None, None)
@@ -173,5 +143,3 @@ class ScoreDisplay:
                 label=f"threshold {self.threshold:.3g}",
             )  # fmt: skip
         self.ax_.set(xlabel="Score", ylabel="Density within the class")
-        legend(self.ax_, ax)
-        return self

@@ -8,13 +8,14 @@ from typing import Any, Self
 import numpy as np
 
 from everypair.plots._axes import COLOURS, GREY, attribute, axes, last_step, short
+from everypair.plots._curves import Display
 
 PANEL_WIDTH, PANEL_HEIGHT = 3.2, 2.6
 MOST_BARS = 12
 """Categories of a panel; of more, those with the most rows are drawn."""
 
 
-class ShapeDisplay:
+class ShapeDisplay(Display):
     """What each column adds to the score of an additive model.
 
     A column of numbers is a curve with the number of its training rows below it, a column of
@@ -98,10 +99,7 @@ class ShapeDisplay:
         auc_lost : array, default=None
             Of `AUCAdditive.auc_lost`, to choose and name the panels by.
 
-        Returns
-        -------
-        ShapeDisplay
-            The display, drawn.
+        {display}
         """
         model = last_step(estimator)
         remedy = "fit AUCAdditive or AUCAdditiveCV"
@@ -185,7 +183,9 @@ class ShapeDisplay:
         names = [self._name(k) for k in range(len(self.shapes) + len(self.pairs))]
         for name in columns:
             if name not in names:
-                raise ValueError(f"{name!r} is not a column of the model: {', '.join(names)}.")
+                raise ValueError(
+                    f"{name!r} is not a column of the model: use one of {', '.join(names)}."
+                )
         return [names.index(name) for name in columns]
 
     def _curve(self, ax: Any, number: int) -> None:

@@ -43,8 +43,8 @@ QUOTA_ROUNDING = 1e-9
 MOST_TRIALS = 200
 """Of a cut: bisection alone would need no more."""
 
-OPERATIONS = 20
-"""Of one row and one cut."""
+OPERATIONS_A_ROW_AND_CUT = 20
+"""About what a soft count costs, to decide on threads."""
 
 
 class Rates(NamedTuple):
@@ -97,7 +97,7 @@ class SoftMeasure:
         def part(start: int, stop: int) -> tuple[float, ...]:
             return soft_counts(scores, pairs.share, pairs.positive, cut, start, stop)
 
-        parts = over_rows(part, scores.size, OPERATIONS * scores.size)
+        parts = over_rows(part, scores.size, OPERATIONS_A_ROW_AND_CUT * scores.size)
         return Rates(*np.sum(parts, axis=0).tolist())
 
     def loss(self, scores: Array) -> float:
@@ -118,7 +118,7 @@ class SoftMeasure:
                     start, stop, gradient,
                 )  # fmt: skip
 
-        over_rows(part, scores.size, OPERATIONS * len(terms) * scores.size)
+        over_rows(part, scores.size, OPERATIONS_A_ROW_AND_CUT * len(terms) * scores.size)
         return Point(self.smooth.best - value, gradient)
 
     def _value_and_terms(self, scores: Array) -> tuple[float, list[Term]]:

@@ -204,7 +204,7 @@ def test_one_row_of_a_class_has_an_area_and_no_interval(which, run, mixed, model
     assert found.code == 0, found.err
     assert ", no interval" in found.out
     assert found.err == (
-        f"note: the AUC has no interval: there is only one {which} row: an error bar needs at "
+        f"note: the AUC has no interval: there is only one {which} row: a standard error needs at "
         "least two.\n"
     )
     said = json.loads(run("evaluate", model, new, "--json").out)

@@ -14,9 +14,9 @@ from everypair.measures.at_quota import (
     NEGATIVES,
     POSITIVES,
     PRECISION,
+    QUOTA_TOLERANCE,
     RECALL,
     ROWS,
-    SLACK,
     AtQuota,
     RecallAtPrecision,
 )
@@ -80,10 +80,10 @@ def _drawn(
         held = quota.of_positives * t + quota.of_negatives * f
         value = {RECALL: t, FALSE_ALARMS: f}.get(exact.what, precision)
         if exact.of == POSITIVES:
-            return value, held >= quota.amount * (1 - SLACK)
-        return value, held <= quota.amount * (1 + SLACK)
+            return value, held >= quota.amount * (1 - QUOTA_TOLERANCE)
+        return value, held <= quota.amount * (1 + QUOTA_TOLERANCE)
     if isinstance(exact, RecallAtPrecision):
-        return t, (precision >= exact.precision - SLACK) & (t > 0)
+        return t, (precision >= exact.precision - QUOTA_TOLERANCE) & (t > 0)
     if isinstance(exact, PartialArea):
-        return t, (exact.low <= f) & (f <= exact.high * (1 + SLACK))
+        return t, (exact.low <= f) & (f <= exact.high * (1 + QUOTA_TOLERANCE))
     return precision, everywhere
