@@ -404,7 +404,7 @@ def test_rules_of_the_other_measures(cancer):
         ({"measure": "recall_at_k", "k": "9p"}, "of 60 rows"),
         ({"measure": "partial_roc_area", "fpr": (0.2, 0.1)}, "0 <= low < high <= 1"),
         ({"measure": lambda a, b, c, d: a / (a + b)}, "nan for the table a=0, b=0"),
-        ({"measure": lambda a, b, c, d: b}, "higher must be better"),
+        ({"measure": lambda a, b, c, d: b}, "return one that is highest there"),
         ({"measure": "accuracy"}, "'measure' parameter"),
         ({"kernel": "sigmoid", "gamma": 5.0, "coef0": -3.0}, "not positive semi-definite"),
         ({"kernel": lambda X, Z: X}, "The kernel returned shape"),

@@ -75,7 +75,7 @@ def test_bands_lie_around_the_curve_and_the_simultaneous_is_wider():
 @pytest.mark.parametrize(
     ("s", "options", "says"),
     [
-        ([1, 1, 1, 1], {}, "without any order"),
+        ([1, 1, 1, 1], {}, "equal scores rank nothing"),
         ([1, 2, 3, 4], {"kind": "both"}, "kind='both'"),
         ([1, 2, 3, 4], {"sample_weight": [1, 1, 2, 2]}, "kind='pointwise'"),
         ([1, 2, 3, 4], {"groups": [1, 1, 2, 2]}, "kind='pointwise'"),

@@ -271,8 +271,8 @@ def test_separated_classes_get_the_exact_bound():
 @pytest.mark.parametrize(
     ("y", "s", "options", "says"),
     [
-        ([0, 1, 0, 1], [2, 2, 2, 2], {}, "single value 2: a ranking without any order"),
-        ([0, 1, 0, 1], [2, 2, 2, 2], {"method": "bootstrap"}, "without any order"),
+        ([0, 1, 0, 1], [2, 2, 2, 2], {}, "single value 2: equal scores rank nothing"),
+        ([0, 1, 0, 1], [2, 2, 2, 2], {"method": "bootstrap"}, "equal scores rank nothing"),
         ([0, 0, 0, 1], [1, 2, 3, 2.5], {}, "only one positive row"),
         ([0, 0, 0, 1], [1, 2, 3, 2.5], {"method": "bootstrap"}, "only one positive row"),
         (

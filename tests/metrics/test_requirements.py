@@ -224,7 +224,7 @@ def test_weights_of_whole_classes_keep_the_guarantee_and_others_are_refused():
         assert threshold_for(
             y, s, "specificity", recall=0.8, guarantee=0.9, sample_weight=weight
         ) == threshold_for(y, s, "specificity", recall=0.8, guarantee=0.9)
-    with pytest.raises(ValueError, match="all rows of a class weigh the same"):
+    with pytest.raises(ValueError, match="the same weight for all rows of a class"):
         threshold_for(y, s, fpr=0.1, guarantee=0.9, sample_weight=rng.random(2000))
     with pytest.raises(ValueError, match="needs rows of equal weight"):
         threshold_for(y, s, top=0.1, guarantee=0.9, sample_weight=weight)
