@@ -21,7 +21,7 @@ types: .venv/installed-dev
 	$(BIN)/mypy
 
 unit: .venv/installed-dev
-	$(BIN)/python -m pytest -n auto -m "not slow and not browser"
+	$(BIN)/python -m pytest -n auto -m "not slow and not browser" --durations=10
 
 # The same tests with a count of the lines they reach, which takes half as long again.
 coverage: .venv/installed-dev
