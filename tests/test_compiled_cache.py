@@ -137,3 +137,30 @@ def test_a_truncated_file_is_compiled_anew_and_replaced(home, kind, left):
         file.write_bytes(whole[: int(left * len(whole))])
     assert call(home) == (["20", "0"], "")
     assert call(home) == (["20", "1"], "")
+
+
+def test_code_is_compiled_anew_where_a_kernel_that_it_calls_was_edited(tmp_path):
+    source = Path(everypair.__file__).parent
+    package = tmp_path / "everypair"
+    (package / "_compiled").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "_compiled" / "__init__.py").touch()
+    shutil.copy(source / "_compiled" / "compiling.py", package / "_compiled")
+    inner = package / "_compiled" / "inner.py"
+    inner.write_text(
+        "from everypair._compiled.compiling import compiled\n\n\n@compiled\n"
+        "def add(x):\n    return x + 1\n"
+    )
+    (package / "_compiled" / "outer.py").write_text(
+        "from everypair._compiled.compiling import compiled\n"
+        "from everypair._compiled.inner import add\n\n\n@compiled\n"
+        "def ten_times(x):\n    return 10 * add(x)\n"
+    )
+    call = (
+        "from everypair._compiled.outer import ten_times as f\n"
+        "print(f(1), sum(f.stats.cache_hits.values()))"
+    )
+    assert run(call, tmp_path, package / "__init__.py")[0] == ["20", "0"]
+    assert run(call, tmp_path, package / "__init__.py")[0] == ["20", "1"]
+    inner.write_text(inner.read_text().replace("x + 1", "x + 22"))
+    assert run(call, tmp_path, package / "__init__.py")[0] == ["230", "0"]

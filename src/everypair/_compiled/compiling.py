@@ -1,14 +1,17 @@
 """How every kernel is compiled: at its first call, without the GIL, and kept on disk if possible.
 
-This relies on three parts of numba beyond its decorators: `FunctionCache`, the attribute `_cache`
-of a compiled function, and the compiler's lock.
+This relies on parts of numba beyond its decorators: `FunctionCache` with its file's source stamp,
+the attribute `_cache` of a compiled function, and the compiler's lock.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from contextlib import suppress
+from functools import cache
+from pathlib import Path
 
 from numba import njit
 from numba.core.caching import FunctionCache
@@ -29,9 +32,32 @@ def _warn_once(reason):
         )
 
 
+IMPORTED = re.compile(r"^from everypair\._compiled\.(\w+) import", re.MULTILINE)
+
+
+@cache
+def _inlined_into(path):
+    """The files whose kernels may be part of this file's: those it imports, and theirs."""
+    path = Path(path)
+    found = {path.with_name(f"{name}.py") for name in IMPORTED.findall(path.read_text())}
+    found.discard(Path(__file__))
+    return frozenset(found.union(*(_inlined_into(each) for each in found)))
+
+
 class _Cache(FunctionCache):
     """Numba's cache, except that it never stops a fit: code that cannot be read is compiled anew,
-    and code that cannot be written is used without being kept."""
+    and code that cannot be written is used without being kept. Numba looks at a function's own
+    file alone to tell whether its code is old; here the files of the kernels that it calls count
+    as well."""
+
+    def __init__(self, function):
+        super().__init__(function)
+        with suppress(OSError):  # no source files: nobody edits them
+            used = sorted(_inlined_into(function.__code__.co_filename))
+            stamps = [(each.stat().st_mtime, each.stat().st_size) for each in used]
+            if stamps:
+                own = self._cache_file
+                own._source_stamp = (own._source_stamp, *stamps)
 
     def load_overload(self, sig, target_context):
         try:

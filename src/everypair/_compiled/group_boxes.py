@@ -24,6 +24,44 @@ STRIP = (WIDE_COEFFICIENTS + 2) * LANES
 
 
 @compiled
+def distinct(values):
+    """The distinct values, ascending. By Shell's method: numba compiles `np.unique` and
+    `np.searchsorted` for seconds, and few groups have boxes far apart."""
+    gap = 1
+    while gap < values.size // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, values.size):
+            value, place = values[i], i
+            while place >= gap and values[place - gap] > value:
+                values[place] = values[place - gap]
+                place -= gap
+            values[place] = value
+        gap //= 3
+    count = 1
+    for i in range(1, values.size):
+        if values[i] != values[count - 1]:
+            values[count] = values[i]
+            count += 1
+    return values[:count].copy()
+
+
+@compiled
+def find_slots(ids, x, per_unit, slots):
+    """The slot of each row's box, by bisection."""
+    for i in range(x.size):
+        box = np.floor(x[i] * per_unit)
+        below, above = 0, ids.size
+        while above - below > 1:
+            middle = (below + above) // 2
+            if ids[middle] <= box:
+                below = middle
+            else:
+                above = middle
+        slots[i] = below
+
+
+@compiled
 def lay_boxes(x, y, low, high, per_unit, x_slots, y_slots):
     """The ids of the group's boxes, and each row's slot in them (`boxes.box_slots`)."""
     first, last = np.floor(low * per_unit), np.floor(high * per_unit)
@@ -32,12 +70,18 @@ def lay_boxes(x, y, low, high, per_unit, x_slots, y_slots):
             x_slots[i] = np.int32(np.floor(x[i] * per_unit) - first)
         for j in range(y.size):
             y_slots[j] = np.int32(np.floor(y[j] * per_unit) - first)
-        return first + np.arange(int(last - first) + 1)
-    ids = np.unique(np.floor(np.concatenate((x, y)) * per_unit))
+        ids = np.empty(int(last - first) + 1)
+        for box in range(ids.size):
+            ids[box] = first + box
+        return ids
+    boxes = np.empty(x.size + y.size)
     for i in range(x.size):
-        x_slots[i] = np.searchsorted(ids, np.floor(x[i] * per_unit))
+        boxes[i] = np.floor(x[i] * per_unit)
     for j in range(y.size):
-        y_slots[j] = np.searchsorted(ids, np.floor(y[j] * per_unit))
+        boxes[x.size + j] = np.floor(y[j] * per_unit)
+    ids = distinct(boxes)
+    find_slots(ids, x, per_unit, x_slots)
+    find_slots(ids, y, per_unit, y_slots)
     return ids
 
 
@@ -97,22 +141,19 @@ def wide_moments(places, t, w):
 def wide_near(ids, x_places, y_places, moments, near, fields):
     """Add to ``fields[a]`` the sources of ``moments[b]`` up to the reach of ``near[d, l]``, four
     coefficients of a source at once. Places of the targets and of the sources tell which boxes
-    are empty."""
+    are empty. One distance after the other: its table stays in the cache."""
     reach, n_fields = near.shape[0] // 2, near.shape[2]
-    low = 0
-    for a in range(ids.size):
-        while ids[a] - ids[low] > reach:
-            low += 1
-        if x_places[a] == x_places[a + 1]:
-            continue
-        field = fields[a]
-        for b in range(low, ids.size):
-            distance = ids[a] - ids[b]
-            if distance < -reach:
+    for place in range(near.shape[0]):
+        table, b = near[place], 0
+        for a in range(ids.size):
+            source = ids[a] - (place - reach)
+            while b < ids.size and ids[b] < source:
+                b += 1
+            if b == ids.size:
                 break
-            if y_places[b] == y_places[b + 1]:
+            if ids[b] > source or x_places[a] == x_places[a + 1] or y_places[b] == y_places[b + 1]:
                 continue
-            table, m = near[int(distance) + reach], moments[b]
+            field, m = fields[a], moments[b]
             for l in range(0, WIDE_COEFFICIENTS, 4):
                 m0, m1, m2, m3 = m[l], m[l + 1], m[l + 2], m[l + 3]
                 for k in range(n_fields):
@@ -126,10 +167,13 @@ def wide_far(ids, x_places, moments, reach, width, far, exp_up, exp_down, fields
     """The same past the reach, where there is anything."""
     if ids[-1] - ids[0] > reach:
         shape = (ids.size, WIDE_COEFFICIENTS, 1)
-        wanted = x_places[1 : ids.size + 1] > x_places[: ids.size]
-        part = np.zeros(shape)
+        wanted, part = np.empty(ids.size, np.bool_), np.zeros(shape)
+        for box in range(ids.size):
+            wanted[box] = x_places[box + 1] > x_places[box]
         box_far(ids, wanted, moments.reshape(shape), reach, width, far, exp_up, exp_down, part)
-        fields += part[:, :, 0]
+        for box in range(ids.size):
+            for k in range(WIDE_COEFFICIENTS):
+                fields[box, k] += part[box, k, 0]
 
 
 @compiled

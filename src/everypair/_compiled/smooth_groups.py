@@ -110,13 +110,21 @@ def smooth_group_slopes(kind, scores, x_rows, y_rows, a, b, omega, x_edges, y_ed
             of_negatives = wide_moments(y_places, t_y, b_y)
             fields = np.zeros((n_boxes, 2 * WIDE_COEFFICIENTS))
             wide_near(ids, x_places, y_places, of_negatives, near, fields)
-            value_fields = fields[:, :WIDE_COEFFICIENTS].copy()
-            slope_fields = fields[:, WIDE_COEFFICIENTS:].copy()
+            value_fields = np.empty((n_boxes, WIDE_COEFFICIENTS))
+            slope_fields = np.empty((n_boxes, WIDE_COEFFICIENTS))
+            for box in range(n_boxes):
+                for k in range(WIDE_COEFFICIENTS):
+                    value_fields[box, k] = fields[box, k]
+                    slope_fields[box, k] = fields[box, WIDE_COEFFICIENTS + k]
             wide_far(ids, x_places, of_negatives, reach, width, value_far, exp_up, exp_down,
                      value_fields)  # fmt: skip
             wide_far(ids, x_places, of_negatives, reach, width, slope_far, exp_up, exp_down,
                      slope_fields)  # fmt: skip
-            values[g] = np.sum(of_positives * value_fields)
+            total = 0.0
+            for box in range(n_boxes):
+                for k in range(WIDE_COEFFICIENTS):
+                    total += of_positives[box, k] * value_fields[box, k]
+            values[g] = total
             wide_evaluate(x_places, x_order, t_x, slope_fields, -1.0, of_x)
             fields = np.zeros((n_boxes, WIDE_COEFFICIENTS))
             wide_near(ids, y_places, x_places, of_positives, near_back, fields)
@@ -173,15 +181,19 @@ def smooth_group_curvatures(kind, scores, x_rows, y_rows, a, b, omega, x_edges, 
         if by_boxes:
             ids = lay_boxes(x[:m], y[:n], low, high, per_unit, x_slots, y_slots)
             n_boxes = ids.size
-            x_places, x_order, t_x, b_x = order_by_box(x, w_x * v_x, x_slots, m, n_boxes, per_unit)
-            y_places, y_order, t_y, b_y = order_by_box(y, w_y * v_y, y_slots, n, n_boxes, per_unit)
+            for i in range(m):
+                e_x[i] = w_x[i] * v_x[i]
+            for j in range(n):
+                e_y[j] = w_y[j] * v_y[j]
+            x_places, x_order, t_x, b_x = order_by_box(x, e_x, x_slots, m, n_boxes, per_unit)
+            y_places, y_order, t_y, b_y = order_by_box(y, e_y, y_slots, n, n_boxes, per_unit)
             of_positives = wide_moments(x_places, t_x, b_x)
             of_negatives = wide_moments(y_places, t_y, b_y)
             fields = np.zeros((n_boxes, WIDE_COEFFICIENTS))
             wide_near(ids, x_places, y_places, of_negatives, near, fields)
             wide_far(ids, x_places, of_negatives, reach, width, far, exp_up, exp_down, fields)
             wide_evaluate(x_places, x_order, t_x, fields, 1.0, of_x)
-            fields[:] = 0.0
+            fields = np.zeros((n_boxes, WIDE_COEFFICIENTS))
             wide_near(ids, y_places, x_places, of_positives, near_back, fields)
             wide_far(ids, y_places, of_positives, reach, width, back_far, exp_up, exp_down, fields)
             wide_evaluate(y_places, y_order, t_y, fields, 1.0, of_y)
