@@ -307,8 +307,7 @@ def groups_of(
     """The groups of so many rows, or of as many as there are labels."""
     if within is None or isinstance(within, Groups):
         return within
-    if weighting not in GROUP_WEIGHTS:
-        raise ValueError(f"within_weight={weighting!r} is not known: use one of {GROUP_WEIGHTS}.")
+    checked_rule(weighting)
     labels = group_labels(within, np.size(within) if n_rows is None else n_rows, "within")
     try:
         names, codes = np.unique(labels, return_inverse=True)
@@ -317,6 +316,13 @@ def groups_of(
             "within mixes labels of types that cannot be sorted together: use labels of one type."
         ) from error
     return Groups(codes.astype(np.intp, copy=False), names, weighting)
+
+
+def checked_rule(weighting: str) -> str:
+    """How groups weigh: one of `GROUP_WEIGHTS`."""
+    if weighting not in GROUP_WEIGHTS:
+        raise ValueError(f"within_weight={weighting!r} is not known: use one of {GROUP_WEIGHTS}.")
+    return weighting
 
 
 def sampled_ordinals(n_positive: int, n_negative: int, n_rows: int) -> tuple[Index, Index]:

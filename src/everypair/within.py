@@ -33,6 +33,11 @@ LEAST_SAMPLED_GROUPS = 20
 
 GROUP_WEIGHTS = ("pairs", "rows", "equal")
 
+NO_PAIR = (
+    "No group of within has rows of both classes: none of the {} groups has a pair. Give groups in "
+    "which positive and negative rows occur together."
+)
+
 
 @dataclass(frozen=True)
 class Groups:
@@ -60,10 +65,7 @@ class Groups:
         ]
         held = (totals[0] > 0) & (totals[1] > 0)
         if not held.any():
-            raise ValueError(
-                f"No group of within has rows of both classes: none of the {n_groups} groups has a "
-                "pair. Give groups in which positive and negative rows occur together."
-            )
+            raise ValueError(NO_PAIR.format(n_groups))
         numbers = np.flatnonzero(held)
         sides = totals[0][numbers], totals[1][numbers]
         place = np.full(n_groups, -1, dtype=np.intp)

@@ -57,5 +57,5 @@ def test_search_over_blocks_is_that_over_arrays(data):
 
 def test_kernels_and_groups_need_arrays(data):
     X, y, _ = data
-    with pytest.raises(ValueError, match="need kernel='linear' and no groups, but kernel is 'rbf'"):
+    with pytest.raises(ValueError, match="need kernel='linear', but kernel is 'rbf'"):
         MeasureOpt(kernel="rbf").fit(ArrayRows(X, y))

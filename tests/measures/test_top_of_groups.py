@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, brentq
 from scipy.special import expit
+from sklearn.model_selection import StratifiedKFold
 
-from everypair import MeasureOpt
+from everypair import AUCClassifier, MeasureOpt, MeasureOptCV
+from everypair.estimators._held_out import samples
+from everypair.estimators._held_out_groups import held_out
+from everypair.estimators._search import folds_of
 from everypair.measures.operating import operating_measure
 from everypair.metrics import precision_at_k, recall_at_k
 from everypair.rows import Rows
@@ -136,3 +140,65 @@ def test_what_has_no_meaning_inside_groups_is_one_clear_error(options, weight, w
     weight = None if weight is None else np.linspace(1, 2, y.size)
     with pytest.raises(ValueError, match=words):
         MeasureOpt(**options).fit(X, y, weight, within=user)
+
+
+def test_the_search_scores_whole_groups_that_no_model_of_theirs_has_seen():
+    X, y, user = offers(5, n_users=80)
+    model = MeasureOptCV(
+        "precision_at_k", k=3, saturation=(0.35, 0.9), alphas=[1e-7, 1.0], tol=1e-4
+    ).fit(X, y, within=user)
+    groups = Rows.uncut(y, None, user).within
+    folds = folds_of(None, X, y == 1, None, None, each_has_auc=True, within=groups)
+    scores = np.empty(y.size)
+    for train, test in folds:
+        assert not set(user[train]) & set(user[test])
+        start = AUCClassifier(alpha=1e-8).fit(X[train], y[train], within=user[train])
+        scores[test] = X[test] @ start.coef_[0]
+    expected = precision_at_k(y, scores, 3, within=user)
+    assert model.cv_scores_[1] == pytest.approx(expected, abs=1e-9)  # the start of little penalty
+    low, high = model.score_interval_
+    assert low <= model.best_score_ <= high
+    assert 0.02 < high - low < 0.3
+    assert model.n_groups_without_pairs_ > 0
+    test_X, test_y, test_user = offers(6, n_users=300)
+    found = precision_at_k(test_y, test_X @ model.coef_[0], 3, within=test_user)
+    assert low - 0.05 <= found <= high + 0.05
+    overall = MeasureOptCV("precision_at_k", k=0.25, saturation=(0.35,)).fit(X, y)
+    assert found > precision_at_k(test_y, test_X @ overall.coef_[0], 3, within=test_user) + 0.1
+
+
+def test_held_out_groups_are_a_mean_over_groups_and_whole_groups_are_drawn():
+    y, scores, within = rows_in_groups(2)
+    groups = Rows.uncut(y, None, within).within
+    rows = Rows.uncut(y, None, within)
+    measure = operating_measure("precision_at_k", rows, k=2)
+    half = np.isin(within, np.unique(within)[::2])
+    folds = [(np.flatnonzero(half != part), np.flatnonzero(half == part)) for part in (0, 1)]
+    held = held_out(measure, y == 1, np.ones(y.size), folds, scores, within)
+    assert held.value() == pytest.approx(precision_at_k(y, scores, 2, within=within))
+    on_one = held.on(folds[:1])
+    test = folds[0][1]
+    expected = precision_at_k(y[test], scores[test], 2, within=within[test])
+    assert on_one.value() == pytest.approx(expected)
+    # A group drawn twice is a group that is there twice.
+    drawn = next(samples(y == 1, held.weight, 1, held.groups, seed=3))
+    counts = [drawn[within == name][0] for name in groups.names]
+    members = [np.flatnonzero(within == name) for name in groups.names]
+    twice = [rows for rows, n in zip(members, counts, strict=True) for _ in range(int(n))]
+    again = np.concatenate(twice)
+    names = np.repeat(np.arange(len(twice)), [rows.size for rows in twice])
+    by_hand = precision_at_k(y[again], scores[again], 2, within=names)
+    assert held.value(None, drawn) == pytest.approx(by_hand)
+    assert held.draws(held.prepared, n_draws=7).shape == (1, 7)
+
+
+def test_the_search_takes_groups_beside_within_and_cut_groups():
+    X, y, user = offers(7)
+    options = {"k": 3, "saturation": (0.5,), "alphas": [0.01]}
+    pairs_of_users = MeasureOptCV("recall_at_k", cv=3, **options)
+    pairs_of_users.fit(X, y, within=user, groups=user // 2)
+    cut = MeasureOptCV("recall_at_k", cv=StratifiedKFold(3), **options).fit(X, y, within=user)
+    for model in (pairs_of_users, cut):
+        assert 0 < model.best_score_ < 1
+    with pytest.raises(ValueError, match="cannot be taken inside groups"):
+        MeasureOptCV("f1").fit(X, y, within=user)

@@ -14,6 +14,7 @@ from functools import lru_cache, reduce
 from itertools import count
 from typing import Any, NamedTuple
 from uuid import uuid4
+from zlib import crc32
 
 import numpy as np
 from dask import delayed
@@ -22,7 +23,7 @@ from distributed.client import FutureCancelledError
 from distributed.protocol import pickle as task_pickle
 from numpy.typing import NDArray
 
-from everypair.checks import distinct_labels
+from everypair.checks import distinct_labels, group_labels
 from everypair.linalg.block_jobs import Extent, Job
 from everypair.linalg.block_shard import ALL, ClassTotals, Kept, Shard, Shares, class_totals
 from everypair.linalg.block_vector import BlockVector
@@ -54,6 +55,8 @@ class Held(NamedTuple):
     X: NDArray[Any]
     y: NDArray[Any]
     weight: NDArray[Any] | None
+    groups: NDArray[np.intp] | None = None
+    """Numbered from 0; rows come group by group, and no other block has rows of these groups."""
 
 
 class Seen(NamedTuple):
@@ -93,13 +96,32 @@ class DaskBlocks(Blocks):
 
     here = False
 
-    def __init__(self, client: Client | None, X: Any, y: Any, sample_weight: Any, name: str):
-        self.client = _client_of(client)
-        parts = _parts_of(X, y, sample_weight)
-        hold = delayed(_held, pure=False)
+    def __init__(
+        self,
+        client: Client | None,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        name: str,
+        within: Any = None,
+    ):
+        self.client, self.grouped = _client_of(client), within is not None
+        given = {"X": X, "y": y, "sample_weight": sample_weight, "within": within}
+        parts = _parts_of({name: each for name, each in given.items() if each is not None})
+        if within is None:
+            given_blocks: Any = [(_held, (k, *part)) for k, part in enumerate(parts)]
+        else:
+            split = delayed(_split, nout=len(parts), pure=False)
+            pieces = [split(k, len(parts), *part) for k, part in enumerate(parts)]
+            given_blocks = [
+                (_whole_groups, (k, *(of_block[k] for of_block in pieces)))
+                for k in range(len(parts))
+            ]
         blocks = [
-            hold(k, *part, dask_key_name=f"everypair-block-{uuid4().hex[:8]}-{k}")
-            for k, part in enumerate(parts)
+            delayed(hold, pure=False)(
+                *arguments, dask_key_name=f"everypair-block-{uuid4().hex[:8]}-{k}"
+            )
+            for k, (hold, arguments) in enumerate(given_blocks)
         ]
         self._blocks: list[Future] = self.client.compute(blocks)
         seen: list[Seen] = self._results([self._submit("labels", _seen, b) for b in self._blocks])
@@ -299,19 +321,53 @@ def _held(number: int, X: Any, y: Any, weight: Any = None) -> Held:
     return Held(number, X, y, weight)
 
 
-def _seen(block: Held) -> Seen:
+def _split(number: int, n_parts: int, X: Any, y: Any, *more: Any) -> list[tuple[Any, ...]]:
+    """The rows of a block for each of the new blocks: where a group goes depends on its label."""
+    *weight, within = more
+    block = _held(number, X, y, *weight)
+    if trouble := _sizes_differ(block):
+        raise ValueError(f"Block {number}: {trouble}")
+    within = within.to_numpy() if hasattr(within, "to_numpy") else np.asarray(within)
+    labels = group_labels(within, len(block.y), "within")
+    labels = labels.astype(str) if labels.dtype == object else labels
+    names, codes = np.unique(labels, return_inverse=True)
+    # Not Python's hash, which differs from process to process.
+    place = np.array([crc32(str(name).encode()) % n_parts for name in names.tolist()], dtype=int)
+    kept = (block.X, block.y, block.weight, labels)
+    return [
+        tuple(None if values is None else values[rows] for values in kept)
+        for rows in (np.flatnonzero(place[codes] == part) for part in range(n_parts))
+    ]
+
+
+def _whole_groups(number: int, *pieces: tuple[Any, ...]) -> Held:
+    def joined(place: int) -> NDArray[Any]:
+        return np.concatenate([piece[place] for piece in pieces])
+
+    codes = np.unique(joined(3), return_inverse=True)[1].astype(np.intp, copy=False)
+    order = np.argsort(codes, kind="stable")
+    weight = None if pieces[0][2] is None else joined(2)[order]
+    return Held(number, joined(0)[order], joined(1)[order], weight, codes[order])
+
+
+def _sizes_differ(block: Held) -> str | None:
     X, y, weight = block.X, block.y, block.weight
-    trouble = None
     if X.ndim != 2 or y.ndim != 1:
-        trouble = f"X has shape {X.shape} and y {y.shape}: give rows of X and a label for each."
-    elif len(X) != len(y) or (weight is not None and len(weight) != len(y)):
+        return f"X has shape {X.shape} and y {y.shape}: give rows of X and a label for each."
+    if len(X) != len(y) or (weight is not None and len(weight) != len(y)):
         sizes = f"{len(X)} rows of X and {len(y)} labels"
         if weight is not None:
             sizes += f" and {len(weight)} weights"
-        trouble = f"it has {sizes}: give X, y and sample_weight the same blocks."
-    elif y.dtype.kind == "f" and not np.all(np.isfinite(y)):
+        return f"it has {sizes}: give X, y and sample_weight the same blocks."
+    return None
+
+
+def _seen(block: Held) -> Seen:
+    X, y, weight = block.X, block.y, block.weight
+    trouble = _sizes_differ(block)
+    if trouble is None and y.dtype.kind == "f" and not np.all(np.isfinite(y)):
         trouble = "y has NaN: leave out the rows without a label."
-    elif weight is not None and not np.all(np.isfinite(weight)):
+    elif trouble is None and weight is not None and not np.all(np.isfinite(weight)):
         trouble = "sample_weight has NaN or infinite values."
     elif weight is not None and weight.size and weight.min() < 0:
         trouble = f"sample_weight has the negative value {weight.min():g}: weights must be >= 0."
@@ -343,6 +399,7 @@ def _work(message: bytes, number: int, block: Held, *kept: Any) -> Any:
         reads,
         {token: of[place] for (token, place), of in zip(order.stored, kept, strict=True)},
         order.some,
+        block.groups,
     )
     # One thread: the worker has others for other blocks.
     with thread_limit(1), one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
@@ -355,11 +412,9 @@ def _work(message: bytes, number: int, block: Held, *kept: Any) -> Any:
 # --- the blocks of collections -----------------------------------------------------------------
 
 
-def _parts_of(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, ...]]:
-    """The chunks of X, of y and of the weights, one tuple per block."""
-    given = {"X": X, "y": y}
-    if sample_weight is not None:
-        given["sample_weight"] = sample_weight
+def _parts_of(given: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """The chunks of X, of y, of the weights and of the groups, one tuple per block."""
+    X = given["X"]
     for name, values in given.items():
         if not hasattr(values, "to_delayed"):
             raise ValueError(

@@ -30,13 +30,17 @@ class _OnDask:
     _take_columns: Any
     get_params: Any
 
-    def _blocks_of(self, X: Any, y: Any, sample_weight: Any) -> DaskBlocks:
+    def _blocks_of(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any = None, within: Any = None
+    ) -> DaskBlocks:
         self.__dict__.pop("calibrator_", None)  # of an earlier fit
         if isinstance(X, EngineRows):  # a fold
             self.classes_ = X.classes
             self._take_columns(X.n_features_in_, X.feature_names_in_)
             return X.blocks
-        blocks = DaskBlocks(self.client, X, y, sample_weight, type(self).__name__)
+        if groups is not None:
+            raise ValueError("groups needs arrays: leave it out on a cluster.")
+        blocks = DaskBlocks(self.client, X, y, sample_weight, type(self).__name__, within)
         self.classes_ = blocks.classes
         names = np.asarray(X.columns, dtype=object) if hasattr(X, "columns") else None
         if names is not None and not all(isinstance(name, str) for name in names):
@@ -172,6 +176,7 @@ class DaskAUCClassifier(_OnDask, AUCClassifier):
         As in `AUCClassifier`.
     solver : {"auto", "newton", "newton-cg"}, default="auto"
         As in `AUCClassifier`.
+    {within_weight}
     {threshold}
     {calibration}
     {cv}
@@ -200,6 +205,7 @@ class DaskAUCClassifier(_OnDask, AUCClassifier):
         AUC of the training scores, from counts in boxes: at most 5e-5 from the exact one.
     n_iter_ : int
         Newton steps on the whole data.
+    {without_pairs}
     {n_passes}
     history_ : list of (seconds, objective, distance)
         One entry a step.
@@ -234,6 +240,7 @@ class DaskAUCClassifier(_OnDask, AUCClassifier):
         l1_ratio: float = 0.5,
         penalty_weights: ArrayLike | None = None,
         solver: str = "auto",
+        within_weight: str = "pairs",
         threshold: str | float | Mapping[str, Any] = "balanced",
         calibration: str | None = None,
         prior: float | None = None,
@@ -246,9 +253,9 @@ class DaskAUCClassifier(_OnDask, AUCClassifier):
     ):
         super().__init__(
             loss=loss, penalty=penalty, alpha=alpha, l1_ratio=l1_ratio,
-            penalty_weights=penalty_weights, solver=solver, threshold=threshold,
-            calibration=calibration, prior=prior, cv=cv, tol=tol, max_iter=max_iter,
-            warm_start=warm_start, verbose=verbose,
+            penalty_weights=penalty_weights, solver=solver, within_weight=within_weight,
+            threshold=threshold, calibration=calibration, prior=prior, cv=cv, tol=tol,
+            max_iter=max_iter, warm_start=warm_start, verbose=verbose,
         )  # fmt: skip
         self.client = client
 
@@ -267,6 +274,7 @@ class DaskAUCRLS(_OnDask, AUCRLS):
     ----------
     alpha : float, default=0.001
         As in `AUCRLS`.
+    {within_weight}
     {threshold}
     {calibration}
     {cv}
@@ -280,6 +288,7 @@ class DaskAUCRLS(_OnDask, AUCRLS):
         The objective at the solution.
     dual_gap_ : float
         No w has an objective lower than ``objective_`` by more than this share.
+    {without_pairs}
     {n_passes}
     {fitted}
 
@@ -293,19 +302,27 @@ class DaskAUCRLS(_OnDask, AUCRLS):
     def __init__(
         self,
         alpha: float = 1e-3,
+        within_weight: str = "pairs",
         threshold: str | float | Mapping[str, Any] = "midpoint",
         calibration: str | None = None,
         prior: float | None = None,
         cv: Any = None,
         client: Client | None = None,
     ):
-        super().__init__(alpha, threshold=threshold, calibration=calibration, prior=prior, cv=cv)
+        super().__init__(
+            alpha,
+            within_weight=within_weight,
+            threshold=threshold,
+            calibration=calibration,
+            prior=prior,
+            cv=cv,
+        )
         self.client = client
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{
             name: AUCRLS._parameter_constraints[name]
-            for name in ("alpha", "threshold", "calibration", "prior", "cv")
+            for name in ("alpha", "within_weight", "threshold", "calibration", "prior", "cv")
         },
         "client": "no_validation",  # type: ignore[dict-item]
     }
@@ -321,6 +338,7 @@ class DaskRankOpt(_OnDask, RankOpt):
     ----------
     saturation : float or ascending sequence of floats, default=None
         As in `RankOpt`.
+    {within_weight}
     {threshold}
     {calibration}
     {cv}
@@ -342,6 +360,7 @@ class DaskRankOpt(_OnDask, RankOpt):
         AUC of the training scores, from counts in boxes: at most 5e-5 from the exact one.
     n_iter_ : int
         Steps of all climbs.
+    {without_pairs}
     {n_passes}
     {fitted}
 
@@ -355,6 +374,7 @@ class DaskRankOpt(_OnDask, RankOpt):
     def __init__(
         self,
         saturation: Sequence[float] | float | None = None,
+        within_weight: str = "pairs",
         threshold: str | float | Mapping[str, Any] = "balanced",
         calibration: str | None = None,
         prior: float | None = None,
@@ -365,8 +385,9 @@ class DaskRankOpt(_OnDask, RankOpt):
         client: Client | None = None,
     ):
         super().__init__(
-            saturation=saturation, threshold=threshold, calibration=calibration, prior=prior, cv=cv,
-            max_iter=max_iter, tol=tol, verbose=verbose,
+            saturation=saturation, within_weight=within_weight, threshold=threshold,
+            calibration=calibration, prior=prior, cv=cv, max_iter=max_iter, tol=tol,
+            verbose=verbose,
         )  # fmt: skip
         self.client = client
 
@@ -375,6 +396,7 @@ class DaskRankOpt(_OnDask, RankOpt):
             name: RankOpt._parameter_constraints[name]
             for name in (
                 "saturation",
+                "within_weight",
                 "threshold",
                 "calibration",
                 "prior",
@@ -438,6 +460,7 @@ class DaskMeasureOpt(_OnDask, MeasureOpt):
         As in `MeasureOpt`.
     n_iter_ : int
         Steps of the logistic regression and of all climbs.
+    {without_pairs}
     {n_passes}
     {fitted}
 

@@ -18,6 +18,8 @@ from everypair.metrics.gain import Gain
 from everypair.metrics.inference import AUCInterval
 from everypair.metrics.interval import levels_between
 from everypair.metrics.streamed import cut_of_ranking, gains_of_ranking, interval_of_ranking
+from everypair.pairs.blocked_groups import BlockGroups
+from everypair.rows import checked_rule
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -55,6 +57,8 @@ def auc_score(
     y_score: Any,
     sample_weight: Any = None,
     *,
+    within: Any = None,
+    within_weight: str = "pairs",
     width: float = 1e-4,
     client: Client | None = None,
 ) -> AreaInterval:
@@ -62,7 +66,8 @@ def auc_score(
 
     Pairs of rows in different boxes are decided; pairs in one box bound the error. The fullest
     boxes are split and counted again until the interval is as narrow as asked. Each round sends
-    at most half a megabyte from each block.
+    at most half a megabyte from each block. With ``within`` the rows of each group are brought
+    together on one worker, and the area is exact.
 
     Parameters
     ----------
@@ -72,6 +77,10 @@ def auc_score(
         Scores, finite: the higher, the more likely positive.
     sample_weight : dask.array or dask.dataframe.Series, default=None
         Weights >= 0; None means 1 for every row.
+    within : dask.array or dask.dataframe.Series, default=None
+        Labels of groups: rows are paired inside their group only.
+    within_weight : {"pairs", "rows", "equal"}, default="pairs"
+        How much a group weighs.
     width : float, default=0.0001
         The interval is no wider than this; 0 gives the exact area, in more rounds.
     client : distributed.Client, default=None
@@ -98,6 +107,11 @@ def auc_score(
     """
     if not isinstance(width, Real) or not 0 <= width <= 1:
         raise ValueError(f"width={width!r}: use a number from 0, which is exact, to 1.")
+    if within is not None:
+        blocks = DaskBlocks(client, y_score, y_true, sample_weight, "auc_score", within)
+        scores = BlockVector(blocks, Expression(_scores, reads=ALL))
+        area = BlockGroups(blocks, checked_rule(within_weight)).area(scores)
+        return AreaInterval(area, area, area, 1)
     ranking = _ranking(y_true, y_score, sample_weight, client, "auc_score")
     low, high = ranking.area(float(width))
     return AreaInterval(low + (high - low) / 2, low, high, ranking.n_rounds)

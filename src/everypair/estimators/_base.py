@@ -132,19 +132,21 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         from everypair.estimators._block_training import BlockTraining
         from everypair.estimators._training import ArrayTraining
 
-        blocks = self._blocks_of(X, y, sample_weight)
+        blocks = self._blocks_of(X, y, sample_weight, groups, within)
         if blocks is None:
             return ArrayTraining(self, *self._validate_fit(X, y, sample_weight), groups, within)
-        for given, name in ((groups, "groups"), (within, "within")):
-            if given is not None:
-                raise ValueError(f"{name} needs arrays: leave it out for rows in blocks.")
         return BlockTraining(self, blocks, loss)
 
-    def _blocks_of(self, X: Any, y: Any, sample_weight: Any) -> Blocks | None:
+    def _blocks_of(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any = None, within: Any = None
+    ) -> Blocks | None:
         """The engine of rows in blocks, whose labels and columns the model takes over."""
         if not isinstance(X, RowBlocks):
             return None
         self._refuse_blocks()
+        for given, name in ((groups, "groups"), (within, "within")):
+            if given is not None:
+                raise ValueError(f"{name} needs arrays: leave it out for rows in blocks.")
         for given, name in ((y, "y"), (sample_weight, "sample_weight")):
             if given is not None:
                 raise ValueError(

@@ -19,6 +19,7 @@ from everypair.estimators._search import DEFAULT_FOLDS, side_by_side
 from everypair.estimators._training import ArrayFolds, TrainingFolds
 from everypair.linalg.block_folds import (
     Folds,
+    FoldsOfGroups,
     GivenFolds,
     StratifiedFolds,
     ever_tested,
@@ -36,6 +37,7 @@ from everypair.linalg.matrix import Matrix
 from everypair.metrics.streamed import cut_of_ranking, streams
 from everypair.metrics.thresholds import cut_by
 from everypair.pairs.blocked import BLOCK_POINTS, BlockRows
+from everypair.pairs.blocked_groups import BlockGroups
 from everypair.rows import Rows
 
 Array = NDArray[np.float64]
@@ -62,7 +64,8 @@ class BlockTraining:
 
     def __init__(self, model: Any, blocks: Blocks, loss: str):
         self._model, self.blocks, self.loss = model, blocks, loss
-        self.pairs: Any = BlockRows(blocks, loss)
+        self.pairs: Any = self._pairs_of(blocks)
+        model.n_groups_without_pairs_ = self.pairs.n_groups_without_pairs
         gathers = loss not in (*BLOCK_POINTS, "extent")
         if gathers:
             refuse_to_gather(blocks, f"loss={loss!r}", "use loss='logistic'")
@@ -72,6 +75,11 @@ class BlockTraining:
             refuse_to_gather(blocks, rule, "use threshold='balanced'")
         self.X: Any = BlockMatrix(blocks, gathers=gathers)
         self.positive_share = blocks.totals[1] / sum(blocks.totals)
+
+    def _pairs_of(self, blocks: Blocks) -> BlockRows:
+        if blocks.grouped:
+            return BlockGroups(blocks, getattr(self._model, "within_weight", "pairs"))
+        return BlockRows(blocks, self.loss)
 
     def _vector(self, scores: Any) -> BlockVector:
         return scores if isinstance(scores, BlockVector) else self.blocks.spread(scores)
@@ -187,7 +195,7 @@ class BlockFolds:
     def training(self, k: int) -> tuple[Matrix, Any]:
         view = self._training[k]
         X: Any = self._rows.X.over(view)
-        return X, BlockRows(view, self._rows.loss)
+        return X, self._rows._pairs_of(view)
 
     def area(self, k: int, scores: BlockVector) -> float:
         from everypair.pairs import auc
@@ -283,6 +291,8 @@ def folds_over(blocks: Blocks, cv: Any, of_weight: bool = False) -> Folds:
             f"The rarer class has {rarer} rows, and cv={n_folds} folds need one each: give fewer "
             "folds or more rows."
         )
+    if blocks.grouped:
+        return FoldsOfGroups(n_folds)
     return StratifiedFolds.over(blocks, n_folds, of_weight)
 
 

@@ -13,6 +13,7 @@ from everypair.estimators._search import side_by_side
 from everypair.linalg.block_vector import BlockVector
 from everypair.measures.operating_point import OperatingMeasure
 from everypair.rows import Rows
+from everypair.within import Groups
 
 if TYPE_CHECKING:
     from everypair.linalg.blocks import Blocks
@@ -77,7 +78,7 @@ class ClimbProblem:
     def without(self, held_out: NDArray[np.intp]) -> Self:
         """The same on the other rows: X itself is never cut into folds."""
         weight = self._weight_without(held_out)
-        return replace(self, weight=weight, pairs=Rows.uncut(self.positive, weight))
+        return replace(self, weight=weight, pairs=Rows.uncut(self.positive, weight, self.within))
 
     def _weight_without(self, held_out: NDArray[np.intp]) -> Array:
         weight = self.weight.copy()
@@ -86,8 +87,14 @@ class ClimbProblem:
         return weight
 
     @property
+    def within(self) -> Groups | None:
+        """The groups inside which rows are paired."""
+        groups: Groups | None = self.pairs.within
+        return groups
+
+    @property
     def rows(self) -> Rows:
-        return Rows.of(self.positive, self.weight, within=getattr(self.pairs, "within", None))
+        return Rows.of(self.positive, self.weight, within=self.within)
 
     @property
     def best(self) -> float:
@@ -108,11 +115,11 @@ class ClimbProblem:
         return self.positive, self.weight
 
     def starts(self, alphas: Array, max_iter: int, tol: float) -> list[LogisticFit]:
-        from everypair.solvers.grouped_quota import pairwise_start
+        from everypair.solvers.grouped_quota import pairwise_path
         from everypair.solvers.logistic import logistic_path
 
-        if getattr(self.pairs, "within", None) is not None:
-            return [pairwise_start(self.sphere, self.pairs, a, max_iter, tol) for a in alphas]
+        if self.within is not None:
+            return pairwise_path(self.sphere, self.pairs, alphas, max_iter, tol)
         return list(logistic_path(self.sphere, *self._classes(), alphas, max_iter, tol))
 
     def climbs(
@@ -153,8 +160,15 @@ class BlockClimbProblem(ClimbProblem):
     @staticmethod
     def _pairs(X: Any, positive: Bools, weight: Array, measure: OperatingMeasure) -> Any:
         from everypair.pairs.blocked import BlockRows
+        from everypair.pairs.blocked_groups import BlockGroups
 
+        if X.blocks.grouped:
+            return BlockGroups(X.blocks, "pairs")
         return BlockRows(X.blocks, "sigmoid" if measure.of_pairs else "extent")
+
+    @property
+    def within(self) -> Groups | None:
+        return self.pairs.groups_here if self.blocks.grouped else None
 
     def without(self, held_out: NDArray[np.intp]) -> Self:
         from everypair.linalg.block_folds import GivenFolds, training

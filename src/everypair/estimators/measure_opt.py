@@ -87,13 +87,9 @@ class _MeasureClimber(KernelRanker):
         from everypair.linalg.threads import own_threads
 
         self._validate_params()
-        blocks = self._blocks_of(X, y, sample_weight)
+        blocks = self._blocks_of(X, y, sample_weight, groups, within)
         if blocks is not None:
-            if within is not None:
-                raise ValueError(
-                    "Rows in blocks have no within here: give arrays, or leave it out."
-                )
-            return self._fit_blocks(blocks, groups, climb)
+            return self._fit_blocks(blocks, climb)
         X, positive, sample_weight = self._validate_fit(X, y, sample_weight)
         rows = Rows.of(positive, sample_weight, within=within)
         measure = self._operating_measure(rows)
@@ -139,25 +135,22 @@ class _MeasureClimber(KernelRanker):
     def _fit_blocks(
         self,
         blocks: Blocks,
-        groups: ArrayLike | None,
         climb: Callable[[ClimbProblem], tuple[Array, OutOfFold | None]],
     ) -> Self:
         """The same over rows in blocks. Labels, and scores where a cut is exact, come here."""
         from everypair.estimators._block_training import BlockTraining, refuse_to_gather
         from everypair.linalg.threads import own_threads
 
-        if self.kernel != "linear" or groups is not None:
-            raise ValueError(
-                "Rows in blocks need kernel='linear' and no groups, but kernel is "
-                f"{self.kernel!r}{'' if groups is None else ' and groups are given'}."
-            )
+        if self.kernel != "linear":
+            raise ValueError(f"Rows in blocks need kernel='linear', but kernel is {self.kernel!r}.")
         refuse_to_gather(blocks, f"{type(self).__name__}", "use AUCClassifier")
         positive = blocks.positive.gather()
         weight = blocks.weight.gather() if blocks.weighted else None
-        rows = Rows.of(positive, weight)
+        training = BlockTraining(self, blocks, "extent")
+        within = training.pairs.groups_here if blocks.grouped else None
+        rows = Rows.of(positive, weight, within=within)
         measure = self._operating_measure(rows)
         self._forget_fit()
-        training = BlockTraining(self, blocks, "extent")
         with own_threads(), np.errstate(over="ignore", invalid="ignore"):
             problem = BlockClimbProblem.of(training.X, positive, weight, measure)
             coef, held_out = climb(problem)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from everypair.estimators._climb_problem import ClimbProblem, as_array
 from everypair.estimators._cross_fit import OutOfFold
 from everypair.estimators._held_out import FEWER_DRAWS, HeldOut, mixed
+from everypair.estimators._held_out_groups import held_out
 from everypair.estimators._search import Fold, folds_of, positive_grid
 from everypair.estimators.measure_opt import _MeasureClimber
 from everypair.estimators.rankopt import check_saturations
@@ -50,7 +51,9 @@ class MeasureOptCV(_MeasureClimber):
     chosen only if it beats the start on held-out rows by more than half a standard error and is
     not below it on the training rows; otherwise the model is the logistic regression. Where a
     quota fixes the cut, start and climbs are told apart by the mean of the measure at quotas of
-    half to twice these odds. The cut that `predict` uses comes from held-out scores.
+    half to twice these odds. The cut that `predict` uses comes from held-out scores. With
+    ``within`` the starts are fits of the logistic loss over the pairs inside groups, and the
+    measure is that of the k best rows of each group.
 
     Parameters
     ----------
@@ -104,7 +107,9 @@ class MeasureOptCV(_MeasureClimber):
         so is its cut: no row takes part in the choice of what it is scored by.
     score_interval_ : (low, high)
         A 95 % interval of ``best_score_`` by a bootstrap of the rows (of whole groups, where
-        ``groups`` is given), widened because each row tests one model and trains the others.
+        ``groups`` or ``within`` is given), widened because each row tests one model and trains the
+        others.
+    {without_pairs}
     cv_scores_ : array of shape (n_candidates,)
         The measure on held-out rows of every candidate: the starts, then the climbs.
     cv_results_ : dict of arrays
@@ -203,6 +208,7 @@ class MeasureOptCV(_MeasureClimber):
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        within: ArrayLike | None = None,
     ) -> Self:
         """Choose on held-out rows, then climb on all rows.
 
@@ -211,10 +217,13 @@ class MeasureOptCV(_MeasureClimber):
         {measure_rows}
         {measure_weight}
         {groups}
+        within : array of shape (n_rows,), default=None
+            The group of each row, as in `MeasureOpt`: the k best rows of each group. Without
+            ``groups``, None and a number as ``cv`` keep each group whole.
 
         {returns_self}
         """
-        return self._fit(X, y, sample_weight, groups, partial(self._climb, groups=groups))
+        return self._fit(X, y, sample_weight, groups, partial(self._climb, groups=groups), within)
 
     def _climb(self, problem: ClimbProblem, groups: ArrayLike | None) -> tuple[Array, OutOfFold]:
         series = self._series()
@@ -224,7 +233,7 @@ class MeasureOptCV(_MeasureClimber):
         self._check_folds(problem)
         folds = folds_of(
             self.cv, np.broadcast_to(0.0, (n_rows, 1)), problem.positive, problem.weight, groups,
-            each_has_auc=True,
+            each_has_auc=True, within=problem.within,
         )  # fmt: skip
         if len(folds) == 1 and problem.measure.free_cut:
             raise ValueError(
@@ -340,7 +349,8 @@ class MeasureOptCV(_MeasureClimber):
         out = np.zeros(problem.positive.size)
         for k, (_, test) in enumerate(folds):
             out[test] = as_array(scores[(k + ahead) % len(folds)])[test]
-        return HeldOut(problem.measure, problem.positive, problem.weight, folds, out, groups)
+        given = problem.measure, problem.positive, problem.weight, folds, out
+        return held_out(*given, problem.within, groups)
 
     def _choose(
         self,

@@ -200,7 +200,7 @@ class AUCRLS(MomentStream, KernelRanker):
         self._validate_params()
         if hasattr(self, "n_passes_"):
             del self.n_passes_
-        blocks = self._blocks_of(X, y, sample_weight)
+        blocks = self._blocks_of(X, y, sample_weight, groups, within)
         if blocks is not None:
             return self._fit_blocks(blocks, float(self.alpha))
         X, positive, weight = self._validate_rows(X, y, sample_weight)
@@ -267,10 +267,14 @@ class AUCRLS(MomentStream, KernelRanker):
             )
         with own_threads():
             rows: Any = BlockTraining(self, blocks, "square")
-            moments = PairMoments(*rows.X.pair_moments())
+            if blocks.grouped:
+                moments = PairMoments.in_groups(rows.X, rows.pairs)
+            else:
+                moments = PairMoments(*rows.X.pair_moments())
             if not moments.finite:
                 raise ValueError(TOO_LARGE)
-            self._forget_fit()
+            self._forget_moments()
+            self._in_groups = blocks.grouped
             self._solve_primal(moments, alpha)
             if self.threshold != "midpoint" or self.calibration is not None or self.cv is not None:
                 threshold = rows.cut(rows.X.dot(self.coef_[0]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -12,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from everypair.estimators._cross_fit import OutOfFold, cross_fit, default_folds
-from everypair.estimators._search import Fold, folds_of, positive_grid, side_by_side
-from everypair.estimators.rls import AUCRLS, TOO_SMALL
+from everypair.estimators._rls_search import GroupSearch, Search
+from everypair.estimators._search import DEFAULT_FOLDS, folds_of, positive_grid
+from everypair.estimators.rls import AUCRLS
 from everypair.linalg.kernels import KernelFunction
 from everypair.linalg.matrix import canonical
 from everypair.rows import Rows
@@ -26,7 +26,7 @@ ONE_THREAD_OPERATIONS = 6e10
 threads of BLAS: on two cores shared with other work, cv=3 on 2000 sparse rows took 120 s with two
 BLAS threads and 9 s with one."""
 
-LEAVE_PAIR_OUT = "leave-pair-out"
+LEAVE_PAIR_OUT, LEAVE_GROUP_OUT = "leave-pair-out", "leave-group-out"
 
 RELATIVE_ALPHAS = 2 * np.logspace(-8, 2, 41)
 """Default grid, in units of the rows' mean squared distance from the midpoint of the classes."""
@@ -45,13 +45,20 @@ class AUCRLSCV(AUCRLS):
     system per pair. Folds use the same formula with larger H, or the sums of the other folds'
     class moments in the primal form.
 
+    With ``within`` the pairs are those inside groups, and each group is left out in turn: does the
+    model of the other groups rank its rows rightly? This is exact as well, from one decomposition
+    for all groups and alphas.
+
     Parameters
     ----------
     alphas : array of shape (n_alphas,), default=None
         Values > 0 to choose from. None: 41 values over ten decades around the features'
         variance.
-    cv : "leave-pair-out", int, splitter or iterable, default="leave-pair-out"
-        An integer is a number of stratified folds; an iterable gives (train, test) rows.
+    cv : "leave-pair-out", "leave-group-out", int, splitter or iterable, default=None
+        An integer is a number of stratified folds; an iterable gives (train, test) rows. None is
+        ``"leave-pair-out"``; with ``within`` it is ``"leave-group-out"``, or five folds where fewer
+        than five groups have a pair. Numbers of folds keep each group of ``within`` whole, as in
+        `AUCClassifierCV`.
     average : {"pooled", "folds"}, default="pooled"
         Of folds: the AUC of all held-out scores together, by which the paper selects, or the
         mean of the folds' AUCs. Scores are pooled as `decision_function` gives them with the
@@ -61,6 +68,7 @@ class AUCRLSCV(AUCRLS):
     {kernel}
     form : {"auto", "primal", "dual"}, default="auto"
         As in `AUCRLS`.
+    {within_weight}
     {threshold}
     {calibration}
     n_jobs : int or None, default=None
@@ -74,8 +82,8 @@ class AUCRLSCV(AUCRLS):
     alphas_ : array of shape (n_candidates,)
         The values tried.
     {cv_scores}
-        With leave-pair-out there are no folds and no ``cv_fold_scores_``; a fold that tests one
-        class only has NaN.
+        Where pairs or groups are left out there are no folds and no ``cv_fold_scores_``; a fold
+        that tests no pair has NaN.
     leave_pair_out_predictions_ : array of shape (n_positives, n_negatives)
         ``f(x_i) - f(x_j)`` at ``alpha_`` by the model that saw neither row, in the order of the
         rows. Rows of weight zero are left out.
@@ -85,6 +93,7 @@ class AUCRLSCV(AUCRLS):
         Of `AUCRLS` at ``alpha_`` on all rows.
     dual_gap_ : float
         Likewise.
+    {without_pairs}
     {fitted}
 
     See Also
@@ -115,7 +124,7 @@ class AUCRLSCV(AUCRLS):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{k: v for k, v in AUCRLS._parameter_constraints.items() if k != "alpha"},
         "alphas": ["array-like", None],
-        "cv": [StrOptions({LEAVE_PAIR_OUT}), "cv_object", HasMethods(["split"])],
+        "cv": [StrOptions({LEAVE_PAIR_OUT, LEAVE_GROUP_OUT}), "cv_object", HasMethods(["split"])],
         "average": [StrOptions({"pooled", "folds"})],
         "store_predictions": ["boolean"],
         "n_jobs": [Integral, None],
@@ -124,7 +133,7 @@ class AUCRLSCV(AUCRLS):
     def __init__(
         self,
         alphas: ArrayLike | None = None,
-        cv: Any = LEAVE_PAIR_OUT,
+        cv: Any = None,
         average: str = "pooled",
         store_predictions: bool = False,
         kernel: str | KernelFunction = "linear",
@@ -132,6 +141,7 @@ class AUCRLSCV(AUCRLS):
         degree: float = 3,
         coef0: float = 0.0,
         form: str = "auto",
+        within_weight: str = "pairs",
         threshold: str | float | Mapping[str, Any] = "midpoint",
         calibration: str | None = None,
         prior: float | None = None,
@@ -146,17 +156,19 @@ class AUCRLSCV(AUCRLS):
         self.degree = degree
         self.coef0 = coef0
         self.form = form
+        self.within_weight = within_weight
         self.threshold = threshold
         self.calibration = calibration
         self.prior = prior
         self.n_jobs = n_jobs
 
-    def fit(  # type: ignore[override]  # neither within nor rows in blocks
+    def fit(  # type: ignore[override]  # not rows in blocks
         self,
         X: Any,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        within: ArrayLike | None = None,
     ) -> Self:
         """Choose ``alpha_`` by cross-validation, then fit on all rows.
 
@@ -165,57 +177,55 @@ class AUCRLSCV(AUCRLS):
         {kernel_rows}
         {sample_weight}
         {groups}
+        {within}
 
         {returns_self}
         """
         from everypair.linalg.threads import own_threads, thread_limit
 
         self._validate_params()
-        if isinstance(self.cv, str) and self.cv != LEAVE_PAIR_OUT:
-            raise ValueError(
-                f"cv={self.cv!r} is not understood: use 'leave-pair-out', a number of folds, or "
-                "a splitter."
-            )
-        if groups is not None and isinstance(self.cv, str):
-            raise ValueError(
-                "cv='leave-pair-out' does not keep groups together: give a splitter such as "
-                "GroupKFold as cv."
-            )
-        if self.store_predictions and self.cv != LEAVE_PAIR_OUT:
-            raise ValueError(
-                "store_predictions=True keeps leave-pair-out predictions: set "
-                "cv='leave-pair-out', or use sklearn.model_selection.cross_val_predict."
-            )
+        self._check_cv(groups, within)
         for stale in {"leave_pair_out_predictions_", "cv_fold_scores_"} & vars(self).keys():
             delattr(self, stale)
         X, positive, weight = self._validate_rows(X, y, sample_weight)
+        pairs = self._pair_up(positive, weight, within)
+        cv = self._folds_or_scheme(pairs)
         self._check_finite(X)
         little = _operations(X, self._takes_primal(X)) <= ONE_THREAD_OPERATIONS
         with own_threads() if little else thread_limit():
-            search = _Search(self, X, positive, weight)
+            if within is None:
+                search = Search(self, X, positive, weight)
+            else:
+                search = GroupSearch(self, X, positive, weight, pairs)
             grid = RELATIVE_ALPHAS * search.scale
             self.alphas_ = grid if self.alphas is None else positive_grid(self.alphas, "alphas")
-            if isinstance(self.cv, str):
-                pairs = search.pairs_left_out()
-                self.cv_scores_ = pairs.auc(self.alphas_ / 2)
+            if isinstance(cv, str):
+                left_out = search.left_out()
+                self.cv_scores_ = left_out.auc(self.alphas_ / 2)
             else:
-                by_fold = self.average == "folds"
-                folds = folds_of(self.cv, X, positive, weight, groups, each_has_auc=by_fold)
+                folds = folds_of(
+                    cv, X, positive, weight, groups, each_has_auc=self.average == "folds",
+                    within=pairs.within,
+                )  # fmt: skip
                 scores = search.scores_of_folds(folds, self.alphas_ / 2)
                 self.cv_scores_, self.cv_fold_scores_ = search.auc_of_folds(folds, scores)
             self.best_score_ = float(self.cv_scores_.max())
             self.alpha_ = float(self.alphas_[self.cv_scores_ == self.best_score_].max())
             if self.store_predictions:
-                self.leave_pair_out_predictions_ = pairs.differences(self.alpha_ / 2)
-        cuts = self.threshold != "midpoint" and not self._held_out
-        self._fit_validated(X, positive, weight, self.alpha_, search.gram, cuts)
+                self.leave_pair_out_predictions_ = left_out.differences(self.alpha_ / 2)
+        by_scheme = isinstance(cv, str)
+        cuts = self.threshold != "midpoint" and not self._held_out(by_scheme)
+        if within is None:
+            self._fit_validated(X, positive, weight, self.alpha_, search.gram, cuts)
+        else:
+            self._fit_in_groups(X, pairs, weight, self.alpha_, cuts)
         self.train_score_ = search.train_score()
-        if self._held_out:
+        if self._held_out(by_scheme):
             midpoint = -float(self.intercept_[0])
-            if isinstance(self.cv, str):
+            if by_scheme:
                 plain = self._plain_at(self.alpha_)
-                folds = default_folds(None, positive, weight, groups)
-                held_out = cross_fit(plain, X, positive, weight, folds)
+                folds = default_folds(None, positive, weight, groups, within)
+                held_out = cross_fit(plain, X, positive, weight, folds, within)
             else:
                 chosen = int(np.flatnonzero(self.alphas_ == self.alpha_)[0])
                 of_folds = [of_fold[:, chosen] for of_fold in scores]
@@ -226,14 +236,51 @@ class AUCRLSCV(AUCRLS):
             self.intercept_ = np.array([-cut])
         return self
 
-    @property
-    def _held_out(self) -> bool:
-        """Folds have scores of their own; leave-pair-out needs some for a rule."""
+    def _check_cv(self, groups: ArrayLike | None, within: ArrayLike | None) -> None:
+        """Refuse what does not go together, before any work."""
+        if isinstance(self.cv, str) and self.cv not in (LEAVE_PAIR_OUT, LEAVE_GROUP_OUT):
+            raise ValueError(
+                f"cv={self.cv!r} is not understood: use 'leave-pair-out', 'leave-group-out', a "
+                "number of folds, or a splitter."
+            )
+        if self.cv == LEAVE_GROUP_OUT and within is None:
+            raise ValueError(
+                "cv='leave-group-out' leaves out the groups of within: give within, or a splitter "
+                "such as LeaveOneGroupOut with groups."
+            )
+        if self.cv == LEAVE_PAIR_OUT and within is not None:
+            raise ValueError(
+                "cv='leave-pair-out' takes the pairs of all rows: with within use "
+                "cv='leave-group-out' or a number of folds."
+            )
+        if groups is not None and (self.cv is None or isinstance(self.cv, str)):
+            name = self.cv or (LEAVE_PAIR_OUT if within is None else LEAVE_GROUP_OUT)
+            raise ValueError(
+                f"cv={name!r} does not keep groups together: give a splitter such as GroupKFold as "
+                "cv."
+            )
+        by_pairs = self.cv == LEAVE_PAIR_OUT or (self.cv is None and within is None)
+        if self.store_predictions and not by_pairs:
+            raise ValueError(
+                "store_predictions=True keeps leave-pair-out predictions: set "
+                "cv='leave-pair-out', or use sklearn.model_selection.cross_val_predict."
+            )
+
+    def _folds_or_scheme(self, pairs: Rows) -> Any:
+        """What ``cv`` is for these rows: the name of what is left out, or folds."""
+        if self.cv is not None:
+            return self.cv
+        if pairs.within is None:
+            return LEAVE_PAIR_OUT
+        return LEAVE_GROUP_OUT if pairs.paired.n_groups >= DEFAULT_FOLDS else DEFAULT_FOLDS
+
+    def _held_out(self, by_scheme: bool) -> bool:
+        """Folds have scores of their own; pairs and groups left out need some for a rule."""
         by_moments = isinstance(self.threshold, Real) or self.threshold == "midpoint"
-        return self.calibration is not None or not by_moments or not isinstance(self.cv, str)
+        return self.calibration is not None or not by_moments or not by_scheme
 
     def _plain_at(self, alpha: float) -> AUCRLS:
-        names = ("kernel", "gamma", "degree", "coef0", "form")
+        names = ("kernel", "gamma", "degree", "coef0", "form", "within_weight")
         return AUCRLS(alpha, **{name: getattr(self, name) for name in names}, threshold=0.0)
 
 
@@ -244,111 +291,3 @@ def _operations(X: Any, primal: bool) -> int:
         return n_columns**2 * (n_rows + n_columns)
     entries = X.nnz if hasattr(X, "nnz") else X.size
     return n_rows * (n_rows**2 + entries)
-
-
-class _Search:
-    """The data of one cross-validation, in the form that the estimator takes.
-
-    Rows of weight zero teach nothing and count for nothing: they are left out.
-    """
-
-    def __init__(self, model: AUCRLSCV, X: Any, positive: NDArray[np.bool_], weight: Array | None):
-        self._model = model
-        self.gram = None if model._takes_primal(X) else model._gram(X, weight)
-        self.K: Array | None = None if self.gram is None else self.gram.K
-        weight = np.ones(positive.size) if weight is None else weight
-        self.rows = np.flatnonzero(weight > 0)
-        self._positive, self._weight = positive[self.rows], weight[self.rows]
-        self._all = self.rows.size == positive.size
-        self._X = X if self._all else X[self.rows]
-
-    @property
-    def scale(self) -> float:
-        """Mean squared distance of the rows from the midpoint of the class means."""
-        from everypair.linalg.matrix import as_matrix
-        from everypair.rls.moments import PairMoments
-
-        if self.K is None:
-            moments = PairMoments.of(as_matrix(self._X), self._positive, self._weight)
-            self._model._checked(moments, self._X)
-            spread = float(np.trace(moments.within) + moments.apart @ moments.apart / 2) / 2
-        else:
-            share = Rows.uncut(self._positive, self._weight).share / 2
-            level = float(share @ self.K.diagonal())
-            spread = level - float(share @ self.K @ share)
-            spread = spread if spread > share.size * np.finfo(float).eps * level else 0.0
-        return spread if spread > 0 else 1.0
-
-    def train_score(self) -> float:
-        """AUC of the training rows by the model that was fitted to all of them."""
-        from everypair.pairs import auc
-
-        rows = canonical(self._X if self.gram is None else self.gram.X)
-        if self._model.kernel == "precomputed":
-            scores = rows @ self._model.dual_coef_[0]
-        else:
-            scores = self._model._scores(rows)
-        return auc(Rows.uncut(self._positive, self._weight), scores)
-
-    def pairs_left_out(self) -> Any:
-        from everypair.rls.leave_out import PairsLeftOut
-
-        return PairsLeftOut(self._decompose(), self._positive, self._weight)
-
-    def _decompose(self) -> Any:
-        from everypair.rls.spectrum import Spectrum
-
-        if self.K is None:
-            return partial(Spectrum.of_rows, self._X, self._positive, self._weight)
-        return partial(Spectrum.of_kernel, self.K, self._positive, self._weight)
-
-    def numbered(self, folds: list[Fold]) -> list[Fold]:
-        """The folds by the numbers of the rows here."""
-        if self._all:
-            return folds
-        return [(self._renumbered(train), self._renumbered(test)) for train, test in folds]
-
-    def scores_of_folds(self, folds: list[Fold], ridges: Array) -> list[Array]:
-        """Scores of the rows that each fold tests, one column per ridge, less the fold's
-        midpoint."""
-        from everypair.linalg.matrix import as_matrix
-        from everypair.rls.leave_out import fold_scores_dual, fold_scores_primal
-
-        folds = self.numbered(folds)
-        positive, weight = self._positive, self._weight
-        run = partial(side_by_side, n_jobs=self._model.n_jobs)
-        if self.K is None:
-            scores = fold_scores_primal(as_matrix(self._X), positive, weight, folds, ridges, run)
-        else:
-            scores = fold_scores_dual(self._decompose(), positive, weight, folds, ridges, run)
-
-        if not all(np.all(np.isfinite(part)) for part in scores):
-            raise ValueError(TOO_SMALL)
-        return scores
-
-    def auc_of_folds(self, folds: list[Fold], scores: list[Array]) -> tuple[Array, Array]:
-        """The AUC that is selected by, one for each column of the scores, and that of each fold."""
-        from everypair.pairs import auc
-
-        folds = self.numbered(folds)
-        positive, weight = self._positive, self._weight
-
-        def of(rows: Index, columns: Array) -> Array:
-            pairs = Rows.uncut(positive[rows], weight[rows])
-            return np.array([auc(pairs, np.ascontiguousarray(column)) for column in columns.T])
-
-        by_fold = [
-            of(test, part) if 0 < np.count_nonzero(positive[test]) < test.size
-            else np.full(part.shape[1], np.nan)
-            for (_, test), part in zip(folds, scores, strict=True)
-        ]  # fmt: skip
-        if self._model.average == "pooled":
-            every_test = np.concatenate([test for _, test in folds])
-            pooled = of(every_test, np.concatenate(scores))
-        else:
-            pooled = np.asarray(np.mean(by_fold, axis=0))
-        return pooled, np.array(by_fold).T
-
-    def _renumbered(self, rows: Index) -> Index:
-        kept = rows[np.isin(rows, self.rows)]
-        return np.searchsorted(self.rows, kept)

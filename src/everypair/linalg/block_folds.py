@@ -84,6 +84,17 @@ class GivenFolds:
 
 
 @dataclass(frozen=True)
+class FoldsOfGroups:
+    """Whole groups, dealt in turn: rows of one group are tested together."""
+
+    n_folds: int
+
+    def of(self, shard: Shard) -> Ids:
+        assert shard.groups is not None
+        return (shard.start + shard.groups).astype(np.int64) % self.n_folds
+
+
+@dataclass(frozen=True)
 class HashedFolds:
     """By a hash of the row's number: rows that lie together come apart, in any order of files."""
 

@@ -230,6 +230,10 @@ class BlockMatrix:
         """Of the positives and of the negatives, in one pass; rows without weight are not seen."""
         return self.blocks.run(Job.of("class-moments", _pair_moments, (), add, self._columns))
 
+    def sum_over_shards(self, name: str, work: Any, *vectors: Any) -> Any:
+        """Of ``work(X of the shard, shard, *vectors)``."""
+        return self._sum(name, partial(_with_matrix, self._frame, self._columns, work), *vectors)
+
     # --- rows ------------------------------------------------------------------------------
 
     def take(self, rows: Index) -> DenseMatrix:
@@ -385,6 +389,10 @@ def _gram_and_boxes(
 ) -> tuple[Array, Array]:
     boxed: BoxedRows = in_boxes(shard, scores)
     return frame.of(shard, columns).gram_and_boxes(weights, boxed, n_terms, rough)
+
+
+def _with_matrix(frame: Frame, columns: Any, work: Any, shard: Shard, *vectors: Array) -> Any:
+    return work(frame.of(shard, columns), shard, *vectors)
 
 
 def _pair_moments(shard: Shard) -> tuple[ClassMoments, ClassMoments]:

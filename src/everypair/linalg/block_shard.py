@@ -47,11 +47,12 @@ class Shard:
         read: Any = None,
         kept: dict[str, Array] | None = None,
         some: Callable[[Shard], NDArray[Any]] | None = None,
+        groups: NDArray[np.intp] | None = None,
     ):
         self.name, self.start, self.positive = name, start, positive
         self.shares, self.kept = shares, kept or {}
         self.fresh: dict[str, Array] = {}
-        self.given, self._some = weight, some
+        self.given, self._some, self.groups = weight, some, groups
         self._X, self._read = X, read
         self._values: dict[int, Any] = {}
 

@@ -57,6 +57,8 @@ class Blocks:
     summary: Summary
     here: bool
     """Whether vectors lie in this process, so that their rows may be gathered and sorted."""
+    grouped = False
+    """Whether rows are paired inside groups, each of which lies in one block."""
     some: Callable[[Shard], NDArray[Any]] | None = None
     """What the weight of each row of a shard is multiplied by: 0 leaves it out. None: 1."""
 

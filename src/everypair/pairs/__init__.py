@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.pairs.blocked import BLOCK_POINTS
+from everypair.pairs.blocked_groups import BlockGroupPoint, BlockGroups
 from everypair.pairs.losses import LOSSES
 from everypair.pairs.point import PairPoint, refuse_unusable
 from everypair.pairs.separable import ExponentialPoint, SquarePoint
@@ -47,5 +48,7 @@ _POINTS: dict[str, Callable[[Rows, NDArray[np.float64]], PairPoint]] = {
 def pair_point(loss: str, pairs: Rows, scores: NDArray[np.float64]) -> PairPoint:
     """The loss of that name (see `losses`) at these scores, summed over every pair."""
     refuse_unusable(scores)
+    if isinstance(pairs, BlockGroups):
+        return BlockGroupPoint(loss, pairs, scores)
     points = _POINTS if isinstance(scores, np.ndarray) else BLOCK_POINTS
     return points[loss](pairs, scores)

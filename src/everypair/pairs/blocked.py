@@ -45,7 +45,8 @@ class BlockRows:
 
     labels = (False, True)
     within = None
-    """Blocks have no groups."""
+    """Rows of all groups are paired; `BlockGroups` pairs them inside groups."""
+    n_groups_without_pairs = 0
 
     def __init__(self, blocks: Blocks, loss: str):
         self.blocks = blocks

@@ -34,6 +34,7 @@ from everypair.linalg.matrix import Matrix
 from everypair.linalg.order import descending, descending_in_groups
 from everypair.linalg.row_sums import Windows
 from everypair.linalg.threads import over_rows
+from everypair.pairs.blocked_groups import BlockGroups
 from everypair.pairs.point import (
     FULL_ACCURACY,
     fenchel_dual,
@@ -395,6 +396,8 @@ class HuberHingePoint(_SortedPoint):
 def auc(pairs: Rows, scores: Array) -> float:
     """Exact area under the ROC curve: weighted share of pairs won, ties counted half."""
     if isinstance(scores, BlockVector):
+        if isinstance(pairs, BlockGroups):
+            return pairs.area(scores)
         if scores.blocks.here:
             return area_of(scores)
         low, high = Ranking.of(scores).area(AREA_WIDTH)

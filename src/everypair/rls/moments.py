@@ -54,11 +54,8 @@ class PairMoments:
         """
         from everypair.pairs import pair_point
 
-        curvature = pair_point("square", pairs, np.zeros(pairs.n_rows)).hessian(X) / 2
-        means = [
-            X.pull_back(np.where(members, pairs.share, 0.0))
-            for members in (pairs.positive, ~pairs.positive)
-        ]
+        curvature = pair_point("square", pairs, X.zero_scores).hessian(X) / 2
+        means = [X.pull_back(share) for share in pairs.shares_by_class]
         apart = means[0] - means[1]
         curvature -= np.outer(apart, apart)
         nothing = np.zeros_like(curvature)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from everypair.linalg.block_shard import Shard
 from everypair.linalg.group_blocks import GroupBlocks, sums_over_groups
 from everypair.linalg.matrix import Matrix, too_large
+from everypair.pairs.blocked_groups import BlockGroups, Inside
 from everypair.rows import Rows
 
 Array = NDArray[np.float64]
@@ -81,6 +85,10 @@ def group_spreads(X: Matrix, pairs: Rows) -> Array:
 
     A column that differs by rounding alone inside the groups has none.
     """
+    if isinstance(pairs, BlockGroups):
+        work = partial(_of_block, pairs.within, _squared_spreads)
+        of_blocks: Any = X
+        return np.asarray(np.sqrt(of_blocks.sum_over_shards("spreads", work)))
     paired, weight, n_columns = pairs.paired, pairs.share / 2, X.shape[1]
 
     def add(groups: GroupBlocks, squares: Array, of_means: Array, largest: Array) -> None:
@@ -103,6 +111,10 @@ def group_spreads(X: Matrix, pairs: Rows) -> Array:
 
 def mean_squared_distance(X: Matrix, pairs: Rows) -> float:
     """``sum_ij a_i b_j |x_i - x_j|^2`` over the pairs; infinite where it overflows."""
+    if isinstance(pairs, BlockGroups):
+        work = partial(_of_block, pairs.within, mean_squared_distance)
+        of_blocks: Any = X
+        return float(of_blocks.sum_over_shards("distances", work))
     with np.errstate(over="ignore", invalid="ignore"):
         if pairs.within is None:
             moments = column_moments(X, pairs)
@@ -122,3 +134,13 @@ def mean_squared_distance(X: Matrix, pairs: Rows) -> float:
 
         ((total,),) = sums_over_groups(X, paired, [(1,)], add)
         return float(max(0.0, total))
+
+
+def _squared_spreads(X: Matrix, rows: Rows) -> Array:
+    return group_spreads(X, rows) ** 2
+
+
+def _of_block(inside: Inside, of: Callable[..., Any], X: Matrix, shard: Shard) -> Any:
+    """A mean over the pairs inside groups, of one block."""
+    rows, factor = inside.rows(shard)
+    return 0.0 if rows is None else factor * of(X, rows)

@@ -9,16 +9,20 @@ each divided by k_g or by the group's positives.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from everypair._compiled import top_of_groups
+from everypair.linalg.block_jobs import Job
+from everypair.linalg.block_shard import Shard
 from everypair.measures.grouped import TopOfEachGroup
 from everypair.metrics.at_k import TopOfGroups
 from everypair.pairs import pair_point
+from everypair.pairs.blocked_groups import BlockGroups, Inside
 from everypair.rows import Rows
 from everypair.solvers.logistic import GRADIENT_SHARE, LBFGS_MEMORY, LOSS_SHARE, LogisticFit
 from everypair.solvers.rank_statistic import AllPairsStatistic, Point
@@ -59,25 +63,70 @@ class GroupedQuota:
         return AllPairsStatistic(self.pairs).radius(scores, share)
 
 
-def pairwise_start(
-    sphere: Sphere, pairs: Rows, alpha: float, max_iter: int, tol: float
-) -> LogisticFit:
-    """The logistic loss over the pairs inside groups with ``alpha / 2 |v|^2``: a logistic
-    regression of the rows would learn what sets groups apart."""
-    coordinates = sphere.coordinates
+@dataclass(frozen=True)
+class BlockGroupedQuota:
+    """`GroupedQuota` of rows in blocks."""
 
-    def loss_and_gradient(y: Array) -> tuple[float, Array]:
+    measure: TopOfEachGroup
+    pairs: BlockGroups
+    free_cut: ClassVar[bool] = False
+
+    def loss(self, scores: Any) -> float:
+        work = partial(_share_of_block, self.pairs.within, self.measure, self.pairs.n_paired)
+        return 1 - float(self.pairs.blocks.run(Job.of("top-of-groups", work, [scores])))
+
+    def at(self, scores: Any) -> Point:
+        work = partial(_slopes_of_block, self.pairs.within, self.measure, self.pairs.n_paired)
+        return Point(self.loss(scores), scores.each(work))
+
+    def radius(self, scores: Any, share: float) -> float:
+        return AllPairsStatistic(self.pairs).radius(scores, share)  # type: ignore[arg-type]
+
+
+def _of_block(
+    inside: Inside, measure: TopOfEachGroup, n_groups: int, shard: Shard, scores: Array
+) -> tuple[float, Array]:
+    """What the groups of one block add to the mean over all groups, and its gradient."""
+    rows, _ = inside.rows(shard)
+    if rows is None:
+        return 0.0, np.zeros(shard.n_rows)
+    quota = GroupedQuota.of(measure, rows)
+    part = quota.top.counts.size / n_groups
+    point = quota.at(scores)
+    return part * (1 - point.loss), part * point.gradient
+
+
+def _share_of_block(*given: Any) -> float:
+    return _of_block(*given)[0]
+
+
+def _slopes_of_block(*given: Any) -> Array:
+    return _of_block(*given)[1]
+
+
+def pairwise_path(
+    sphere: Sphere, pairs: Rows, alphas: Array, max_iter: int, tol: float
+) -> list[LogisticFit]:
+    """The logistic loss over the pairs inside groups with ``alpha / 2 |v|^2``, each fit from the
+    one before: a logistic regression of the rows would learn what sets groups apart."""
+    coordinates, fits = sphere.coordinates, []
+    at = np.zeros(sphere.scale.size)
+
+    def loss_and_gradient(y: Array, alpha: float) -> tuple[float, Array]:
         v = coordinates.direction(y)
         point = pair_point("logistic", pairs, sphere.scores(v))
         loss = point.value() + alpha / 2 * float(v @ v)
         return loss, coordinates.pull_back(sphere.pull_back(point.gradient()) + alpha * v)
 
-    found = minimize(
-        loss_and_gradient, np.zeros(sphere.scale.size), jac=True, method="L-BFGS-B",
-        options={
-            "maxiter": max_iter, "maxcor": LBFGS_MEMORY,
-            "gtol": GRADIENT_SHARE * tol, "ftol": LOSS_SHARE * tol,
-        },
-    )  # fmt: skip
-    v = coordinates.direction(found.x)
-    return LogisticFit(alpha, v, 0.0, sphere.scores(v), int(found.nit))
+    for alpha in alphas:
+        found = minimize(
+            loss_and_gradient, at, (float(alpha),), jac=True, method="L-BFGS-B",
+            options={
+                "maxiter": max_iter, "maxcor": LBFGS_MEMORY,
+                "gtol": GRADIENT_SHARE * tol, "ftol": LOSS_SHARE * tol,
+            },
+        )  # fmt: skip
+        at = found.x
+        v = coordinates.direction(at)
+        fits.append(LogisticFit(float(alpha), v, 0.0, sphere.scores(v), int(found.nit)))
+    return fits

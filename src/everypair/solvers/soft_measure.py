@@ -30,9 +30,10 @@ from everypair.linalg.block_vector import BlockVector
 from everypair.linalg.threads import over_rows
 from everypair.measures.grouped import TopOfEachGroup
 from everypair.measures.operating_point import OperatingMeasure, Quota, Smooth, precision_worth
+from everypair.pairs.blocked_groups import BlockGroups
 from everypair.pairs.point import extent
 from everypair.rows import Rows
-from everypair.solvers.grouped_quota import GroupedQuota
+from everypair.solvers.grouped_quota import BlockGroupedQuota, GroupedQuota
 from everypair.solvers.rank_statistic import AllPairsStatistic, Point, Statistic
 
 Array = NDArray[np.float64]
@@ -258,6 +259,8 @@ def smoothed(measure: OperatingMeasure, pairs: Rows, totals: tuple[float, float]
     if measure.of_pairs:
         return AllPairsStatistic(pairs)
     if isinstance(measure, TopOfEachGroup):
+        if isinstance(pairs, BlockGroups):
+            return BlockGroupedQuota(measure, pairs)
         return GroupedQuota.of(measure, pairs)
     return SoftMeasure.of(measure, pairs, totals)
 

@@ -1,0 +1,146 @@
+"""Pairs inside groups on a cluster: the answer is the local one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from everypair import AUCRLS, AUCClassifier, MeasureOpt, RankOpt
+from everypair.metrics import precision_at_k
+
+da = pytest.importorskip("dask.array")
+
+from everypair.dask import (  # noqa: E402
+    DaskAUCClassifier,
+    DaskAUCRLS,
+    DaskMeasureOpt,
+    DaskRankOpt,
+    auc_score,
+)
+
+
+@pytest.fixture(scope="module")
+def grouped():
+    """Groups of 1 to 40 rows whose rows lie anywhere; a column that misleads between groups."""
+    rng = np.random.default_rng(0)
+    n_groups = 150
+    within = rng.permutation(np.repeat(np.arange(n_groups), rng.integers(1, 41, n_groups)))
+    level, own = 2 * rng.standard_normal(n_groups)[within], rng.standard_normal(within.size)
+    X = np.column_stack([own - level, rng.standard_normal((within.size, 3)) + 5, level])
+    y = (1.5 * own + level + X[:, 1] + rng.logistic(size=within.size) > 5.5).astype(int)
+    weight = rng.uniform(0, 2, within.size).round(1)
+    return X, y, weight, np.array([f"user {k}" for k in range(n_groups)])[within]
+
+
+def in_blocks(values, rows=900):
+    return da.from_array(values, chunks=(rows, *values.shape[1:]))
+
+
+def both(model, client, grouped, **options):
+    """The fit on the cluster and the local one."""
+    X, y, weight, within = grouped
+    local = model._local(**options).fit(X, y, weight, within=within)
+    blocks = [in_blocks(values) for values in grouped]
+    there = model(**options, client=client).fit(*blocks[:3], within=blocks[3])
+    return there, local
+
+
+@pytest.mark.parametrize(
+    ("loss", "rule"),
+    [("logistic", "pairs"), ("logistic", "rows"), ("square", "equal"), ("exponential", "rows")],
+)
+def test_the_solution_is_the_local_one(client, grouped, loss, rule):
+    there, local = both(
+        DaskAUCClassifier, client, grouped, loss=loss, alpha=0.01, within_weight=rule, tol=1e-12
+    )
+    assert there.objective_ == pytest.approx(local.objective_, rel=1e-10)
+    np.testing.assert_allclose(there.coef_, local.coef_, atol=1e-9 * np.abs(local.coef_).max())
+    assert there.train_score_ == pytest.approx(local.train_score_, abs=1e-9)
+    assert there.n_groups_without_pairs_ == local.n_groups_without_pairs_ > 0
+    np.testing.assert_allclose(there.intercept_, local.intercept_, atol=1e-6)
+    everywhere = DaskAUCClassifier(loss, alpha=0.01, client=client)
+    everywhere.fit(*(in_blocks(values) for values in grouped[:3]))
+    assert np.abs(everywhere.coef_ - there.coef_).max() > 0.1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"penalty": "l1", "alpha": 0.02},
+        {"penalty": "elasticnet", "alpha": 0.02},
+        {"loss": "sigmoid", "alpha": 1e-3},
+        {"loss": "hinge", "alpha": 0.05},
+        {"loss": "squared_hinge", "alpha": 0.05},
+    ],
+    ids=str,
+)
+def test_other_penalties_and_losses_agree(client, grouped, options):
+    there, local = both(DaskAUCClassifier, client, grouped, **options)
+    assert there.objective_ == pytest.approx(local.objective_, rel=5e-6)
+    np.testing.assert_allclose(there.coef_, local.coef_, atol=2e-3 * np.abs(local.coef_).max())
+    assert abs(there.coef_[0, 4]) < 1e-9  # the level of a group, which no pair sees
+
+
+@pytest.mark.parametrize("rule", ["pairs", "equal"])
+def test_the_closed_form_and_the_climb_are_the_local_ones(client, grouped, rule):
+    there, local = both(DaskAUCRLS, client, grouped, alpha=0.01, within_weight=rule)
+    assert there.objective_ == pytest.approx(local.objective_, rel=1e-10)
+    np.testing.assert_allclose(there.coef_, local.coef_, atol=1e-9 * np.abs(local.coef_).max())
+    with pytest.raises(ValueError, match="do not add up over"):
+        there.to_local().partial_fit(*grouped[:2])
+    there, local = both(DaskRankOpt, client, grouped, saturation=0.5, within_weight=rule)
+    assert there.train_score_ == pytest.approx(local.train_score_, abs=1e-3)
+
+
+def test_the_best_of_each_group_are_climbed(client, grouped):
+    X, y, _, within = grouped
+    options = {"measure": "precision_at_k", "k": 3}
+    local = MeasureOpt(**options).fit(X, y, within=within)
+    blocks = [in_blocks(values) for values in grouped]
+    there = DaskMeasureOpt(**options, client=client).fit(*blocks[:2], within=blocks[3])
+    scores = X @ there.coef_[0]
+    assert there.train_score_ == pytest.approx(precision_at_k(y, scores, 3, within=within))
+    assert there.train_score_ == pytest.approx(local.train_score_, abs=0.01)
+    assert there.start_score_ == pytest.approx(local.start_score_, abs=0.01)
+    assert there.n_groups_without_pairs_ == local.n_groups_without_pairs_
+
+
+def test_cuts_and_probabilities_come_from_folds_of_whole_groups(client, grouped):
+    blocks = [in_blocks(values) for values in grouped]
+    model = DaskAUCClassifier(alpha=0.01, threshold="f1", calibration="sigmoid", cv=3)
+    model.set_params(client=client).fit(*blocks[:3], within=blocks[3])
+    probability = model.to_local().predict_proba(grouped[0])[:, 1]
+    assert np.all((probability > 0) & (probability < 1))
+
+
+def test_the_area_inside_groups_is_exact(client, grouped):
+    from everypair.metrics import auc_score as local_score
+
+    X, y, weight, within = grouped
+    dX, dy, dw, dg = (in_blocks(values) for values in grouped)
+    found = auc_score(dy, dX[:, 0], dw, within=dg, client=client)
+    expected = local_score(y, X[:, 0], sample_weight=weight, within=within)
+    assert found.area == found.low == found.high == pytest.approx(expected, abs=1e-12)
+
+
+def test_wrong_groups_are_told(client, grouped):
+    X, y, _, within = grouped
+    dX, dy, dg = in_blocks(X), in_blocks(y), in_blocks(within)
+    model = DaskAUCClassifier(client=client)
+    with pytest.raises(ValueError, match="within has 100 values"):
+        model.fit(dX, dy, within=dg[:100])
+    with pytest.raises(ValueError, match="give a dask"):
+        model.fit(dX, dy, within=within)
+    missing = np.where(np.arange(y.size) == 7, np.nan, 1.0)
+    with pytest.raises(ValueError, match="within"):
+        model.fit(dX, dy, within=in_blocks(missing))
+    alone = in_blocks(np.arange(y.size))
+    with pytest.raises(ValueError, match="groups has a pair"):
+        model.fit(dX, dy, within=alone)
+    with pytest.raises(ValueError, match="groups needs arrays"):
+        model.fit(dX, dy, groups=dg)
+    for local in (AUCClassifier(), AUCRLS(), RankOpt(), MeasureOpt()):
+        from everypair.blocks import ArrayRows
+
+        with pytest.raises(ValueError, match="within needs arrays"):
+            local.fit(ArrayRows(X, y), within=within)
