@@ -13,7 +13,7 @@ from pyarrow import csv as arrow_csv
 from typer.testing import CliRunner
 
 from everypair.app.cli.app import app
-from everypair.metrics import auc_score
+from everypair.metrics import auc_score, precision_at_k
 
 
 def run(*arguments):
@@ -110,8 +110,53 @@ def test_what_cannot_be_is_refused(table):
     for options, words in (
         (["--within", "bought"], "this is the target"),
         (["--within", "nobody"], "nobody"),
-        (["--within", "user", "--measure", "f1"], "leave out --measure"),
+        (["--within", "user", "--measure", "f1"], "precision@top=5"),
+        (["--within", "user", "--measure", "recall@fpr=0.01"], "precision@top=5"),
+        (["--within", "user", "--measure", "precision@top=15"], "every row of every group"),
     ):
         done = run("fit", path, "-t", "bought", *options, "-o", path.with_name("x.everypair"))
         assert done.exit_code != 0
         assert words in done.output
+
+
+def test_fit_for_the_best_of_each_group(table, tmp_path):
+    path, user, bought = table
+    model = tmp_path / "top.everypair"
+    done = run("fit", path, "-t", "bought", "--within", "user", "--measure", "precision@top=3",
+               "--method", "measure-opt", "-o", model, "--json")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    said = json.loads(done.stdout)
+    assert said["measure"] == "precision@top=3"
+    assert 0 < said["value_low"] < said["value"] < said["value_high"] < 1
+    scores = run("score", model, path)
+    values = [float(row[1]) for row in list(csv.reader(io.StringIO(scores.stdout)))[1:]]
+    judged = json.loads(run("evaluate", model, path, "--within", "user", "--json").stdout)
+    expected = precision_at_k(bought, values, 3, within=user)
+    assert judged["measure"]["value"] == pytest.approx(expected, abs=1e-9)
+    assert judged["measure"]["label"] == "precision of the top 3 rows of each group"
+    assert judged["measure"]["low"] < expected < judged["measure"]["high"]
+    everyone = json.loads(run("evaluate", model, path, "--json").stdout)
+    assert everyone["measure"]["value"] != judged["measure"]["value"]
+    other = run("evaluate", model, path, "--within", "user", "--measure", "f1")
+    assert other.exit_code != 0
+    assert "precision@top=5" in other.output
+
+
+def test_compare_and_fit_judge_by_the_best_of_each_group(table, tmp_path):
+    path, report = table[0], tmp_path / "found.json"
+    done = run("compare", path, "-t", "bought", "--within", "user", "--models",
+               "measure-opt,auc,logistic", "--cv", "3x1", "--measure", "precision@top=3",
+               "--report", report, "--json")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    found = {model["name"]: model for model in json.loads(done.stdout)["models"]}
+    assert found["auc"]["value"] > found["logistic"]["value"] + 0.1
+    assert found["measure-opt"]["value"] > found["logistic"]["value"] + 0.1
+    assert found["auc"]["value_low"] < found["auc"]["value"] < found["auc"]["value_high"]
+    model = tmp_path / "chosen.everypair"
+    fitted = run("fit", path, "--from", report, "-o", model, "--json")
+    assert fitted.exit_code == 0, fitted.output
+    assert json.loads(fitted.stdout)["measure"] == "precision@top=3"
+    auto = run("fit", path, "-t", "bought", "--within", "user", "--measure", "recall@top=3",
+               "--fast", "-o", model, "--json")  # fmt: skip
+    assert auto.exit_code == 0, auto.output
+    assert json.loads(auto.stdout)["method"] in ("auc", "measure-opt")

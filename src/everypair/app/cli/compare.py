@@ -60,13 +60,13 @@ def compare(
 ) -> None:
     """Every method of the library beside scikit-learn's, on the same folds."""
     from everypair.app.cli.large_inputs import load_or_sample
-    from everypair.app.comparison.typed_measure import canonical_spelling
+    from everypair.app.comparison.typed_measure import canonical_spelling, parse_measure
 
     n_folds, n_repeats = folds_of(cv or ("3x1" if fast else "5x2"))
     names = None if models is None else [name.strip() for name in models.split(",")]
     measure = canonical_spelling(measure)
-    if columns.within is not None and measure != "auc":
-        raise ValueError("with --within models are judged by AUC: leave out --measure.")
+    if columns.within is not None and (by := parse_measure(measure)) is not None:
+        by.inside_groups()  # refuses a measure of one cut
     names = check_models(names, measure, fast)
     check_report(report, data)
     rows, all_rows = load_or_sample(reading.of(data), columns, show)
@@ -308,11 +308,11 @@ def _print_comparison(found: Comparison) -> None:
         if finding.severity == "warning":
             print_text(f"Warning: {finding.sentence}")
     if by is not None:
-        print_text(_judged_by(by))
+        print_text(_judged_by(by, found.within is not None))
     print_text(found.verdict)
 
 
-def _judged_by(measure: TypedMeasure) -> str:
+def _judged_by(measure: TypedMeasure, in_groups: bool) -> str:
     better = "lower is better" if measure.lower_is_better else "higher is better"
     where = (
         "the threshold of a fold is the best one of the other folds"
@@ -320,8 +320,9 @@ def _judged_by(measure: TypedMeasure) -> str:
         else "exactly on each fold"
     )
     return (
-        f"Judged by {measure.label} ({better}), {where}. Intervals are by a bootstrap of the rows, "
-        "widened because each row tests one model and trains the others; "
+        f"Judged by {measure.label} ({better}), {where}. Intervals are by a bootstrap of the "
+        f"{'groups' if in_groups else 'rows'}, widened because each row tests one model and trains "
+        "the others; "
         f"difference and p are of {measure.typed}."
     )
 

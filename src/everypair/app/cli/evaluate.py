@@ -85,7 +85,9 @@ def evaluate(
         notes: list[str] = []
         area = _area(y, scores, weights, groups, notes)
         headline = headline_of(y, scores, weights)
-        measured = None if by is None else _Measured.of(by, y, scores, weights)
+        measured = (
+            None if by is None else _Measured.of(by, y, scores, weights, groups, measure is None)
+        )
         if _seen(saved, y, area[0]):
             notes.append(SEEN)
             if rule is not None and rule.number is None:
@@ -286,17 +288,26 @@ class _Measured:
     best: float | None  # at the best cut of these very rows, where the cut is free
 
     @classmethod
-    def of(cls, measure: TypedMeasure, y: Any, scores: Any, weight: Any) -> _Measured:
-        """A free cut is the model's own, zero; a quota is met on these rows."""
+    def of(
+        cls, measure: TypedMeasure, y: Any, scores: Any, weight: Any, groups: Any, saved: bool
+    ) -> _Measured:
+        """A free cut is the model's own, zero; a quota is met on these rows, or in each group.
+
+        A ``saved`` measure that knows no groups, the one that the model is for, is that of all
+        rows.
+        """
         import numpy as np
 
         from everypair.app.comparison.by_measure import judge
         from everypair.rows import Rows
 
-        rows = Rows.of(y, weight, pos_label=True)
+        if groups is not None and saved and "k" not in measure.options:
+            groups = None
+        measure = measure if groups is None else measure.inside_groups()
+        rows = Rows.of(y, weight, pos_label=True, within=groups)
         exact, kept = measure.of(rows), rows.scores(scores)
         whole = [(np.arange(0), np.arange(y.size))]
-        found = judge(exact, y, [whole], {"": [scores]}, weight, cut=0.0)[""]
+        found = judge(exact, y, [whole], {"": [scores]}, weight, cut=0.0, within=groups)[""]
         low, high = sorted(measure.sign * end for end in found.interval(LEVEL))
         best = None
         if exact.free_cut:

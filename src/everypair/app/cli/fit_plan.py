@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from everypair.app.comparison.yardstick import Yardstick
     from everypair.app.files.readers import Source
     from everypair.app.model_file.store import SavedModel
+    from everypair.rows import Rows
 
 CHECKED_ROWS = 100
 """Training rows that the saved model must score as the fitted one does."""
@@ -96,7 +97,7 @@ class Plan:
     def cut(self, measure: TypedMeasure, refits: Refits, rows: Labelled, seed: int) -> OwnCut:
         from everypair.app.comparison.own_cut import own_cut
 
-        return own_cut(measure, refits, rows.y, rows.weight, rows.check.groups, seed)
+        return own_cut(measure, refits, rows.y, rows.weight, rows.check.groups, seed, rows.within)
 
 
 def plan_of(
@@ -134,9 +135,14 @@ def plan_of(
 def yardstick_of(by: TypedMeasure | None, rows: Labelled) -> Yardstick:
     """What settings are searched by."""
     from everypair.app.comparison.yardstick import AREA, ByMeasure
+
+    return AREA if by is None else ByMeasure.of(by, _rows_of(rows))
+
+
+def _rows_of(rows: Labelled) -> Rows:
     from everypair.rows import Rows
 
-    return AREA if by is None else ByMeasure.of(by, Rows.of(rows.y, rows.weight))
+    return Rows.of(rows.y, rows.weight, within=rows.within)
 
 
 def fit_in_memory(asked: Asked) -> Done:
@@ -145,7 +151,6 @@ def fit_in_memory(asked: Asked) -> Done:
     from everypair.app.comparison.models import catalogue
     from everypair.app.comparison.summary import column_names
     from everypair.app.encode import unused
-    from everypair.rows import Rows
 
     told, wanted, seed, show = asked.told, asked.wanted, asked.seed, asked.show
     clock = [time.perf_counter()]
@@ -161,7 +166,7 @@ def fit_in_memory(asked: Asked) -> Done:
     show.notes(said)
     clock.append(time.perf_counter())
     with naming(asked.data):
-        by = None if asked.by is None else asked.by.as_share(Rows.of(rows.y, rows.weight))
+        by = None if asked.by is None else asked.by.as_share(_rows_of(rows))
         known = asked.columns.directions.keeping(catalogue(by), encoder)
         plan = (
             plan_of(asked.method, by, known, asked.fast, asked.budget, X, rows, seed, show)

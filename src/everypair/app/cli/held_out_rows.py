@@ -26,7 +26,7 @@ class Wanted:
     def check(self, by: TypedMeasure | None, within: str | None = None) -> None:
         rule, prior = self.rule, self.prior
         if by is not None and within is not None:
-            raise ValueError("with --within models are judged by AUC: leave out --measure.")
+            by.inside_groups()  # refuses a measure of one cut
         if rule is not None and by is not None:
             raise ValueError(
                 f"--measure {by.typed} chooses the threshold that is best for it: leave out "

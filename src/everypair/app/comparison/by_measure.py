@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.estimators._held_out import HeldOut, class_totals, dependence, samples, widened
+from everypair.estimators._held_out_groups import held_out
 from everypair.measures.operating_point import OperatingMeasure
 
 Array = NDArray[np.float64]
@@ -82,6 +83,7 @@ def judge(
     cut: float | None = None,
     seen: Mapping[str, Sequence[Array]] | None = None,
     kappas: Mapping[str, float] | None = None,
+    within: NDArray[Any] | None = None,
 ) -> dict[str, Judged]:
     """``scores[name][r]`` are the standardised held-out scores of repeat r.
 
@@ -91,10 +93,14 @@ def judge(
 
     ``seen`` are scores of the same rows, each by the model of another fold, which trained on it:
     where the values of samples by both agree, the training rows matter little. ``kappas`` are what
-    the dependence is at least, by model, as the AUC shows it.
+    the dependence is at least, by model, as the AUC shows it. ``within`` are groups of rows, for a
+    measure of the best rows of each; whole ones are drawn, or whole ``groups``, which hold them.
     """
     mass = np.ones(y.size) if weight is None else weight
-    kind = HeldOut if cut is None else partial(_CutAt, cut=cut)
+    groups = within if groups is None else groups
+    kind: Any = partial(held_out, within=within)
+    if cut is not None and within is None:
+        kind = partial(_CutAt, cut=cut)
     held = {
         name: [
             kind(measure, y, mass, list(folds), of_repeat)
@@ -113,7 +119,7 @@ def judge(
     kappa = dict.fromkeys(held, 0.0) | dict(kappas or {})
     for name, others in (seen or {}).items():
         by_others = [
-            HeldOut(measure, y, mass, list(folds), of_repeat)
+            held_out(measure, y, mass, list(folds), of_repeat, within)
             for folds, of_repeat in zip(splits, others, strict=True)
         ]
         found = [

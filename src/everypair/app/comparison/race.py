@@ -116,9 +116,9 @@ class _Runner:
     def value(self) -> float:
         return float(np.mean(self.values[self.best()]))
 
-    def error(self, y: Bool, weight: Array | None) -> float:
+    def error(self, y: Bool, weight: Array | None, within: Index | None) -> float:
         """The standard error of its value on these held-out rows."""
-        return self.by.error(self.value, y, self.scores[self.best()], weight)
+        return self.by.error(self.value, y, self.scores[self.best()], weight, within)
 
     def expected(self, n_rows: int) -> float:
         """Expected seconds of a fold with this many rows; zero before the first fold."""
@@ -238,8 +238,13 @@ class _Race:
         and may end before the best of them on another fold. The standard error is that of the best
         value. Two AUCs of the same rows vary together: their difference has a smaller one.
         """
-        y, weight = rows[1:3]
-        held_out = y[fold[1]], None if weight is None else weight[fold[1]]
+        _, y, weight, _, within = rows
+        test = fold[1]
+        held_out = (
+            y[test],
+            None if weight is None else weight[test],
+            None if within is None else within[test],
+        )
         falling = sorted(self.alive, key=lambda runner: -runner.value)
         least = falling[0].value - errors * falling[0].error(*held_out)
         count: Counter[str] = Counter()

@@ -105,7 +105,8 @@ def compare_methods(
         What models are judged by, such as ``"f1"``, ``"recall@fpr=0.01"`` or
         ``"precision@top=500"`` (`everypair.app.comparison.typed_measure.FORMS`). Settings are
         searched by it, with a cut from other folds; auc-l1, auc-rls, rankopt and additive search
-        theirs by AUC. The model ``measure-opt`` is trained on the measure.
+        theirs by AUC. The model ``measure-opt`` is trained on the measure. With ``within``, AUC or
+        ``"precision@top=5"`` and ``"recall@top=5"``: of the five best rows of each group.
     increasing : list of str, default=()
         Columns of numbers in which the score of ``auc``, ``additive``, ``boosting`` and
         ``boosting-pairs`` may not fall. The other models do not keep this, and a note says so.
@@ -157,10 +158,10 @@ def compare_methods(
     table = as_table(X)
     y = truths(y, table.shape[0])
     directions = Directions(increasing, decreasing).checked(table)
-    inside, check, group = _checked(table, y, within, groups, check, measure, all_rows)
+    inside, check, group = _checked(table, y, within, groups, check, all_rows)
     X = check.used(table)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    standard = Standard.of(measure, Rows.of(y, weight, pos_label=True))
+    standard = Standard.of(measure, Rows.of(y, weight, pos_label=True, within=inside))
     candidates = candidates_of(models, None if standard is None else standard.as_share)
     searched_by = AREA if standard is None else standard.yardstick
     notify = progress or (lambda what: None)
@@ -205,8 +206,8 @@ def compare_methods(
         notify(f"intervals of {standard.measure.typed}")
         results = standard.judge(
             results, y, splits[:n_repeats], {name: tallies[name].scores for name in areas}, weight,
-            group, seed, {name: tallies[name].seen for name in areas},
-            {name: area.kappa for name, area in areas.items()},
+            independent_units(group, inside), seed, {name: tallies[name].seen for name in areas},
+            {name: area.kappa for name, area in areas.items()}, inside,
         )  # fmt: skip
     results, best_baseline = against_baseline(results, areas, standard)
     remarks, summary = unused(encoder), None
@@ -293,7 +294,6 @@ def _checked(
     within: ArrayLike | None,
     groups: ArrayLike | None,
     check: Check | None,
-    measure: str,
     all_rows: AllRows | None,
 ) -> tuple[Index | None, Check, Index | None]:
     """The groups inside which rows are paired, the data check, and the rows that stay together.
@@ -301,8 +301,6 @@ def _checked(
     Folds by a hash of the row's number keep no rows together.
     """
     inside, groups = in_groups(y, within, groups)
-    if inside is not None and measure != AUC:
-        raise ValueError("with within= models are judged by AUC: leave out measure.")
     check = check_table(table, y, groups=groups) if check is None else check
     if check.groups is None or all_rows is not None:
         return inside, check, None

@@ -215,9 +215,12 @@ def values_of_fold(
             for v, a in zip(values, areas, strict=True)
         ]
     if candidate.own is not None:
-        fitted = fit_candidate(candidate, *take(train, X, y, weight, groups), seed, by=by)
+        of_train, of_test = (None if within is None else within[rows] for rows in (train, test))
+        fitted = fit_candidate(
+            candidate, *take(train, X, y, weight, groups), seed, within=of_train, by=by
+        )
         scores = fitted.scores(X[test])
-        return [Tried({}, by.value(y[test], scores, weight_test), scores)]
+        return [Tried({}, by.value(y[test], scores, weight_test, of_test), scores)]
     if candidate.max_rows is not None:
         # The share that a fold of `max_rows` rows would train on.
         most = round(candidate.max_rows * (SEARCH_FOLDS - 1) / SEARCH_FOLDS)
@@ -253,7 +256,9 @@ def _search(
     folds = inner_splits(y, groups, seed)
     found = [values_of_fold(candidate, X, y, weight, f, grid, seed, within, by) for f in folds]
     values = [
-        by.over_folds(y, weight, folds, [one.value for one in of], [one.scores for one in of])
+        by.over_folds(
+            y, weight, folds, [one.value for one in of], [one.scores for one in of], within
+        )
         for of in zip(*found, strict=True)
     ]
     return grid[int(np.argmax(values))]

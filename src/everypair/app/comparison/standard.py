@@ -41,6 +41,7 @@ class Standard:
         measure = parse_measure(typed)
         if measure is None:
             return None
+        measure = measure if rows.within is None else measure.inside_groups()
         return cls(measure, measure.as_share(rows), measure.of(rows), rows)
 
     @property
@@ -59,11 +60,13 @@ class Standard:
         seed: int,
         seen: Mapping[str, Sequence[Array]],
         kappas: Mapping[str, float],
+        within: NDArray[Any] | None = None,
     ) -> list[ModelResult]:
         """The results with the measure of each (`everypair.app.comparison.by_measure.judge`)."""
         self.judged = judge(
-            self.exact, y, splits, scores, weight, group, seed, seen=seen, kappas=kappas
-        )
+            self.exact, y, splits, scores, weight, group, seed, seen=seen, kappas=kappas,
+            within=within,
+        )  # fmt: skip
         self.n_repeats = len(splits)
         rarer = min(self.rows.n_positive, self.rows.n_negative)
         self.n_units = rarer if group is None else int(np.unique(group).size)

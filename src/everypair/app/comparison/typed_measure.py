@@ -71,13 +71,28 @@ class TypedMeasure:
         """From the library's values, of which higher is better, to what people call it."""
         return -1.0 if self.lower_is_better else 1.0
 
+    def inside_groups(self) -> TypedMeasure:
+        """The same of the best rows of each group; an error where it is not one of a quota of
+        rows."""
+        if "k" not in self.options:
+            raise ValueError(
+                f"--measure {self.typed} has no form inside groups: with --within use auc, "
+                "precision@top=5 or recall@top=5, the five best rows of each group."
+            )
+        return replace(self, label=f"{self.label} of each group")
+
     def of(self, rows: Rows) -> OperatingMeasure:
-        """On these rows."""
+        """On these rows; where they are in groups, of the best rows of each."""
         self._check_top(rows)
         return operating_measure(self.name, rows, **self.options)
 
     def as_share(self, rows: Rows) -> TypedMeasure:
-        """With a count of these rows as a share, so that it means the same on part of them."""
+        """With a count of these rows as a share, so that it means the same on part of them.
+
+        A count of the rows of each group means the same anyway.
+        """
+        if rows.within is not None:
+            return self
         self._check_top(rows)
         count = self.options.get("k")
         if not isinstance(count, int):
@@ -85,7 +100,7 @@ class TypedMeasure:
         return replace(self, options={"k": count / rows.positive.size})
 
     def _check_top(self, rows: Rows) -> None:
-        if "k" in self.options:
+        if "k" in self.options and rows.within is None:
             try:
                 rows_at_k(self.options["k"], rows.positive.size, rows.n_positive)
             except ValueError:

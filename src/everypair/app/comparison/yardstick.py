@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from everypair.app.comparison.typed_measure import TypedMeasure
 from everypair.estimators._held_out import HeldOut
+from everypair.estimators._held_out_groups import held_out
 from everypair.rows import Rows
 
 Array = NDArray[np.float64]
@@ -32,13 +33,16 @@ class Yardstick(Protocol):
     def value(
         self, y: Bool, scores: Array, weight: Array | None, within: Index | None = None
     ) -> float: ...
-    def error(self, value: float, y: Bool, scores: Array | None, weight: Array | None) -> float:
+    def error(
+        self, value: float, y: Bool, scores: Array | None, weight: Array | None,
+        within: Index | None = None,
+    ) -> float:  # fmt: skip
         """The standard error of this value."""
         ...
 
     def over_folds(
         self, y: Bool, weight: Array | None, folds: Sequence[Fold], values: Sequence[float],
-        scores: Sequence[Array],
+        scores: Sequence[Array], within: Index | None = None,
     ) -> float:  # fmt: skip
         """Of the held-out rows of all folds, each with its value and scores of its own."""
         ...
@@ -59,14 +63,17 @@ class ByArea:
 
         return float(auc_score(y, scores, sample_weight=weight, within=within))
 
-    def error(self, value: float, y: Bool, scores: Array | None, weight: Array | None) -> float:
+    def error(
+        self, value: float, y: Bool, scores: Array | None, weight: Array | None,
+        within: Index | None = None,
+    ) -> float:  # fmt: skip
         from everypair.metrics.inference import hanley_mcneil
 
         return hanley_mcneil(value, int(y.sum()), int((~y).sum()))
 
     def over_folds(
         self, y: Bool, weight: Array | None, folds: Sequence[Fold], values: Sequence[float],
-        scores: Sequence[Array],
+        scores: Sequence[Array], within: Index | None = None,
     ) -> float:  # fmt: skip
         return float(np.mean(values))
 
@@ -101,7 +108,9 @@ class ByMeasure:
     def sign(self) -> float:
         return self.measure.sign
 
-    def _held_out(self, y: Bool, scores: Array, weight: Array | None) -> HeldOut:
+    def _held_out(
+        self, y: Bool, scores: Array, weight: Array | None, within: Index | None
+    ) -> HeldOut:
         rows = np.arange(y.size)
         halves = [rows]
         if self.measure.free_cut:
@@ -110,34 +119,45 @@ class ByMeasure:
                 odd[members[1::2]] = True
             halves = [np.flatnonzero(~odd), np.flatnonzero(odd)]
         folds = [(np.setdiff1d(rows, half), half) for half in halves]
-        return self._of(y, weight, folds, scores)
+        return self._of(y, weight, folds, scores, within)
 
-    def _of(self, y: Bool, weight: Array | None, folds: list[Fold], scores: Array) -> HeldOut:
+    def _of(
+        self,
+        y: Bool,
+        weight: Array | None,
+        folds: list[Fold],
+        scores: Array,
+        within: Index | None,
+    ) -> HeldOut:
         mass = np.ones(y.size) if weight is None else weight
         share = float(mass[y].sum() / mass.sum())
         mass = mass * np.where(
             y, self.positive_share / share, (1 - self.positive_share) / (1 - share)
         )
-        return HeldOut(self.measure.of(Rows.of(y, mass, pos_label=True)), y, mass, folds, scores)
+        measure = self.measure.of(Rows.of(y, mass, pos_label=True, within=within))
+        return held_out(measure, y, mass, folds, scores, within)
 
     def value(
         self, y: Bool, scores: Array, weight: Array | None, within: Index | None = None
     ) -> float:
-        """Groups of pairs mean nothing to a measure of one cut."""
-        return self._held_out(y, scores, weight).value()
+        """With ``within``, that of the k best rows of each group."""
+        return self._held_out(y, scores, weight, within).value()
 
-    def error(self, value: float, y: Bool, scores: Array | None, weight: Array | None) -> float:
+    def error(
+        self, value: float, y: Bool, scores: Array | None, weight: Array | None,
+        within: Index | None = None,
+    ) -> float:  # fmt: skip
         if scores is None:
             return 0.0
-        held = self._held_out(y, scores, weight)
+        held = self._held_out(y, scores, weight, within)
         return float(np.std(held.draws(held.prepared)[0]))
 
     def over_folds(
         self, y: Bool, weight: Array | None, folds: Sequence[Fold], values: Sequence[float],
-        scores: Sequence[Array],
+        scores: Sequence[Array], within: Index | None = None,
     ) -> float:  # fmt: skip
         """A free cut of a fold's rows comes from the other folds."""
         together = np.zeros(y.size)
         for (_, test), of_fold in zip(folds, scores, strict=True):
             together[test] = of_fold
-        return self._of(y, weight, list(folds), together).value()
+        return self._of(y, weight, list(folds), together, within).value()

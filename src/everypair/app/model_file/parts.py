@@ -94,6 +94,7 @@ CLASSES = {
         ("Cost", "GMean", "Informedness", "Jaccard", "Matthews"), "everypair.measures.contingency"
     ),
     **dict.fromkeys(("AtQuota", "RecallAtPrecision"), "everypair.measures.at_quota"),
+    "TopOfEachGroup": "everypair.measures.grouped",
     **dict.fromkeys(
         ("AveragePrecision", "PartialArea", "WholeArea"), "everypair.measures.curve_means"
     ),
