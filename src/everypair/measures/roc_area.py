@@ -47,7 +47,7 @@ class ROCArea(Measure):
         return Violation(swapped, change)
 
     def threshold(self, positive: ArrayLike, scores: ArrayLike) -> float:
-        """The cut where true less false positive rate is largest: an area has no cut."""
+        """Where true less false positive rate is largest: the area itself asks for no cut."""
         return threshold_for(positive, scores, "balanced")
 
 

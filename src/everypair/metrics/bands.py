@@ -91,7 +91,7 @@ def roc_band(
     n_bootstrap : int, default=2000
         Replicates of the pointwise band.
     random_state : int, RandomState or None, default=None
-        Seed of the pointwise band.
+        Of the pointwise band.
     {pos_label}
 
     Returns

@@ -236,7 +236,7 @@ class Top:
     weight: Array
     positive: NDArray[np.bool_]
     level_of: Index
-    """One value per row; not set if only counts are known."""
+    """Of each row, where there are rows and not only counts."""
 
     def __init__(self, positive: Array, negative: Array, squares: Sequence[Array], n_rows: int):
         self.n_levels, self.n_rows = positive.size, n_rows
@@ -262,7 +262,7 @@ class Top:
 
     @classmethod
     def of_counts(cls, positive: Array, negative: Array) -> Top:
-        """Counts of rows of equal weight, highest scores first."""
+        """Of rows that weigh the same; highest scores first."""
         n_rows = int(positive.sum() + negative.sum())
         squares = positive / n_rows**2, negative / n_rows**2
         return cls(positive / n_rows, negative / n_rows, squares, n_rows)

@@ -29,7 +29,7 @@ class CVAUCDisplay(Chart):
     symbol : str, default="alpha"
         What the axis is called.
     scale : {"log", "linear"}, default="log"
-        Scale of the horizontal axis.
+        Of the axis.
 
     See Also
     --------
@@ -116,7 +116,7 @@ class CVAUCDisplay(Chart):
         symbol : str, default="alpha"
             What the axis is called.
         scale : {"log", "linear"}, default="log"
-            Scale of the horizontal axis.
+            Of the axis.
         {ax}
 
         {display}

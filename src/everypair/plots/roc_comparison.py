@@ -77,7 +77,7 @@ class ROCComparisonDisplay(Chart):
             Two distinct labels.
         {pos_label}
         **options : keyword arguments
-            Options of `from_predictions`.
+            Of `from_predictions`.
 
         {display}
         """
