@@ -163,7 +163,9 @@ class PairObjective:
                 point = pushed_point(self.loss, rows, scores, self.push)
                 gradient, curvature = point.gradient(), point.curvature()
         scale = rows.n_rows / 2
-        return scale * gradient, np.maximum(scale * curvature, LEAST_CURVATURE)
+        gradient *= scale
+        curvature *= scale
+        return gradient, np.maximum(curvature, LEAST_CURVATURE, out=curvature)
 
     def inside(self, within: Groups | None) -> PairObjective:
         """The same loss over the pairs inside these groups."""
