@@ -234,3 +234,45 @@ def test_on_dask_xgboost_grows_the_trees_of_one_process(push):
     np.testing.assert_allclose(margins, of_one, atol=2e-5)
     curve = found["history"]["train"]["auc_exact"]
     assert curve[-1] == pytest.approx(auc_score(y, of_one, weight), abs=1e-6)
+
+
+@pytest.mark.slow
+def test_the_libraries_own_classes_on_dask():
+    """XGBoost's takes the objective as it is, weights included; LightGBM's refuses it."""
+    xgboost = pytest.importorskip("xgboost")
+    on_dask = pytest.importorskip("xgboost.dask")
+    lightgbm = pytest.importorskip("lightgbm")
+    da = pytest.importorskip("dask.array")
+    distributed = pytest.importorskip("distributed")
+    X, y, weight = grid_table()
+    settings = {"n_estimators": 10, "max_depth": 4, "learning_rate": 0.3, "n_jobs": 1}
+    alone = xgboost.XGBClassifier(objective=pair_objective(), tree_method="hist", **settings)
+    of_one = alone.fit(X, y, sample_weight=weight).predict(X, output_margin=True)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        workers = list(client.scheduler_info()["workers"])
+        parts = [
+            da.concatenate(
+                [
+                    client.persist(da.from_array(half, chunks=-1), workers=[worker])
+                    for half, worker in zip((a[:1500], a[1500:]), workers, strict=True)
+                ]
+            )
+            for a in (X, y, weight)
+        ]
+        model = on_dask.DaskXGBClassifier(
+            objective=pair_objective(), tree_method="hist", **settings
+        )
+        model.client = client
+        model.fit(*parts[:2], sample_weight=parts[2])
+        margins = model.get_booster().predict(xgboost.DMatrix(X), output_margin=True)
+        refused = lightgbm.DaskLGBMClassifier(
+            client=client, objective=pair_objective(), n_estimators=2
+        )
+        with pytest.raises(ValueError, match="LightGBM trains on 2 machines"):
+            refused.fit(*parts[:2])
+    np.testing.assert_allclose(margins - margins[0], of_one - of_one[0], atol=2e-5)
