@@ -178,7 +178,9 @@ def main() -> None:
         "cli",
         "The command line on large files",
         "Written by `lab/benchmarks/cli.py`. Every command is a process of its own; best of five "
-        "for the start-up, one run for the large files.",
+        "for the start-up, one run for the large files. The machine had about twenty other "
+        "processes at work on two cores: processor seconds, ratios and memory mean something, "
+        "seconds and shares of them little.",
     )
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
