@@ -169,8 +169,8 @@ def test_folds_choose_how_many_pairs_and_sparsity_takes_the_useless_ones():
 def test_pairs_are_ranked_by_more_than_what_chance_gains():
     """A pair of two-valued columns that matters, beside many cells of noise."""
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((400, 6))
+    X = rng.standard_normal((400, 8))
     X[:, :2] = rng.integers(0, 2, (400, 2))
-    y = 1.2 * np.where(X[:, 0] == X[:, 1], 1, -1) + rng.logistic(size=400) > 0
+    y = 0.7 * np.where(X[:, 0] == X[:, 1], 1, -1) + rng.logistic(size=400) > 0
     model = AUCAdditive(alpha=1e-2, interactions=1).fit(X, y)
     assert [(pair.first, pair.second) for pair in model.pairs_] == [(0, 1)]
