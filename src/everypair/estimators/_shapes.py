@@ -209,6 +209,7 @@ def learn_shape(
     wants: tuple[str, ...] = (),
 ) -> Shape:
     """Bins from the values of a column; ``kind`` None: by what the values are."""
+    even = weight is None
     weight = np.ones(len(values)) if weight is None else weight
     if kind is None:
         kind = "category" if values.dtype.kind not in "fiub" else "spline"
@@ -223,7 +224,7 @@ def learn_shape(
         return _categories(name, values, weight, min_rows)
     numbers = np.asarray(values, dtype=np.float64)
     held = np.flatnonzero(~np.isnan(numbers) & (weight > 0))
-    edges = _edges(numbers[held], weight[held])
+    edges = _edges(numbers[held], None if even else weight[held])
     codes = np.searchsorted(edges, numbers[held], side="left")
     counts = np.bincount(codes, weight[held], edges.size + 1)
     with np.errstate(invalid="ignore"):
@@ -233,11 +234,18 @@ def learn_shape(
     return Shape(name, kind, edges, centres, (), np.append(counts, missing))
 
 
-def _edges(numbers: Array, weight: Array) -> Array:
-    """Halfway between neighbouring values: all of them, or those nearest to even quantiles."""
-    distinct, place = np.unique(numbers, return_inverse=True)
+def _edges(numbers: Array, weight: Array | None) -> Array:
+    """Halfway between neighbouring values: all of them, or those nearest to even quantiles.
+
+    ``weight`` None: all rows weigh the same, and a sort does without the order of the rows.
+    """
+    if weight is None:
+        distinct, sizes = np.unique(numbers, return_counts=True)
+    else:
+        distinct, place = np.unique(numbers, return_inverse=True)
+        sizes = np.bincount(place, weight)
     if distinct.size > MAX_BINS:
-        below = np.cumsum(np.bincount(place, weight))
+        below = np.cumsum(sizes)
         wanted = below[-1] * np.arange(1, MAX_BINS) / MAX_BINS
         last = np.unique(np.searchsorted(below, wanted))
         last = last[last < distinct.size - 1]
