@@ -46,6 +46,24 @@ def test_beside_a_logistic_regression_estimates_and_errors_are_near():
     np.testing.assert_allclose(table.std_error, errors, rtol=0.1)
 
 
+def test_one_column_of_zeros_and_ones_has_the_log_odds_ratio_and_its_error():
+    """The margins are -w, 0 and w, and the minimum is the log odds ratio of the 2 x 2 table; its
+    standard error is Woolf's (1955), as `statsmodels.stats.contingency_tables.Table2x2` has it."""
+    a, b, c, d = 60, 40, 30, 90  # positives with 1 and 0, negatives with 1 and 0
+    x = np.repeat([1.0, 0.0, 1.0, 0.0], [a, b, c, d])[:, None]
+    y = np.repeat([1, 1, 0, 0], [a, b, c, d])
+    table = coef_inference(AUCClassifier(alpha=1e-9, tol=1e-12).fit(x, y), x, y)
+    assert table.coef[0] == pytest.approx(np.log(a * d / (b * c)), rel=1e-6)
+    # The classes' factors n / (n - 2) are for small samples; Woolf has none.
+    of_classes = (1 / a + 1 / b) * 100 / 98, (1 / c + 1 / d) * 120 / 118
+    assert table.std_error[0] == pytest.approx(np.sqrt(sum(of_classes)), rel=1e-6)
+    woolf = np.sqrt(1 / a + 1 / b + 1 / c + 1 / d)
+    tables = pytest.importorskip("statsmodels.stats.contingency_tables")
+    known = tables.Table2x2(np.array([[a, b], [c, d]]))
+    assert known.log_oddsratio == pytest.approx(table.coef[0], rel=1e-6)
+    assert known.log_oddsratio_se == pytest.approx(woolf, rel=1e-12)
+
+
 def test_rows_that_stand_twice_are_no_new_information_when_they_are_a_group():
     X, y = rows_of_a_logistic_model(500, 3)
     once = coef_inference(fitted(X, y), X, y)
