@@ -63,7 +63,8 @@ def main() -> None:
         print(*rows[-1], f"{clock:.1f} s", flush=True)
     intro = f"""Made by `python -m lab bench additive_size --write`: one fit at its defaults on
 {given.rows:,} rows and {given.columns} columns of float64, alone in its process, which holds X.
-`peak` is the largest size of the process, `allowed` is 1.5 times X plus 1 GB."""
+`peak` is the largest size of the process, `allowed` is 1.5 times X plus 1 GB. The machine had other
+work: go by the processor time."""
     header = [
         "model", "time / linear", "processor time / linear", "peak, GB", "allowed, GB",
         "training AUC", "relative duality gap",

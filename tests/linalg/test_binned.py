@@ -57,3 +57,15 @@ def test_hessian_and_minimum_are_those_of_the_written_array(both, loss):
     np.testing.assert_allclose(one.coef, other.coef, atol=1e-7)
     if loss == "logistic":
         assert one.distance <= 1e-10
+
+
+def test_moments_and_sizes_are_those_of_the_rows_written_out():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 5, (3, 40)).astype(np.uint8)
+    matrix = BinnedMatrix(
+        BinnedRows(codes, [rng.standard_normal((5, width)) for width in (2, 1, 3)])
+    )
+    X, weight = matrix.X[np.arange(40)], rng.random(40)
+    np.testing.assert_allclose(matrix.pull_back_moments(weight), [weight @ X, weight @ X**2])
+    np.testing.assert_allclose(matrix.sizes.means, X.mean(axis=0), atol=1e-14)
+    np.testing.assert_allclose(matrix.sizes.lengths, np.linalg.norm(X, axis=0))

@@ -18,9 +18,9 @@ from everypair.estimators._scorecard import Scorecard
 from everypair.estimators._shapes import (
     KINDS,
     Shape,
+    binned,
     check_constraints,
     columns_of,
-    learn_shape,
     straight_by_sign,
 )
 from everypair.estimators._warnings import warn_not_converged
@@ -122,16 +122,14 @@ class AdditiveRanker(BinaryRanker):
         wants = check_constraints(constraints, names)
         if wants and self.loss != "logistic":
             raise ValueError(f"constraints need loss='logistic', but loss is {self.loss!r}.")
-        learnt = [
-            learn_shape(
+        learnt, codes = [], []
+        for name, values in columns:
+            shape, of_rows = binned(
                 name, values, weight, asked.get(name), float(self.min_rows), wants.get(name, ())
             )
-            for name, values in columns
-        ]
-        # One or two bytes per cell, column by column: never eight for all of them.
-        codes = [
-            narrow(shape.codes(values)) for shape, (_, values) in zip(learnt, columns, strict=True)
-        ]
+            learnt.append(shape)
+            # One or two bytes per cell, column by column: never eight for all of them.
+            codes.append(narrow(of_rows))
         by_number = {names.index(name): want for name, want in wants.items()}
         return Design(learnt, [], np.array(codes), by_number, self._given_strengths(names))
 

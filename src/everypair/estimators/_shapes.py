@@ -200,17 +200,23 @@ def check_constraints(asked: Mapping[str, Any], names: list[str]) -> dict[str, t
     return out
 
 
-def learn_shape(
+def learn_shape(*given: Any) -> Shape:
+    """Bins from the values of a column, as in `binned`."""
+    return binned(*given)[0]
+
+
+def binned(
     name: str,
     values: NDArray[Any],
     weight: Array | None,
     kind: str | None,
     min_rows: float,
     wants: tuple[str, ...] = (),
-) -> Shape:
-    """Bins from the values of a column; ``kind`` None: by what the values are."""
-    even = weight is None
-    weight = np.ones(len(values)) if weight is None else weight
+) -> tuple[Shape, Index]:
+    """Bins from the values of a column, and the bin of each value.
+
+    ``kind`` None: by what the values are.
+    """
     if kind is None:
         kind = "category" if values.dtype.kind not in "fiub" else "spline"
     if wants and kind == "category":
@@ -221,17 +227,28 @@ def learn_shape(
     if kind == "spline" and {"convex", "concave"} & set(wants):
         kind = "pieces"  # a spline of the bins' numbers is not smooth in the values
     if kind == "category":
-        return _categories(name, values, weight, min_rows)
-    numbers = np.asarray(values, dtype=np.float64)
-    held = np.flatnonzero(~np.isnan(numbers) & (weight > 0))
-    edges = _edges(numbers[held], None if even else weight[held])
-    codes = np.searchsorted(edges, numbers[held], side="left")
-    counts = np.bincount(codes, weight[held], edges.size + 1)
+        shape = _categories(
+            name, values, np.ones(len(values)) if weight is None else weight, min_rows
+        )
+        return shape, shape.codes(values)
+    numbers = np.ascontiguousarray(values, dtype=np.float64)
+    gone = np.isnan(numbers)
+    some = gone.any() or weight is not None
+    held = ~gone if weight is None else ~gone & (weight > 0)
+    kept = numbers[held] if some else numbers
+    edges = _edges(kept, None if weight is None else weight[held])
+    codes = np.searchsorted(edges, numbers, side="left")
+    of_kept, n_bins = codes[held] if some else codes, edges.size + 1
+    share = None if weight is None else weight[held]
+    counts = np.bincount(of_kept, share, n_bins).astype(np.float64)
     with np.errstate(invalid="ignore"):
-        centres = np.bincount(codes, weight[held] * numbers[held], edges.size + 1) / counts
-    missing = float(weight[np.isnan(numbers)].sum())
+        sums = np.bincount(of_kept, kept if share is None else share * kept, n_bins)
+        centres = sums / counts
     centres = np.where(counts > 0, centres, 0.0)
-    return Shape(name, kind, edges, centres, (), np.append(counts, missing))
+    missing = float(np.count_nonzero(gone) if weight is None else weight[gone].sum())
+    shape = Shape(name, kind, edges, centres, (), np.append(counts, missing))
+    codes[gone] = shape.n_bins - 1
+    return shape, codes.astype(np.intp, copy=False)
 
 
 def _edges(numbers: Array, weight: Array | None) -> Array:

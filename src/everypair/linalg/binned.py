@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.cached import cached_property
+from everypair.linalg.column_sizes import Sizes
 from everypair.linalg.dense import DenseMatrix
 from everypair.linalg.threads import over_rows
 
@@ -70,10 +71,12 @@ class BinnedRows:
         parts = np.split(coef, self.places[1:])
         return np.concatenate([t @ part for t, part in zip(self.tables, parts, strict=True)])
 
-    def coefs(self, of_bins: Array) -> Array:
-        """Sums over bins, pulled back to the coefficients."""
+    def coefs(self, of_bins: Array, power: int = 1) -> Array:
+        """Sums over bins, pulled back to the coefficients, by the tables or by their squares."""
         parts = np.split(of_bins, self.first[1:])
-        return np.concatenate([t.T @ part for t, part in zip(self.tables, parts, strict=True)])
+        return np.concatenate(
+            [(t**power).T @ part for t, part in zip(self.tables, parts, strict=True)]
+        )
 
 
 class BinnedMatrix(DenseMatrix):
@@ -112,6 +115,14 @@ class BinnedMatrix(DenseMatrix):
 
     def pull_back(self, weights: Array) -> Array:
         return self.X.coefs(self._bin_sums(weights))
+
+    def pull_back_moments(self, weights: Array) -> Array:
+        of_bins = self._bin_sums(weights)
+        return np.stack([self.X.coefs(of_bins), self.X.coefs(of_bins, power=2)])
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        return self._sizes([self.pull_back_moments(np.ones(self.shape[0]))])
 
     def take(self, rows: Index) -> BinnedMatrix:
         codes = np.ascontiguousarray(self.X.codes[:, rows])
