@@ -33,6 +33,8 @@ CHOSEN_ON = ("pima", "satimage 4", "letter H", "adult", "ionosphere", "covtype 1
 LEFT_OUT = ("a9a", "w8a", "mnist", "reuters21578")
 """Columns of zeros and ones, words or pixels: no curves to find."""
 MOST_ROWS, TEST_ROWS = 3000, 6000
+SMALL = ("credit", "spectf", "wdbc", "wpbc")
+"""Tables of a few hundred rows."""
 BIG_ROWS = 20_000
 TREES = {"n_estimators": 200, "learning_rate": 0.05, "n_jobs": 1}
 
@@ -193,15 +195,18 @@ def show(cache: Path, page: Page) -> None:
     found = by_task(done, MOST_ROWS)
     every = {label for of_task in found.values() for label in of_task}
     labels = [label for label in SHOWN if label in every]
-    lists = {
-        "Without explainable boosting of pairs": [m for m in labels if m != "EBM"],
-        "With explainable boosting of pairs": labels,
-    }
-    for heading, wanted in lists.items():
-        chosen = [name for name in found if all(label in found[name] for label in wanted)]
-        if chosen and (wanted != labels or "EBM" in labels):
-            title = f"{heading}: {len(chosen)} tasks"
-            page.add(title, standing(found, chosen, wanted))
+    without = [m for m in labels if m != "EBM"]
+    tables = [(without, False), (without, True)] + [(labels, False)] * ("EBM" in labels)
+    for wanted, large in tables:
+        chosen = [
+            name
+            for name, of in found.items()
+            if all(label in of for label in wanted) and not (large and name in SMALL)
+        ]
+        if chosen:
+            rows = f"{MOST_ROWS:,} training rows" if large else "all sizes"
+            end = "with pairs of EBM" if "EBM" in wanted else "without pairs of EBM"
+            page.add(f"{len(chosen)} tasks of {rows}, {end}", standing(found, chosen, wanted))
     rows = [
         [
             name,
