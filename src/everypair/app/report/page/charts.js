@@ -68,7 +68,9 @@ function drawChart(name, box, width) {
   if (chart.mark) {
     const [across, up] = points[mark].map((value, axis) => (axis ? y : x)(value));
     picture.append(line(across, y(0), across, up, "guide"), svg("circle", { r: 3.5, cx: across, cy: up, class: "least" }),
-      svg("text", { x: Math.min(Math.max(across, x(0.1)), x(0.9)), y: up - 12, "text-anchor": "middle" }, "least cost"));
+      // Below the curve, where nothing is drawn, and on the side that has room.
+      svg("text", points[mark][0] < 0.7 ? { x: across + 7, y: up + 20 } : { x: across - 7, y: up + 20, "text-anchor": "end" },
+        "least cost"));
   }
   finish(name, picture, box, x, y, chart.at(outcome()), (found) => chart.words(found, points, mark));
   onPoint(picture, ([across]) => nearest(points, (point) => Math.abs(x(point[0]) - across)));
