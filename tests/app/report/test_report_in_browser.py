@@ -102,9 +102,12 @@ def rule(window, name: str) -> None:
     window.find_element("css selector", f"input[name=rule][value={name}]").click()
 
 
-def point(window) -> tuple[float, float]:
-    circle = window.find_element("css selector", "#roc .point")
-    return float(circle.get_attribute("cx")), float(circle.get_attribute("cy"))
+def point(window, box: str = "roc") -> tuple[float, float]:
+    """Read in one go: a chart is drawn anew when the page is laid out."""
+    script = "const e = document.querySelector(arguments[0]);"
+    script += "return ['cx', 'cy'].map(name => Number(e.getAttribute(name)))"
+    across, up = window.execute_script(script, f"#{box} .point")
+    return across, up
 
 
 def start_costs(comparison) -> tuple[float, float]:
@@ -530,8 +533,7 @@ FOLLOWING = ("gain", "lift", "precision", "cost")
 
 
 def point_of(window, name: str) -> tuple[float, float]:
-    circle = window.find_element("css selector", f"#{name}-chart .point")
-    return float(circle.get_attribute("cx")), float(circle.get_attribute("cy"))
+    return point(window, f"{name}-chart")
 
 
 def note(window, name: str) -> str:
