@@ -20,8 +20,8 @@ from lab.benchmarks.boosting_times import COLUMNS, GROUP_ROWS
 from lab.harness import Page, markdown_table
 
 INTRO = f"""\
-Made by `python -m lab bench boosting`; `boosting.json` beside the script keeps every number, and a
-run goes on from it. {MOST_ROWS:,} training rows at most, {TEST_ROWS:,} test rows at most, drawn
+Made by `python -m lab bench boosting`, which keeps finished splits in `boosting.json` and goes on
+from there. {MOST_ROWS:,} training rows at most, {TEST_ROWS:,} test rows at most, drawn
 from a fixed sample of at most 30,000 rows per task. Every booster has {ROUNDS} rounds at a rate of
 {RATE:g} and the library's defaults otherwise, one thread. `own pairs` are LightGBM's `lambdarank`
 and XGBoost's `rank:pairwise` with all rows as one group: at their defaults; with `all` pairs
@@ -131,7 +131,7 @@ def quotas(page: Page, found: dict[str, Any]) -> None:
         gains = values[model] - values["push 3"]
         error = gains.std(axis=0, ddof=1) / np.sqrt(len(tasks))
         own = [k for k, measure in enumerate(MEASURES) if model.startswith(measure)]
-        ahead += bool(own) and gains[:, own[0]].mean() > 0
+        ahead += bool(own) and gains[:, own[0]].mean() > error[own[0]]
         rows.append([
             model if model in PLAIN else f"half the rounds on {model}",
             *(f"{v:.4f} ({g:+.4f} ± {e:.4f})" for v, g, e in
@@ -144,7 +144,8 @@ def quotas(page: Page, found: dict[str, Any]) -> None:
         "curvature is taken as the size of its gradient; `sharpness` multiplies the scores before "
         f"the soft cut. {len(tasks)} tasks that are not in the tables above, "
         f"{len(found) // len(tasks)} split each; in parentheses the difference to `push 3`. Ahead "
-        f"of `push 3` on their own measure: {ahead} of {len(climbs)}. None is in the library.\n\n"
+        f"of `push 3` on their own measure by more than a standard error: {ahead} of "
+        f"{len(climbs)}. None is in the library.\n\n"
         + markdown_table(["objective", *MEASURES], rows),
     )
 
