@@ -243,12 +243,14 @@ def of_earlier_search(cell: dict[str, Any] | None) -> bool:
 
 
 def renewed(cell: dict[str, Any], fresh: dict[str, Any]) -> dict[str, Any]:
-    """With the fresh values of `MeasureOptCV`; ``changed`` is what they are higher by."""
+    """With the fresh values of `MeasureOptCV`; ``changed`` is what they are higher by.
+
+    Its seconds stay: they are compared with those that another model took in the same run.
+    """
     out = cell | {"search": SEARCH, "changed": cell.get("changed", {})}
     for label, values in fresh["value"].items():
         out["changed"][label] = round(values[OURS] - cell["value"][label][OURS], 5)
         out["value"][label] |= values
-        out["seconds"][label] |= fresh["seconds"][label]
         out["start"][label] = fresh["start"][label]
     return out
 
