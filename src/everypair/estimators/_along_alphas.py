@@ -35,6 +35,11 @@ move by less than a thousandth of their standard deviation on dense tables, and 
 sparse ones. Who asks for a smaller gap gets it in the folds as well."""
 
 
+def fold_tol(tol: float) -> float:
+    """The gap of fits whose scores on held-out rows count, and nothing else of them."""
+    return tol if tol < USUAL_TOL else max(tol, FOLD_TOL)
+
+
 class AlphaProblem(Protocol):
     """Minimise a loss and alpha times a penalty, each fit from where the last one ended."""
 
@@ -48,40 +53,10 @@ class AlphaProblem(Protocol):
     def fit(self, alpha: float, *, tol: float, max_iter: int) -> Result: ...
 
 
-class RidgeProblem:
-    """Minimise ``L(Xw) + alpha / 2 |w|^2``."""
-
-    def __init__(self, X: Matrix, pairs: Rows, loss: str):
-        self.X, self.pairs, self.loss = X, pairs, loss
-        self._start: Array | None = None
-
-    @property
-    def alpha_max(self) -> float:
-        """``sum_ij a_i b_j |x_i - x_j|^2``: no direction of the loss is much more curved.
-
-        From there on the ranking is that of the class means' difference.
-        """
-        from everypair.solvers.column_moments import mean_squared_distance
-
-        total = mean_squared_distance(self.X, self.pairs)
-        return total if np.isfinite(total) else 0.0
-
-    def start_at(self, w: Array) -> None:
-        self._start = w
-
-    def fit(self, alpha: float, *, tol: float, max_iter: int) -> Result:
-        from everypair.solvers.choose import minimise
-
-        found = minimise(
-            self.X, self.pairs, self.loss, alpha, tol=tol, max_iter=max_iter, start=self._start
-        )
-        self._start = found.coef / found.stretch
-        return found
-
-
 def problem_of(X: Matrix, pairs: Rows, loss: str, l1_ratio: float, weights: Array) -> AlphaProblem:
     """An ``l1_ratio`` of 0 is the L2 penalty."""
     from everypair.solvers.elastic_net import SparseProblem
+    from everypair.solvers.ridge_path import RidgeProblem
 
     if l1_ratio == 0:
         return RidgeProblem(X, pairs, loss)
@@ -110,7 +85,7 @@ def scores_in_folds(
 
     ``problem(X, pairs)`` is that of a fold. Scores that make a cut need no gap below `FOLD_TOL`.
     """
-    rough = tol if tol < USUAL_TOL else max(tol, FOLD_TOL)
+    rough = fold_tol(tol)
 
     def kept(k: int) -> Any:
         of_fold = problem(*folds.training(k))

@@ -39,27 +39,44 @@ class NewtonMatrix:
     The scaling makes the factorisation blind to the units of the features. A rough Hessian
     serves; one that is not positive definite is computed again exactly, and what rounding
     still leaves indefinite is lifted along its diagonal until it factors. At later points it
-    is corrected by what steps have shown of the curvature.
+    is corrected by what steps have shown of the curvature, and for another alpha it is factored
+    again (`serve`): its sums over the pairs do not depend on alpha.
     """
 
     def __init__(self, now: Iterate):
-        self._learnt: list[tuple[Array, Array, float]] = []
+        self._learnt: list[tuple[Array, Array]] = []
+        self._alpha = alpha = now.problem.quadratic.alpha
+        self._read(now, ROUGH_ACCURACY)
         try:
-            self._scaled(now, accuracy=ROUGH_ACCURACY)
+            self._scaled(alpha, rough=True)
             self._factor = cho_factor(self._matrix, lower=True, check_finite=False)
         except LinAlgError:
-            self._scaled(now, accuracy=FULL_ACCURACY)
-            self._factor = self._lifted_factor()
+            self._read(now, FULL_ACCURACY)
+            self._factor_lifted(alpha)
         del self._matrix
 
-    def _scaled(self, now: Iterate, accuracy: float) -> None:
-        alpha = now.problem.quadratic.alpha
-        matrix = now.loss.hessian(now.problem.X, accuracy=accuracy)
+    def _read(self, now: Iterate, accuracy: float) -> None:
+        self._hessian = now.loss.hessian(now.problem.X, accuracy=accuracy)
+
+    def serve(self, alpha: float) -> None:
+        """Factor the same sums for another alpha.
+
+        What was learnt stays where its curvature is more than rounding at this alpha too.
+        """
+        if alpha == self._alpha:
+            return
+        self._alpha = alpha
+        self._factor_lifted(alpha)
+        del self._matrix
+        self._learnt = [(step, change) for step, change in self._learnt if self._bends(step, change)]
+
+    def _scaled(self, alpha: float, rough: bool = False) -> None:
+        matrix = self._hessian.copy()
         diagonal = np.einsum("jj->j", matrix)
         diagonal += alpha
         if not np.all(np.isfinite(matrix)):
             raise too_large("their squares overflow")
-        if accuracy != FULL_ACCURACY and diagonal.min() < alpha / 2:
+        if rough and diagonal.min() < alpha / 2:
             raise LinAlgError("rounding has eaten the diagonal")
         # Nothing below the rounding of the largest entry, so that no scale explodes.
         floor = max(alpha, np.finfo(float).eps * diagonal.max())
@@ -68,11 +85,13 @@ class NewtonMatrix:
         matrix *= self._scale[:, None]
         self._matrix = matrix
 
-    def _lifted_factor(self) -> tuple[Array, bool]:
+    def _factor_lifted(self, alpha: float) -> None:
+        self._scaled(alpha)
         diagonal, lift = np.einsum("jj->j", self._matrix), 0.0
         while True:
             try:
-                return cho_factor(self._matrix, lower=True, check_finite=False)
+                self._factor = cho_factor(self._matrix, lower=True, check_finite=False)
+                return
             except LinAlgError:
                 diagonal -= lift
                 lift = max(1e-12, 10 * lift)
@@ -87,19 +106,26 @@ class NewtonMatrix:
 
         The penalty alone has a curvature of alpha: less than that is rounding.
         """
-        step, change = after.w - before.w, after.gradient - before.gradient
-        curvature = float(step @ change)
-        if curvature > 0 and curvature >= before.problem.quadratic.alpha / 2 * float(step @ step):
-            self._learnt.append((step, change, curvature))
+        step, change = after.w - before.w, after.pulled - before.pulled
+        if self._bends(step, change):
+            self._learnt.append((step, change))
+
+    def _bends(self, step: Array, change: Array) -> bool:
+        of_loss, of_penalty = float(step @ change), self._alpha * float(step @ step)
+        return of_loss + of_penalty > 0 and of_loss >= -of_penalty / 2
 
     def step(self, gradient: Array) -> Array:
         """The step of the matrix corrected by what was learnt: BFGS, two loops (Nocedal 1980)."""
+        learnt = []
+        for step, of_loss in self._learnt:
+            change = of_loss + self._alpha * step
+            learnt.append((step, change, float(step @ change)))
         left, shares = -gradient, []
-        for step, change, curvature in reversed(self._learnt):
+        for step, change, curvature in reversed(learnt):
             shares.append(float(step @ left) / curvature)
             left = left - shares[-1] * change
         way = self._scale * cho_solve(self._factor, self._scale * left, check_finite=False)
-        for step, change, curvature in self._learnt:
+        for step, change, curvature in learnt:
             way += (shares.pop() - float(change @ way) / curvature) * step
         return way
 
@@ -124,6 +150,17 @@ class Newton:
         if self._matrix.n_learnt >= (1 if cheap else STEPS_OF_A_MATRIX):
             self._matrix = NewtonMatrix(now)
 
+    def make_matrix(self, now: Iterate) -> None:
+        """At this point, whatever matrix there is."""
+        self._matrix = NewtonMatrix(now) if _fits(now) else None
+
+    def next_coefficients(self, now: Iterate) -> Array:
+        """Where one more step would end, without a look at X; ``now.w`` without a matrix."""
+        if self._matrix is None:
+            return now.w
+        self._matrix.serve(now.problem.quadratic.alpha)
+        return now.w + self._matrix.step(now.gradient)
+
     def __call__(self, now: Iterate, stop: Stop, progress: Progress) -> Iterate:
         while not stop(now) and not progress.exhausted:
             fresh = self._matrix is None
@@ -131,6 +168,8 @@ class Newton:
                 if not _fits(now):
                     return newton_cg(now, stop, progress)
                 self._matrix = NewtonMatrix(now)
+            else:
+                self._matrix.serve(now.problem.quadratic.alpha)
             after = search_line(now, self._matrix.step(now.gradient))
             if after is None and fresh:
                 self._matrix = None

@@ -1,0 +1,153 @@
+"""The L2 penalty at many alphas: each solution, and the matrix that led to it, serve the next."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everypair.linalg.matrix import Matrix
+from everypair.pairs import pair_point
+from everypair.penalties import L2
+from everypair.rows import Rows
+from everypair.solvers.choose import (
+    LEAST_SAMPLE,
+    SAMPLE_TOL,
+    choose_solver,
+    minimise,
+    sample_size,
+)
+from everypair.solvers.column_moments import mean_squared_distance
+from everypair.solvers.hinge import result_at
+from everypair.solvers.newton import Newton
+from everypair.solvers.problem import CloseEnough, Iterate, Problem, better_start, run_settled
+from everypair.solvers.progress import Progress
+from everypair.solvers.result import Result
+
+Array = NDArray[np.float64]
+
+SHARE_AHEAD = 0.05
+"""The sample that goes ahead has this share of the rows, at least `LEAST_SAMPLE`. It is solved at
+every alpha, with a Hessian at each: more rows would cost more than the steps that they save."""
+
+OFFSETS = 3
+"""Alphas from which the distance between the two solutions is extrapolated."""
+
+
+class RidgeProblem:
+    """Minimise ``L(Xw) + alpha / 2 |w|^2`` at one alpha after another.
+
+    The loss at a point does not depend on alpha: its sums at the last solution are where the next
+    fit begins, without a look at X. The Newton matrix of the last fit, factored for the new alpha,
+    makes the first step; for a quadratic loss that step is exact.
+
+    On many rows, a sample of them goes ahead, and its matrix serves all rows. The solution of all
+    rows lies off that of the sample by a distance that changes little from alpha to alpha: the
+    polynomial in log alpha through the last distances foretells the next one.
+    """
+
+    def __init__(self, X: Matrix, pairs: Rows, loss: str):
+        self.X, self.pairs, self.loss = X, pairs, loss
+        self._solver = choose_solver(X, loss, "auto")
+        self._start: Array | None = None
+        self._last: Iterate | None = None
+        self._sample: RidgeProblem | None = None
+        self._offsets: list[tuple[float, Array]] = []
+
+    @property
+    def alpha_max(self) -> float:
+        """``sum_ij a_i b_j |x_i - x_j|^2``: no direction of the loss is much more curved.
+
+        From there on the ranking is that of the class means' difference.
+        """
+        total = mean_squared_distance(self.X, self.pairs)
+        return total if np.isfinite(total) else 0.0
+
+    def start_at(self, w: Array) -> None:
+        """The next fit begins there."""
+        self._start, self._last = w, None
+
+    def fit(self, alpha: float, *, tol: float, max_iter: int) -> Result:
+        if self.loss == "hinge":
+            return self._fit_hinge(alpha, tol, max_iter)
+        # Overflow is looked for and named where it matters, as in `minimise`.
+        with np.errstate(over="ignore", invalid="ignore"):
+            loss_at = partial(pair_point, self.loss, self.pairs)
+            problem = Problem(self.X, loss_at, L2(alpha), tol=tol)
+            progress = Progress(max_iter)
+            now = self._begin(problem, max_iter)
+            self._last = run_settled(self._solver, now, CloseEnough(tol), progress)
+            return result_at(self._last, progress)
+
+    def _begin(self, problem: Problem, max_iter: int) -> Iterate:
+        if self._last is None and self._start is not None:
+            return better_start(problem, self._start)
+        if self._last is not None and CloseEnough(problem.tol)(now := self._last.under(problem)):
+            return now
+        guess = self._guess(problem.quadratic.alpha, max_iter)
+        if self._last is None:
+            return better_start(problem, np.zeros(self.X.shape[1]) if guess is None else guess)
+        if guess is None:
+            return now
+        ahead = problem.at(guess)
+        return ahead if ahead.value < now.value else now
+
+    def _guess(self, alpha: float, max_iter: int) -> Array | None:
+        """The solution at this alpha as the sample foretells it; None without a sample."""
+        sample = self._sample = self._sample or self._sampled()
+        if sample is None:
+            return None
+        self._keep_offset(sample)
+        sample.fit(alpha, tol=SAMPLE_TOL, max_iter=max_iter)
+        assert sample._last is not None
+        if isinstance(self._solver, Newton):
+            self._solver.make_matrix(sample._last)
+        return sample._limit + extrapolated(self._offsets, np.log(alpha))
+
+    def _sampled(self) -> RidgeProblem | None:
+        size = sample_size(self.pairs.n_rows, self.loss)
+        if size == 0:
+            return None
+        rows = self.pairs.sample(min(size, max(LEAST_SAMPLE, int(SHARE_AHEAD * self.pairs.n_rows))))
+        sample = RidgeProblem(self.X.take(rows), self.pairs.take(rows), self.loss)
+        sample._solver = self._solver
+        return sample
+
+    def _keep_offset(self, sample: RidgeProblem) -> None:
+        """Where both have a solution at the same alpha: one that is close enough from the start
+        leaves the sample behind."""
+        if self._last is None or sample._last is None or self._log_alpha != sample._log_alpha:
+            return
+        if all(self._log_alpha != known for known, _ in self._offsets):
+            self._offsets.append((self._log_alpha, self._limit - sample._limit))
+            del self._offsets[:-OFFSETS]
+
+    @property
+    def _log_alpha(self) -> float:
+        assert self._last is not None
+        return float(np.log(self._last.problem.quadratic.alpha))
+
+    @property
+    def _limit(self) -> Array:
+        """The last solution, without most of what its tolerance has left open."""
+        assert self._last is not None
+        if isinstance(self._solver, Newton):
+            return self._solver.next_coefficients(self._last)
+        return self._last.w
+
+    def _fit_hinge(self, alpha: float, tol: float, max_iter: int) -> Result:
+        found = minimise(
+            self.X, self.pairs, self.loss, alpha, tol=tol, max_iter=max_iter, start=self._start
+        )
+        self._start = found.coef / found.stretch
+        return found
+
+
+def extrapolated(known: list[tuple[float, Array]], at: float) -> Array | float:
+    """The polynomial through the known ``(x, value)`` at another x (Lagrange); 0 through none."""
+    total: Array | float = 0.0
+    for k, (x, value) in enumerate(known):
+        others = [other for j, (other, _) in enumerate(known) if j != k]
+        total = total + float(np.prod([(at - other) / (x - other) for other in others])) * value
+    return total

@@ -1,0 +1,92 @@
+"""The L2 path from solution to solution is the path of single fits, for less work."""
+
+import numpy as np
+import pytest
+from counting import counted_work, rows
+
+from everypair.linalg.matrix import as_matrix
+from everypair.rows import Rows
+from everypair.solvers.choose import minimise
+from everypair.solvers.newton import NewtonMatrix
+from everypair.solvers.problem import Problem
+from everypair.solvers.ridge_path import RidgeProblem, extrapolated
+
+LOSSES = ["logistic", "squared_hinge", "exponential", "square", "hinge"]
+ALPHAS = np.geomspace(10.0, 1e-5, 7)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("n_rows", [300, 16_000])
+def test_a_path_has_the_solutions_of_single_fits(loss, n_rows):
+    """The smaller without a sample that goes ahead, the larger with one."""
+    X, y = rows(n_rows, 5)
+    matrix, pairs = as_matrix(X), Rows.of(y)
+    path = RidgeProblem(matrix, pairs, loss)
+    tol = 1e-9
+    for alpha in ALPHAS:
+        along = path.fit(alpha, tol=tol, max_iter=100)
+        alone = minimise(matrix, pairs, loss, alpha, tol=tol)
+        assert along.distance <= tol
+        assert along.objective == pytest.approx(alone.objective, rel=3 * tol)
+        np.testing.assert_allclose(along.scores, X @ along.coef, atol=1e-10)
+
+
+def test_alphas_may_repeat_and_rise():
+    X, y = rows(16_000, 5)
+    path = RidgeProblem(as_matrix(X), Rows.of(y), "logistic")
+    for alpha in [1e-2, 1e-2, 1e-3, 1e-1, 1e-1 * (1 + 1e-12), 1e-4, 1e-2]:
+        assert path.fit(alpha, tol=1e-8, max_iter=100).distance <= 1e-8
+
+
+def test_a_path_starts_where_it_is_told():
+    X, y = rows(2000, 5)
+    path = RidgeProblem(as_matrix(X), Rows.of(y), "logistic")
+    found = path.fit(1e-3, tol=1e-10, max_iter=100)
+    path.fit(1.0, tol=1e-10, max_iter=100)
+    path.start_at(found.coef)
+    assert path.fit(1e-3, tol=1e-9, max_iter=100).n_iter == 0
+
+
+def test_a_matrix_factored_for_another_alpha_is_the_matrix_made_there():
+    X, y = rows(500, 6)
+    from functools import partial
+
+    from everypair.pairs import pair_point
+    from everypair.penalties import L2
+
+    loss_at = partial(pair_point, "logistic", Rows.of(y))
+    w = np.linspace(-1, 1, 6)
+    here, there = (Problem(as_matrix(X), loss_at, L2(alpha)).at(w) for alpha in (1.0, 1e-3))
+    matrix = NewtonMatrix(here)
+    matrix.learn(here, here.problem.at(w + 0.1))
+    matrix.serve(1e-3)
+    made = NewtonMatrix(there)
+    made.learn(there, there.problem.at(w + 0.1))
+    np.testing.assert_allclose(matrix.step(there.gradient), made.step(there.gradient), rtol=1e-8)
+
+
+def test_extrapolation_is_exact_for_polynomials():
+    def curve(x):
+        return np.array([1.0, 2.0]) + x * np.array([0.5, -1.0]) + x**2
+
+    known = [(x, curve(x)) for x in (0.0, 1.0, 2.5)]
+    np.testing.assert_allclose(extrapolated(known, 4.0), curve(4.0))
+    assert extrapolated([], 1.0) == 0
+
+
+@pytest.mark.parametrize(
+    ("loss", "passes", "pair_sums", "hessians"),
+    [("logistic", 65, 67, 2.5), ("squared_hinge", 76, 77, 2.5)],
+)
+def test_twenty_alphas_of_a_fold_cost_few_passes(loss, passes, pair_sums, hessians):
+    """A fit each took 134 passes and 19 Hessians; one alone takes 12. (Counts, not seconds.)"""
+    shape = 30_000, 30
+    X, y = rows(*shape)
+    path = RidgeProblem(as_matrix(X), Rows.of(y), loss)
+    alphas = path.alpha_max * np.geomspace(1, 1e-8, 20)
+    with counted_work(*shape) as work:
+        for alpha in alphas:
+            path.fit(alpha, tol=1e-4, max_iter=100)
+    assert work["passes"] <= passes
+    assert work["pair_sums"] <= pair_sums
+    assert work["hessians"] <= hessians
