@@ -22,6 +22,9 @@ from everypair.linalg.sparse import SparseMatrix
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
+COPIED_SHARE = 0.25
+"""Rows that alone count in a sum are copied where they are at most this share of all."""
+
 
 class Matrix(Protocol):
     """What a solver or a pair loss may ask of X; nobody asks which kind it is."""
@@ -155,6 +158,21 @@ def too_large(what: str) -> ValueError:
         f"The features are too large for float64: {what}. "
         "Rescale X, for example with StandardScaler (MaxAbsScaler for sparse X)."
     )
+
+
+def rows_that_count(X: Matrix, weights: Array) -> tuple[Matrix, Index] | None:
+    """A copy of the rows whose weight is not zero, and their numbers; None where they are many.
+
+    The copy has X's centre.
+    """
+    if X.in_order_only or not X.by_rows:
+        return None
+    if np.count_nonzero(weights) > COPIED_SHARE * X.shape[0]:
+        return None
+    rows = np.flatnonzero(weights)
+    part = X.take(rows)
+    vars(part)["centre"] = X.centre
+    return part, rows
 
 
 def as_matrix(X: Any) -> Matrix:

@@ -30,7 +30,7 @@ from everypair.cached import cached_property
 from everypair.linalg.block_histogram import Ranking
 from everypair.linalg.block_ranking import area_of
 from everypair.linalg.block_vector import BlockVector
-from everypair.linalg.matrix import Matrix
+from everypair.linalg.matrix import Matrix, rows_that_count
 from everypair.linalg.order import descending, descending_in_groups
 from everypair.linalg.row_sums import Windows
 from everypair.linalg.threads import over_rows
@@ -270,15 +270,20 @@ class _SortedPoint:
     def hessian(self, X: Matrix, accuracy: float = FULL_ACCURACY) -> Array:
         """``X' diag(d) X - C - C'``, C gathered from the side with the fewer targets.
 
-        The gathering takes rows of X in the order of their scores.
+        The gathering takes rows of X in the order of their scores. Rows without a pair in the
+        window are not read.
         """
         number = int(self.pairs.negatives.size < self.pairs.positives.size)
         (targets, sources), _ = self.order.side(number)
+        low, high = self.window(number)
+        held = np.flatnonzero(high > low)
         windows = Windows(
-            targets.rows, targets.weights, sources.rows, sources.inside, *self.window(number)
-        )
+            targets.rows[held], targets.weights[held], sources.rows, sources.inside,
+            low[held], high[held],
+        )  # fmt: skip
         cross = X.window_cross(windows)
-        out = X.gram(self._curvature)
+        few = rows_that_count(X, self._curvature)
+        out = X.gram(self._curvature) if few is None else few[0].gram(self._curvature[few[1]])
         cross *= self._height
         out -= cross
         out -= cross.T

@@ -68,7 +68,9 @@ class NewtonMatrix:
         self._alpha = alpha
         self._factor_lifted(alpha)
         del self._matrix
-        self._learnt = [(step, change) for step, change in self._learnt if self._bends(step, change)]
+        self._learnt = [
+            (step, change) for step, change in self._learnt if self._bends(step, change)
+        ]
 
     def _scaled(self, alpha: float, rough: bool = False) -> None:
         matrix = self._hessian.copy()

@@ -5,6 +5,9 @@ gradients (Steihaug 1983), which stop at its edge or where the curvature turns n
 that does not pay is shortened along itself before the region is asked again (Nocedal & Yuan
 1998), and one that ends on a slope goes on (`search_line`): the scores along it are known, so a
 trial costs one pair sum.
+
+A hinge is curved at the rows that have a pair in its window, and products read no others
+(`CurvedRows`): near the solution of a wide problem they are a small share of all rows.
 """
 
 from __future__ import annotations
@@ -14,12 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.linalg.matrix import too_large
+from everypair.linalg.matrix import rows_that_count, too_large
 from everypair.solvers.line_search import search_line
 from everypair.solvers.problem import Iterate, Stop
 from everypair.solvers.progress import Progress
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 LARGEST_FORCING = 0.1
 PROMISED_GAP_SHARE = 0.5
@@ -50,7 +54,8 @@ def newton_cg(
     radius = np.inf
     first_norm: float | None = None
     while not stop(now) and not progress.exhausted:
-        preconditioner = _diagonal(now)
+        curved = CurvedRows(now)
+        preconditioner = _diagonal(now, curved)
         residual_norm = _norm(now.gradient, 1 / preconditioner)
         first_norm = first_norm or residual_norm
         if residual_norm == 0:
@@ -61,7 +66,7 @@ def newton_cg(
             2 * now.problem.quadratic.alpha * PROMISED_GAP_SHARE * stop.gap_wanted(now)
         )
         step, score_step, predicted, at_edge, n_products = _steihaug(
-            now, preconditioner, radius, forcing * residual_norm, enough
+            now, curved, preconditioner, radius, forcing * residual_norm, enough
         )
         after = search_line(now, step, score_step)
         if after is None:
@@ -81,14 +86,44 @@ def newton_cg(
     return now
 
 
-def _diagonal(now: Iterate) -> Array:
+class CurvedRows:
+    """``X'HX`` at one point, by the rows where H is not zero.
+
+    A row without curvature has no pair in the window of the loss: its row and column of H are
+    zero.
+    """
+
+    def __init__(self, now: Iterate):
+        self._loss, self.X = now.loss, now.problem.X
+        self._rows: Index | None = None
+        few = rows_that_count(self.X, now.loss.curvature())
+        if few is not None:
+            self.X, self._rows = few
+
+    @property
+    def curvature(self) -> Array:
+        """Of these rows, without its sign."""
+        of_all = self._loss.curvature()
+        return abs(of_all if self._rows is None else of_all[self._rows])
+
+    def product(self, along: Array) -> Array:
+        """``H`` times the change of these rows' scores."""
+        if self._rows is None:
+            return self._loss.product(along)
+        # A value amid them for the others, which count for nothing: it is taken off again.
+        whole = np.full(self._loss.pairs.n_rows, along.mean() if along.size else 0.0)
+        whole[self._rows] = along
+        return self._loss.product(whole)[self._rows]
+
+
+def _diagonal(now: Iterate, curved: CurvedRows) -> Array:
     """Jacobi preconditioner: the Hessian's diagonal without the cross terms of the pairs.
 
     Pairs do not see a shift of a column, so neither may its scale: the squares are taken
     about the column's mean, ``sum d x^2 - (sum d x)^2 / sum d``.
     """
-    X, curvature = now.problem.X, abs(now.loss.curvature())
-    sums, spread = X.pull_back_moments(curvature)
+    curvature = curved.curvature
+    sums, spread = curved.X.pull_back_moments(curvature)
     total = curvature.sum()
     if total > 0:
         spread = np.maximum(spread - sums**2 / total, 1e-12 * spread)
@@ -103,7 +138,12 @@ def _norm(vector: Array, weights: Array) -> float:
 
 
 def _steihaug(
-    now: Iterate, preconditioner: Array, radius: float, tolerance: float, enough: float
+    now: Iterate,
+    curved_rows: CurvedRows,
+    preconditioner: Array,
+    radius: float,
+    tolerance: float,
+    enough: float,
 ) -> tuple[Array, Array, float, bool, int]:
     """``(step, X @ step, predicted decrease, at the edge, products)`` of the quadratic model.
 
@@ -111,7 +151,7 @@ def _steihaug(
     preconditioner's norm, or below ``enough`` in the plain one, which makes the gap.
     """
     X, alpha = now.problem.X, now.problem.quadratic.alpha
-    rough = X.rough  # a direction needs no more
+    rough = curved_rows.X.rough  # a direction needs no more
     step, score_step = np.zeros_like(now.w), X.zero_scores
     residual = -now.gradient
     conditioned = residual / preconditioner
@@ -121,7 +161,7 @@ def _steihaug(
     while n_products < MAX_CG_STEPS:
         n_products += 1
         along = rough.dot(direction)
-        curved = rough.pull_back(now.loss.product(along)) + alpha * direction
+        curved = rough.pull_back(curved_rows.product(along)) + alpha * direction
         curvature = float(direction @ curved)
         length = reduction / curvature if curvature > 0 else np.inf
         to_edge = _distance_to_edge(step, direction, preconditioner, radius)

@@ -16,6 +16,7 @@ from everypair.app.cli.guard import INTERRUPTED, NAME, exit_code
 from everypair.app.cli.path import path
 from everypair.app.cli.sample import sample
 from everypair.app.cli.score import score
+from everypair.app.cli.warm_up import warm_up
 
 app = typer.Typer(
     name=NAME,
@@ -25,7 +26,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (compare, fit, score, evaluate, explain, path, sample, demo):
+for command in (compare, fit, score, evaluate, explain, path, sample, demo, warm_up):
     app.command()(command)
 
 

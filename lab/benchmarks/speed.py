@@ -1,0 +1,317 @@
+"""The speed frontier: fits beside the fastest peer, first fits, reading; now and before.
+
+python -m lab bench speed                                  every measurement
+python -m lab bench speed --only path wide
+python -m lab bench speed --before TREE --cache FILE       beside another tree; goes on from FILE
+python -m lab bench speed --before TREE --cache FILE --write
+
+Each measurement runs in a process of its own, in turns with the same one on the other tree. What is
+told is processor time, the least of the turns: on a busy machine the clock says little. Peers run
+in the same process and turn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from lab.harness import Page, markdown_table
+
+HERE = Path(__file__).parents[2]
+
+
+def processor_time(work: Callable[[], object], repeats: int = 3) -> float:
+    """The least of several runs, after one that is not timed."""
+    work()
+    found = []
+    for _ in range(repeats):
+        began = time.process_time()
+        work()
+        found.append(time.process_time() - began)
+    return min(found)
+
+
+def linear(X, y, loss: str, peer, repeats: int = 3, alpha: float = 1e-3) -> dict[str, float]:
+    from everypair import AUCClassifier
+
+    model = AUCClassifier(loss, alpha=alpha, threshold=0.0)
+    ours = processor_time(lambda: model.fit(X, y), repeats)
+    return {
+        "ours": ours,
+        "peer": processor_time(lambda: peer.fit(X, y), repeats),
+        "gap": float(model.dual_gap_),
+        "steps": int(model.n_iter_),
+    }
+
+
+def path(n_rows: int, loss: str) -> dict[str, float]:
+    """20 alphas in five folds and on all rows, by processor time of one fit and path."""
+    from everypair import AUCClassifier, AUCClassifierCV
+    from lab.benchmarks.core import dense_data
+
+    X, y = dense_data(n_rows, 50)
+    search = AUCClassifierCV(loss, n_alphas=20, cv=5, threshold=0.0)
+    ours = processor_time(lambda: search.fit(X, y), 2)
+    one = processor_time(lambda: AUCClassifier(loss, threshold=0.0).fit(X, y))
+    return {"ours": ours / 6, "peer": one, "gap": float(search.dual_gaps_.max())}
+
+
+def wide(loss: str, n_columns: int = 1000) -> dict[str, float]:
+    from sklearn.linear_model import LogisticRegression
+
+    from lab.benchmarks.core import dense_data
+
+    X, y = dense_data(10_000, n_columns)
+    peer = LogisticRegression(C=1 / (1e-3 * y.size), max_iter=1000, tol=1e-6)
+    return linear(X, y, loss, peer, 1)
+
+
+def small(name: str) -> dict[str, float]:
+    from sklearn.svm import LinearSVC
+
+    from lab.benchmarks.core import dense_data, text_like_data
+    from lab.data.tasks import task
+
+    alpha = 1e-4 if name == "text" else 1e-3
+    if name == "a9a":
+        found = task("a9a")
+        X, y = found.X, found.y
+    else:
+        X, y = dense_data(20_000, 50) if name == "dense" else text_like_data(20_000, 20_000)
+    peer = LinearSVC(loss="hinge", C=1 / (alpha * len(y)), tol=1e-6, max_iter=10_000)
+    return linear(X, y, "hinge", peer, 3, alpha)
+
+
+def rbf(C: float, n_rows: int = 5000) -> dict[str, float]:
+    """C of SVC per row, which is what C of a pair becomes (`lab/benchmarks/rocsvm.py`)."""
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC
+
+    from everypair import ROCSVM
+    from lab.benchmarks.rocsvm import covtype, matching
+
+    X, y = covtype(n_rows, 0)
+    X = StandardScaler().fit_transform(X)
+    model = ROCSVM(C=matching(y, C), threshold=0.0)
+    ours = processor_time(lambda: model.fit(X, y), 1)
+    return {
+        "ours": ours,
+        "peer": processor_time(lambda: SVC(C=C, cache_size=500).fit(X, y), 1),
+        "gap": float(model.dual_gap_),
+    }
+
+
+def single(loss: str) -> dict[str, float]:
+    """float32 beside float64 of the same rows: 20,000 x 784."""
+    from everypair import AUCClassifier
+    from lab.benchmarks.core import dense_data
+
+    X, y = dense_data(20_000, 784)
+    model, narrow = AUCClassifier(loss, threshold=0.0), X.astype(np.float32)
+    ours = processor_time(lambda: model.fit(narrow, y), 2)
+    gap = float(model.dual_gap_)
+    return {"ours": ours, "peer": processor_time(lambda: model.fit(X, y), 2), "gap": gap}
+
+
+def reading(n_rows: int = 200_000) -> dict[str, float]:
+    import pandas as pd
+
+    from everypair.app.files import Source
+    from everypair.app.files.readers import read
+
+    rng = np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as folder:
+        where = Path(folder) / "table.csv"
+        table = pd.DataFrame(rng.standard_normal((n_rows, 30)).round(6)).add_prefix("x")
+        table.to_csv(where, index=False)
+        ours = processor_time(lambda: read(Source(where)))
+        return {"ours": ours, "peer": processor_time(lambda: pd.read_csv(where))}
+
+
+DATA = (
+    "import numpy as np; r = np.random.default_rng(0); X = r.standard_normal((2000, 10)); "
+    "y = X[:, 0] + r.logistic(size=2000) > 1; "
+)
+FIRST_FIT = DATA + "from everypair import AUCClassifier; AUCClassifier().fit(X, y)"
+PEER = "import sklearn.linear_model"
+NUMBA = (
+    PEER + "; import sys; sys.path.insert(0, {folder!r}); from one_loop import loop; "
+    "import numpy as np; loop(np.zeros(3))"
+)
+ONE_LOOP = "from numba import njit\n\n\n@njit(cache=True)\ndef loop(x):\n    return x.sum()\n"
+
+
+def of_process(code: str, **environment: str) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], check=True,
+        env={**os.environ, **environment},
+    )  # fmt: skip
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def first(kind: str) -> dict[str, float]:
+    """A whole process with its first fit, beside `import sklearn.linear_model`."""
+    with tempfile.TemporaryDirectory() as folder:
+        if kind == "numba":
+            (Path(folder) / "one_loop.py").write_text(ONE_LOOP)
+            code = NUMBA.format(folder=folder)
+            of_process(code)
+            ours = min(of_process(code) for _ in range(3))
+        elif kind == "cold":
+            ours = of_process(FIRST_FIT, NUMBA_CACHE_DIR=folder)
+        else:
+            of_process(FIRST_FIT)
+            ours = min(of_process(FIRST_FIT) for _ in range(3))
+        return {"ours": ours, "peer": min(of_process(PEER) for _ in range(3))}
+
+
+MEASUREMENTS: dict[str, tuple[str, str, Callable[[], dict[str, float]]]] = {
+    "path_logistic_20000": (
+        "20 alphas of a fold, logistic, 20,000 x 50", "one fit: at most 3",
+        lambda: path(20_000, "logistic"),
+    ),
+    "path_logistic_100000": (
+        "20 alphas of a fold, logistic, 100,000 x 50", "one fit: at most 3",
+        lambda: path(100_000, "logistic"),
+    ),
+    "path_squared_hinge_100000": (
+        "20 alphas of a fold, squared hinge, 100,000 x 50", "one fit: at most 3",
+        lambda: path(100_000, "squared_hinge"),
+    ),
+    "wide_squared_hinge": (
+        "squared hinge, 10,000 x 1,000", "LogisticRegression (lbfgs)",
+        lambda: wide("squared_hinge"),
+    ),
+    "wide_hinge": (
+        "hinge, 10,000 x 1,000", "LogisticRegression (lbfgs): at most 5", lambda: wide("hinge")
+    ),
+    "small_dense": ("hinge, 20,000 x 50", "LinearSVC: at most 1", lambda: small("dense")),
+    "small_a9a": ("hinge, a9a", "LinearSVC: at most 1", lambda: small("a9a")),
+    "small_text": (
+        "hinge, 20,000 x 20,000 CSR", "LinearSVC: at most 1", lambda: small("text")
+    ),
+    "rbf_1": ("rbf `ROCSVM`, covtype, 5,000 rows, C = 1", "SVC: below 1", lambda: rbf(1.0)),
+    "rbf_100": ("rbf `ROCSVM`, covtype, 5,000 rows, C = 100", "SVC: below 1", lambda: rbf(100.0)),
+    "single_logistic": (
+        "logistic, 20,000 x 784 in float32", "float64: at most 1", lambda: single("logistic")
+    ),
+    "single_squared_hinge": (
+        "squared hinge, 20,000 x 784 in float32", "float64: at most 1",
+        lambda: single("squared_hinge"),
+    ),
+    "reading": ("CSV of 200,000 x 30", "pandas.read_csv: at most 1.5", reading),
+    "first_warm": (
+        "process with its first fit, compiled before", "import sklearn.linear_model",
+        lambda: first("warm"),
+    ),
+    "first_cold": (
+        "process with its first fit, nothing compiled", "import sklearn.linear_model",
+        lambda: first("cold"),
+    ),
+    "first_numba": (
+        "process with one cached numba loop, nothing of everypair", "import sklearn.linear_model",
+        lambda: first("numba"),
+    ),
+}  # fmt: skip
+
+
+def child(name: str) -> None:
+    warnings.simplefilter("ignore")
+    print(json.dumps(MEASUREMENTS[name][2]()))
+
+
+def measured(name: str, tree: Path) -> dict[str, float] | None:
+    """None where that tree cannot."""
+    done = subprocess.run(
+        [sys.executable, "-m", "lab.benchmarks.speed", "--child", name],
+        capture_output=True, text=True, check=False, cwd=HERE,
+        env={**os.environ, "PYTHONPATH": f"{tree / 'src'}{os.pathsep}{HERE}"},
+    )  # fmt: skip
+    if done.returncode:
+        print(done.stderr[-500:], file=sys.stderr)
+        return None
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def turns(name: str, trees: dict[str, Path], n_turns: int) -> dict[str, dict[str, float]]:
+    """Of each tree the turn with the least ratio to the peer."""
+    best: dict[str, dict[str, float]] = {}
+    for _ in range(n_turns):
+        for which, tree in trees.items():
+            found = measured(name, tree)
+            if found is None:
+                continue
+            known = best.get(which)
+            if known is None or found["ours"] < known["ours"]:
+                best[which] = found
+    return best
+
+
+def row(name: str, found: dict[str, dict[str, float]]) -> list[str]:
+    what, beside, _ = MEASUREMENTS[name]
+
+    def ratio(which: str) -> str:
+        told = found.get(which)
+        return "not measured" if told is None else f"{told['ours'] / told['peer']:.2f}"
+
+    now, before = found.get("now"), found.get("before")
+    gain = f"{before['ours'] / now['ours']:.2f}" if now and before else ""
+    seconds = f"{now['ours']:.3g}" if now else ""
+    gap = f"{now['gap']:.0e}" if now and "gap" in now else ""
+    return [what, beside, ratio("before"), ratio("now"), gain, seconds, gap]
+
+
+INTRO = """Processor time beside a peer in the same process and turn; the least of the turns. \
+`python -m lab bench speed --before TREE --write` writes this page. The column "before / now" \
+compares the processor time of both trees."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", help="beginnings of names")
+    parser.add_argument("--before", type=Path, help="another tree of the project")
+    parser.add_argument("--cache", type=Path, help="keep what was measured in this file")
+    parser.add_argument("--turns", type=int, default=2)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--child", choices=MEASUREMENTS, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.child:
+        child(given.child)
+        return
+    kept = json.loads(given.cache.read_text()) if given.cache and given.cache.exists() else {}
+    trees = ({"before": given.before} if given.before else {}) | {"now": HERE}
+    wanted = [
+        name for name in MEASUREMENTS
+        if not given.only or name.startswith(tuple(given.only))
+    ]  # fmt: skip
+    page, rows = Page("speed", "The speed frontier", INTRO), []
+    for name in wanted:
+        if name not in kept:
+            kept[name] = turns(name, trees, given.turns)
+            if given.cache:
+                given.cache.write_text(json.dumps(kept, indent=1))
+        rows.append(row(name, kept[name]))
+        print(" | ".join(rows[-1]), flush=True)
+    header = [
+        "what", "beside", "ratio before", "ratio now", "before / now", "seconds now", "gap"
+    ]  # fmt: skip
+    page.add("Ratios", markdown_table(header, rows))
+    if given.write:
+        page.write()
+
+
+if __name__ == "__main__":
+    main()
