@@ -347,3 +347,17 @@ def test_too_few_iterations_warn_and_say_how_far(imbalanced, kernel, pairs):
     with pytest.warns(ConvergenceWarning, match=r"after 1 iterations, above tol=1e-12.*lower C"):
         model = ROCSVM(kernel=kernel, pairs=pairs, max_iter=1, tol=1e-12).fit(X, y)
     assert np.all(np.isfinite(model.decision_function(X)))
+
+
+@pytest.mark.parametrize("max_gap", [0.3, 0.01])
+def test_the_rank_grows_until_the_gap_over_the_kernel_holds(max_gap):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 5))
+    y = np.abs(X).sum(axis=1) + rng.logistic(scale=0.3, size=400) > 4.5
+    settings = {"C": 3e-3, "gamma": 0.5, "max_rank": 20, "threshold": 0.0}
+    fixed = ROCSVM(**settings).fit(X, y)
+    grown = ROCSVM(max_gap=max_gap, **settings).fit(X, y)
+    assert fixed.kernel_gap(X, y) > max_gap >= grown.kernel_gap(X, y)
+    assert grown.dual_gap_ <= 1e-6
+    assert fixed.support_.size == 20 < grown.support_.size
+    assert grown.objective_ <= fixed.objective_

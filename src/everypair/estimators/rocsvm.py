@@ -49,6 +49,11 @@ class ROCSVM(KernelRanker):
     n_neighbors : int, default=10
         The m of ``"neighbors"``. A row counts for as many neighbours as it weighs.
     {low_rank}
+    max_gap : float or None, default=None
+        Largest relative duality gap over the whole of the kernel's space (`kernel_gap`). The number
+        of pivots is doubled beyond ``max_rank`` until the gap holds: 0.01 promises that no function
+        at all has an objective lower by more than 1 %. Each doubling takes a solve, and the kernel
+        between all rows with a multiplier; memory grows with the pivots. None: ``max_rank`` holds.
     {within_weight}
     {threshold}
     {calibration}
@@ -117,6 +122,7 @@ class ROCSVM(KernelRanker):
         "C": [Interval(Real, 0, None, closed="neither")],
         **KernelRanker._kernel_constraints,
         **KernelRanker._rank_constraints,
+        "max_gap": [Interval(Real, 0, None, closed="neither"), None],
         "margin": [Interval(Real, 0, None, closed="neither")],
         "pairs": [StrOptions({"all", "neighbors"})],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
@@ -139,6 +145,7 @@ class ROCSVM(KernelRanker):
         n_neighbors: int = 10,
         kernel_tol: float = 1e-10,
         max_rank: int | str | None = "auto",
+        max_gap: float | None = None,
         within_weight: str = "pairs",
         threshold: str | float | Mapping[str, Any] = "balanced",
         calibration: str | None = None,
@@ -158,6 +165,7 @@ class ROCSVM(KernelRanker):
         self.n_neighbors = n_neighbors
         self.kernel_tol = kernel_tol
         self.max_rank = max_rank
+        self.max_gap = max_gap
         self.within_weight = within_weight
         self.threshold = threshold
         self.calibration = calibration
@@ -263,6 +271,7 @@ class ROCSVM(KernelRanker):
             alpha,
             kernel_tol=float(self.kernel_tol),
             max_rank=self._rank(X.shape[0], self.max_rank),
+            max_gap=None if self.max_gap is None else float(self.max_gap),
             **settings,
         )
         coefficients = self.margin * basis.coefficients(fit.coef)

@@ -38,6 +38,10 @@ RANK_GROWTH = 4
 
 ROUGH_TOL = 1e-3
 
+GAP_SHARE, GAP_GROWTH = 0.1, 2
+"""Where a gap over the whole kernel's space is asked for, rough solves end at this share of it, and
+the rank grows by this factor until it holds."""
+
 LEAST_MULTIPLIER_SHARE = 1e-2
 """Rows without a multiplier may get one later: they count as if it were this share of the
 largest it can be."""
@@ -53,28 +57,42 @@ def minimise_in_kernel(
     tol: float,
     max_iter: int,
     verbose: int = 0,
+    max_gap: float | None = None,
 ) -> tuple[Result, LowRank]:
-    """Minimise ``hinge(s) + alpha / 2 |f|^2`` over the functions f that the pivots span."""
+    """Minimise ``hinge(s) + alpha / 2 |f|^2`` over the functions f that the pivots span.
+
+    With ``max_gap`` rough solves go on beyond ``max_rank`` until their `kernel_gap` is below it.
+    """
     factor = GrowingFactor(kernel)
     scale = float(pairs.share @ factor.left) / float(pairs.share.sum())
     importance, start = pairs.share, np.zeros(0)
-    rank = min(FIRST_RANK, max_rank)
+    rank, enough = min(FIRST_RANK, max_rank), max_gap is None
+    rough_tol = ROUGH_TOL if max_gap is None else min(ROUGH_TOL, GAP_SHARE * max_gap)
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         while True:
             complete = factor.grow(importance, rank, kernel_tol)
-            last = complete or factor.rank >= max_rank
+            last = complete or (enough and factor.rank >= max_rank)
             start = np.concatenate([start, np.zeros(factor.rank - start.size)])
             progress = Progress(max_iter, verbose if last else 0)
             solver = choose_for_factor(factor.rank, alpha, scale)
             problem = rounded_problem(
-                FactorMatrix(factor.features), pairs, L2(alpha), tol if last else ROUGH_TOL
+                FactorMatrix(factor.features), pairs, L2(alpha), tol if last else rough_tol
             )
             now, found = hinge_by_continuation(better_start(problem, start), progress, solver)
             if last:
                 return found, factor.low_rank
             importance = now.point.gradient**2 + (LEAST_MULTIPLIER_SHARE * pairs.share) ** 2
             start = now.w
-            rank = min(RANK_GROWTH * rank, max_rank)
+            if factor.rank < max_rank:
+                rank = min(RANK_GROWTH * rank, max_rank)
+            elif max_gap is not None:
+                assert found.width is not None
+                scores = found.scores / found.stretch
+                left = kernel_gap(kernel, pairs, alpha, scores, found.objective, found.width)
+                # The last solve moves the gap a little.
+                enough = left <= (1 - GAP_SHARE) * max_gap or factor.rank >= kernel.n_rows
+                if not enough:
+                    rank = max_rank = min(GAP_GROWTH * factor.rank, kernel.n_rows)
 
 
 def minimise_over_list(
