@@ -93,7 +93,7 @@ def test_groups_of_every_size_equal_the_definition(case, spread, monkeypatch):
 @pytest.mark.parametrize("case", ["logistic", "sigmoid"])
 def test_each_way_to_sum_a_group_equals_the_definition(case, spread, weighted):
     """A few pairs; tiles of one or several; logarithms shared or not; scores too far apart for
-    factors (52 times +-3 is just past `WIDEST`); one row of a class alone beside many."""
+    factors (52 times +-3 is past `WIDEST_SCORE_RANGE`); one row of a class alone beside many."""
     rng = np.random.default_rng(9)
     sizes = np.array([2, 5, 17, 40, 90, 260, 700, 700])
     codes = np.repeat(np.arange(sizes.size), sizes)

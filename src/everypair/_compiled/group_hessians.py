@@ -11,7 +11,7 @@ import numpy as np
 from everypair._compiled.box_sums import box_far, box_near_rows
 from everypair._compiled.compiling import compiled, divides_freely
 from everypair._compiled.group_boxes import lay_boxes
-from everypair._compiled.group_pairs import WIDEST, ends, factors, pieces
+from everypair._compiled.group_pairs import WIDEST_SCORE_RANGE, ends, factors, pieces
 from everypair._compiled.smooth_groups import longest_of
 
 PAIR_COST, ROW_COST, BESIDE_COST = 1.0, 5.0, 13.0
@@ -59,7 +59,7 @@ def smooth_group_rows(kind, x, y, b, x_edges, y_edges, rows, per_unit, width, ne
                 box_far(ids, wanted, moments, reach, width, far, exp_up, exp_down, fields)
             evaluate_rows(xs, x_slots, per_unit, fields, targets)
             continue
-        wide = high - low > WIDEST
+        wide = high - low > WIDEST_SCORE_RANGE
         if not wide:
             middle = low + (high - low) / 2
             factors(xs, m, 1.0, middle, e_x)

@@ -24,8 +24,8 @@ import numpy as np
 from everypair._compiled.compiling import adds_freely, compiled, divides_freely
 from everypair._compiled.logarithm import log_one_plus
 
-WIDEST = 300.0
-"""Scores of a group that reach so far have exponentials, and products of two pairs', in float64."""
+WIDEST_SCORE_RANGE = 300.0
+"""Within this range of scores, exponentials and the products of two are float64 numbers."""
 
 LARGEST_LOG, LOG_OF_TWO = 690.0, 0.6932
 

@@ -24,7 +24,7 @@ from everypair._compiled.group_pairs import (
     LARGEST_LOG,
     LOG_OF_TWO,
     TILE,
-    WIDEST,
+    WIDEST_SCORE_RANGE,
     all_equal,
     ends,
     factors,
@@ -49,7 +49,7 @@ FEW_PAIRS = 120
 @compiled
 def boxes_pay(m, n, low, high, per_unit, reach, pair_cost):
     """Whether boxes cost less than the definition, a pair of which costs so much."""
-    if high - low > WIDEST:
+    if high - low > WIDEST_SCORE_RANGE:
         pair_cost = FAR_PAIR_COST
     n_rows = m + n
     by_pairs = pair_cost * m * n - ROW_COST * n_rows
@@ -130,7 +130,7 @@ def smooth_group_slopes(kind, scores, x_rows, y_rows, a, b, omega, x_edges, y_ed
             wide_near(ids, y_places, x_places, of_positives, near_back, fields)
             wide_far(ids, y_places, of_positives, reach, width, back_far, exp_up, exp_down, fields)
             wide_evaluate(y_places, y_order, t_y, fields, -1.0, of_y)
-        elif high - low > WIDEST:
+        elif high - low > WIDEST_SCORE_RANGE:
             values[g] = wide_group_slopes(kind, x, w_x, of_x, m, y, w_y, of_y, n)
         else:
             middle = low + (high - low) / 2
@@ -197,7 +197,7 @@ def smooth_group_curvatures(kind, scores, x_rows, y_rows, a, b, omega, x_edges, 
             wide_near(ids, y_places, x_places, of_positives, near_back, fields)
             wide_far(ids, y_places, of_positives, reach, width, back_far, exp_up, exp_down, fields)
             wide_evaluate(y_places, y_order, t_y, fields, 1.0, of_y)
-        elif high - low > WIDEST:
+        elif high - low > WIDEST_SCORE_RANGE:
             wide_group_curvatures(kind, x, w_x, v_x, of_x, m, y, w_y, v_y, of_y, n, differ)
         else:
             middle = low + (high - low) / 2

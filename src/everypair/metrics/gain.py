@@ -16,6 +16,9 @@ from everypair.metrics.interval import grouped, levels_between, reach, shares_of
 from everypair.metrics.placements import bessel
 from everypair.rows import Array, Index, Rows
 
+GAIN_ROUNDING = 1e-12
+"""A gain this close to 0 or 1 is 0 or 1, off by rounding."""
+
 
 @dataclass(frozen=True)
 class Gain:
@@ -272,6 +275,7 @@ class Top:
     ) -> tuple[Array, Array, Array]:
         """The gain at each share of the rows, and both ends of its interval."""
         gain = self.gain(shares)
+        gain = np.where(gain > 1 - GAIN_ROUNDING, 1.0, np.where(gain < GAIN_ROUNDING, 0.0, gain))
         # The slope of the curve, over a window that narrows with the rows and stays inside.
         half = np.minimum(shares, 1 - shares) * self.n_rows**-0.2
         slope = (self.gain(shares + half) - self.gain(shares - half)) / np.maximum(2 * half, 1e-300)
