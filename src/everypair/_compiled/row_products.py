@@ -66,19 +66,11 @@ def csr_dot(data, indices, indptr, vector, start, stop, out):
 
 @compiled
 def csr_add_rows(data, indices, indptr, weights, start, stop, out):
-    """``out += sum_i weights[i] x_i`` over the rows ``start:stop``, two entries at a time."""
-    one, two = np.uint64(1), np.uint64(2)
+    """``out += sum_i weights[i] x_i`` over the rows ``start:stop``."""
     for i in range(start, stop):
         w = weights[i]
         if w != 0.0:
-            k, end = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
-            while k + one < end:
-                first, second = np.uint64(indices[k]), np.uint64(indices[k + one])
-                here, next_to_it = w * data[k], w * data[k + one]
-                out[first] += here
-                out[second] += next_to_it
-                k += two
-            if k < end:
+            for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
                 out[np.uint64(indices[k])] += w * data[k]
 
 
