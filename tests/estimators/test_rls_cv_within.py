@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import config_context
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from everypair import AUCRLS, AUCRLSCV
 from everypair.metrics import auc_score
@@ -156,3 +159,14 @@ def test_what_does_not_go_together_is_told(model, given, message):
     X, y, _, within = data()
     with pytest.raises(ValueError, match=message):
         model.fit(X, y, **dict.fromkeys(given, within))
+
+
+def test_routing_carries_within_and_groups_at_once():
+    X, y, _, within = data(40)
+    sites = within // 2
+    with config_context(enable_metadata_routing=True):
+        model = AUCRLSCV(ALPHAS, cv=GroupKFold(3)).set_fit_request(within=True, groups=True)
+        routed = make_pipeline(StandardScaler(), model).fit(X, y, within=within, groups=sites)
+    direct = AUCRLSCV(ALPHAS, cv=GroupKFold(3))
+    direct.fit(StandardScaler().fit_transform(X), y, within=within, groups=sites)
+    np.testing.assert_allclose(routed[-1].cv_scores_, direct.cv_scores_)
