@@ -121,6 +121,7 @@ def without_bounds() -> None:
     problem.pulled = lambda X, gradient: X.pull_back(gradient)
     problem.pulled_error = lambda X, error, size: np.broadcast_to(0.0, X.shape[1])
     problem.Problem.reach = lambda self, w: 0.0
+    SparseMatrix.dot_and_sizes = SparseMatrix.dot
     in_blocks = SparseMatrix.pull_back
     SparseMatrix.pull_back = lambda self, weights: (
         self._scatter(weights, self.shape[1]) if self.by_rows else in_blocks(self, weights)

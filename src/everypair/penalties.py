@@ -132,17 +132,17 @@ class L2:
         return self.alpha * w
 
     def young(self, w: Array, u: Array, error: Array | float) -> float:
-        return self.conjugate(np.abs(u + self.alpha * w), w, error)
+        return self.conjugate(u + self.alpha * w, w, error)
 
     def unavoidable(self, error: Array, bound: float, seen: float) -> float:
         """What is left where the gradient is zero."""
-        return self.conjugate(error, error)
+        return float(error @ error) / (2 * self.alpha)
 
     def scales(self, u: Array, error: Array | float) -> set[float]:
         return {1.0}
 
     def conjugate(self, u: Array, w: Array, error: Array | float = 0.0) -> float:
-        size = np.abs(u) + error
+        size = u if isinstance(error, float) and error == 0 else np.abs(u) + error
         return float(size @ size) / (2 * self.alpha)
 
 

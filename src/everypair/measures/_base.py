@@ -27,7 +27,7 @@ class Violation(NamedTuple):
     """``c' - c``, one entry a row, where Psi(y') = sum_i c'_i x_i and c belongs to the true y."""
 
     def slack(self, scores: Array) -> float:
-        """How much this labelling is in violation at these scores."""
+        """The violation of this labelling at these scores."""
         return self.loss + float(self.change @ scores)
 
 

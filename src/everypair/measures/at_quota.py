@@ -114,7 +114,7 @@ class RecallAtPrecision(OperatingMeasure):
         return float(t[meets[-1]]) if meets.size else 0.0
 
     def best_cut(self, rows: Rows, scores: Array) -> float:
-        """Where no cut has the precision: above all scores."""
+        """The best cut; above all scores if no cut has the precision."""
         curve = Curve.of(rows, scores)
         meets = self._meets(curve.tpr, curve.fpr, *rows.totals)
         return curve.cut(int(meets[-1]) if meets.size else 0)

@@ -61,7 +61,7 @@ class TopOfEachGroup(OperatingMeasure):
         return float(np.mean(top.hits(scores) / self.largest(top)))
 
     def largest(self, top: TopOfGroups) -> NDArray[np.intp]:
-        """What hits are divided by, in each group."""
+        """The denominator of each group's share of hits."""
         return top.counts if self.what == PRECISION else top.positives
 
     def best_cut(self, rows: Rows, scores: Array) -> float:
@@ -69,5 +69,5 @@ class TopOfEachGroup(OperatingMeasure):
         return AtQuota(ROWS, self.share, self.what).best_cut(replace(rows, within=None), scores)
 
     def smooth(self, positive: float, negative: float) -> Smooth:
-        """Of the rates of all rows it is no function (`solvers.grouped_quota`); the best is 1."""
+        """Not a function of the rates of all rows (`solvers.grouped_quota`); at best 1."""
         return Smooth(lambda t, f: (t, 1.0, 0.0), 1.0)

@@ -1,7 +1,7 @@
 """Measures of an operating point, as people pay for them: exact on scores, smooth for a climb.
 
 A measure is a function of the contingency table at a cut that is free to choose (F-beta, Matthews'
-correlation, a cost), or it fixes its cut by a quota: so many rows, so many false alarms, so much
+correlation, a cost), or it fixes its cut by a quota: a number of rows, a rate of false alarms, a
 recall. Partial area and average precision are means over quotas.
 
 >>> from everypair.measures.operating import operating_measure

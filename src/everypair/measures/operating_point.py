@@ -48,7 +48,7 @@ class OperatingMeasure:
     """Times the value: what people call the measure (a rate of false alarms is to be low)."""
 
     def of_rates(self, t: Any, f: Any, positive: float, negative: float) -> Any:
-        """From rates, the classes weighing so much.
+        """The value at two rates, for classes of these weights.
 
         With a free cut: at each pair of rates. With a quota: of the whole curve, whose points
         ``t`` and ``f`` are, from (0, 0) on.
@@ -56,12 +56,12 @@ class OperatingMeasure:
         raise NotImplementedError
 
     def value(self, rows: Rows, scores: Array, cut: float = 0.0) -> float:
-        """Of these scores, exactly; a measure with a quota does not look at ``cut``."""
+        """The exact value at these scores; a measure with a quota does not look at ``cut``."""
         curve = Curve.of(rows, scores)
         return float(self.of_rates(curve.tpr, curve.fpr, *rows.totals))
 
     def best_cut(self, rows: Rows, scores: Array) -> float:
-        """Where these scores are to be cut; positive is ``score > cut``."""
+        """The best cut of these scores; positive is ``score > cut``."""
         raise NotImplementedError
 
     def deciding_rows(self, n_positive: int, n_negative: int) -> float:
@@ -69,7 +69,7 @@ class OperatingMeasure:
         return float(n_positive)
 
     def bounds(self, positive: float, negative: float) -> tuple[float, float]:
-        """The lowest and the highest value, the classes weighing so much."""
+        """The lowest and the highest value, for classes of these weights."""
         return (0.0, 1.0) if self.sign > 0 else (-1.0, 0.0)
 
     def nearby(self) -> OperatingMeasure:
@@ -81,7 +81,7 @@ class OperatingMeasure:
         return self
 
     def smooth(self, positive: float, negative: float) -> Smooth:
-        """As a function of the rates, the classes weighing so much."""
+        """The measure as a function of the rates, for classes of these weights."""
         raise NotImplementedError
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from everypair.measures._base import Array, checked_rows
 
 LOSS_ROUNDING = 1e-12
-"""Of the largest loss: a right labelling may seem to lose so much and no more."""
+"""Share of the largest loss: rounding may make the right labelling lose up to this much."""
 
 TableFunction = Callable[[Any, Any, Any, Any], Any]
 

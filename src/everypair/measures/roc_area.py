@@ -47,7 +47,7 @@ class ROCArea(Measure):
         return Violation(swapped, change)
 
     def threshold(self, positive: ArrayLike, scores: ArrayLike) -> float:
-        """Where true less false positive rate is largest: the area itself asks for no cut."""
+        """The cut where true less false positive rate is largest: an area has no cut."""
         return threshold_for(positive, scores, "balanced")
 
 

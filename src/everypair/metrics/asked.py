@@ -93,7 +93,7 @@ class Asked:
 
     @property
     def takes_lowest(self) -> bool:
-        """Of equally good cuts the lowest."""
+        """Whether the lowest of equally good cuts is taken."""
         return self.rule is None and self.cost is None and self._by_default[1]
 
     @property

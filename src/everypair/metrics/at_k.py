@@ -152,7 +152,7 @@ def rows_at_k(k: Any, n_rows: int, n_positive: float) -> int:
 
 
 def _wanted(k: Any, n_rows: Any, n_positive: Any) -> Any:
-    """Of so many rows, or of each of several groups."""
+    """The number of rows that k means, of ``n_rows`` rows or of each of several groups."""
     if isinstance(k, Integral) and not isinstance(k, (bool, np.bool_)):
         return int(k) + 0 * n_rows
     if isinstance(k, str) and (match := re.fullmatch(r"(\d+\.?\d*|\.\d+)?p", k.strip())):
@@ -168,10 +168,10 @@ def _wanted(k: Any, n_rows: Any, n_positive: Any) -> Any:
 
 @dataclass(frozen=True)
 class TopOfGroups:
-    """How many rows of each group are its best; only groups with rows of both classes."""
+    """The number of best rows of each group that has rows of both classes."""
 
     rows: NDArray[np.intp]
-    """Of these groups, group by group."""
+    """Row numbers of these groups, group by group."""
     edges: NDArray[np.intp]
     counts: NDArray[np.intp]
     positives: NDArray[np.intp]

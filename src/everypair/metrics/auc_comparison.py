@@ -144,13 +144,13 @@ def compare_auc(
     max_fpr : float, default=None
         Compare partial areas, as in `auc_score`; bootstrap only.
     min_fpr : float, default=0.0
-        Likewise.
+        Lower end of the partial areas, as in `auc_score`.
     standardize : bool, default=True
-        Likewise.
+        Rescale partial areas, as in `auc_score`.
     n_bootstrap : int, default=2000
         Replicates of the bootstrap.
     random_state : int, RandomState or None, default=None
-        Of the bootstrap.
+        Seed of the bootstrap.
     {pos_label}
 
     Returns
@@ -300,7 +300,7 @@ def _comparison(
 def _ends_without_spread(
     aucs: list[float], level: float, samples: list[Sample], partial: bool = False
 ) -> tuple[float, float]:
-    """Where se = 0: the same ranking twice, or rows that cannot tell."""
+    """The interval where se = 0: the two rankings are equal, or the rows cannot tell them apart."""
     ranks = [np.unique(scores, return_inverse=True)[1] for scores in samples[0][1]]
     if len(ranks) == 2 and np.array_equal(ranks[0], ranks[1]):
         return 0.0, 0.0

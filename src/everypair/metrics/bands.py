@@ -91,7 +91,7 @@ def roc_band(
     n_bootstrap : int, default=2000
         Replicates of the pointwise band.
     random_state : int, RandomState or None, default=None
-        Of the pointwise band.
+        Seed of the pointwise band.
     {pos_label}
 
     Returns

@@ -244,7 +244,7 @@ def scores_of(estimator: Any, X: Any, pos_label: Any = None) -> Array:
 def cut_of(estimator: Any, X: Any, scores: Array, pos_label: Any = None) -> float | None:
     """The threshold that `predict` uses: 0 or 1/2 where that is it, else one found by looking.
 
-    None where the predicted labels are no cut of the scores.
+    None if no cut of the scores gives the predicted labels.
     """
     label = estimator.classes_[1] if pos_label is None else pos_label
     called = np.asarray(estimator.predict(X)) == label

@@ -239,7 +239,7 @@ class Top:
     weight: Array
     positive: NDArray[np.bool_]
     level_of: Index
-    """Of each row, where there are rows and not only counts."""
+    """One value per row; not set if only counts are known."""
 
     def __init__(self, positive: Array, negative: Array, squares: Sequence[Array], n_rows: int):
         self.n_levels, self.n_rows = positive.size, n_rows
@@ -265,7 +265,7 @@ class Top:
 
     @classmethod
     def of_counts(cls, positive: Array, negative: Array) -> Top:
-        """Of rows that weigh the same; highest scores first."""
+        """Counts of rows of equal weight, highest scores first."""
         n_rows = int(positive.sum() + negative.sum())
         squares = positive / n_rows**2, negative / n_rows**2
         return cls(positive / n_rows, negative / n_rows, squares, n_rows)

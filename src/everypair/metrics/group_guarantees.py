@@ -54,7 +54,7 @@ class Groups:
         return self.codes.size / (int(self.codes.max()) + 1)
 
     def shares_at(self, cut: float, requirement: str) -> Array:
-        """What the requirement is about, in each group that has rows for it."""
+        """The rate that is required, in each group that has rows for it."""
         above = self.scores > cut
         among, hit = {
             "fpr": (~self.positive, above),
@@ -73,7 +73,7 @@ class Groups:
         return capital(shares - asked, asked)
 
     def shares(self, among: Bool, hit: Bool) -> Array:
-        """Of each group that has such rows: the share of them that are hits."""
+        """The share of hits among such rows, for each group that has any."""
         n_rows = np.bincount(self.codes[among])
         n_hits = np.bincount(self.codes[among & hit], minlength=n_rows.size)
         return n_hits[n_rows > 0] / n_rows[n_rows > 0]
@@ -89,7 +89,7 @@ def capital(wins: Array, worst: float) -> float:
 
 
 def best_share(n_groups: int, risk: float, at_least: bool) -> float:
-    """What so many groups without a single loss promise: the highest share, or the lowest."""
+    """The highest (or lowest) share that groups without a single loss can prove."""
     low, high = 0.0, 1.0
     for _ in range(50):
         middle = (low + high) / 2  # how far from perfect

@@ -99,7 +99,7 @@ def _guaranteed_precision(
 
 
 def _scaled(share: float, odds: float) -> float:
-    """The share whose odds are so many times the odds of this one."""
+    """The share whose odds are ``odds`` times those of ``share``."""
     return share * odds / (1 - share + share * odds)
 
 

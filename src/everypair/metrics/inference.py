@@ -109,13 +109,13 @@ def auc_confidence_interval(
     max_fpr : float, default=None
         Partial area, as in `auc_score`; bootstrap only.
     min_fpr : float, default=0.0
-        Likewise.
+        Lower end of the partial area, as in `auc_score`.
     standardize : bool, default=True
-        Likewise.
+        Rescale a partial area, as in `auc_score`.
     n_bootstrap : int, default=2000
         Replicates of the bootstrap.
     random_state : int, RandomState or None, default=None
-        Of the bootstrap.
+        Seed of the bootstrap.
     {pos_label}
 
     Returns

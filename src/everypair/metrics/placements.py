@@ -100,7 +100,7 @@ def covariance(influences: Array, rows: Rows, groups: Index | None = None) -> Ar
 
 
 def class_covariances(influences: Array, rows: Rows) -> list[Array]:
-    """What the positives and what the negatives contribute, rows being independent."""
+    """The parts of the variance from positives and from negatives, for independent rows."""
     parts = []
     for members, name in ((rows.positive, "positive"), (~rows.positive, "negative")):
         own = influences[members]

@@ -107,7 +107,7 @@ def _influences(rows: Rows, scores: Array) -> tuple[float, Array, float]:
 
 
 def _perfect(n_positive: float, level: float) -> float:
-    """Where no mistake was seen: the lower end of a share of n rows that was always right."""
+    """The lower end of the interval of a share that was 1 on all n rows."""
     return float(((1 - level) / 2) ** (1 / n_positive))
 
 
@@ -170,7 +170,7 @@ def precision_recall_band(
     n_bootstrap : int, default=2000
         Replicates.
     random_state : int, RandomState or None, default=None
-        Of the bootstrap.
+        Seed of the bootstrap.
     {pos_label}
 
     Returns

@@ -274,7 +274,7 @@ def cut_by(
 
 
 def _codes(rows: Rows, groups: ArrayLike) -> Index | None:
-    """Of the groups; None where each has one row, and rows are independent."""
+    """Group numbers; None if each group has one row, because rows are then independent."""
     codes = rows.groups(groups)
     return None if int(codes.max()) + 1 == codes.size else codes
 

@@ -37,7 +37,7 @@ ax : matplotlib axes, default={ax}
 """,
     "line": """
 **line : keyword arguments
-    Of the curve, as for matplotlib's ``plot``.
+    Options of the curve, as for matplotlib's ``plot``.
 """,
     "display": """
 Returns
@@ -118,7 +118,7 @@ class CurveDisplay(Display):
         name : str, default=None
             For the legend; None is the name of the class.
         **options : keyword arguments
-            Of `from_predictions`.
+            Options of `from_predictions`.
 
         {display}
         """

@@ -26,7 +26,7 @@ class CalibrationDisplay(ProbabilityDisplay):
     error : CalibrationError, default=None
         Expected calibration error, for the legend.
     name : str, default=None
-        Of the model, for the legend.
+        Name of the model, for the legend.
 
     See Also
     --------

@@ -29,7 +29,7 @@ class CVAUCDisplay(Chart):
     symbol : str, default="alpha"
         What the axis is called.
     scale : {"log", "linear"}, default="log"
-        Of the axis.
+        Scale of the horizontal axis.
 
     See Also
     --------
@@ -116,7 +116,7 @@ class CVAUCDisplay(Chart):
         symbol : str, default="alpha"
             What the axis is called.
         scale : {"log", "linear"}, default="log"
-            Of the axis.
+            Scale of the horizontal axis.
         {ax}
 
         {display}

@@ -41,7 +41,7 @@ class CostDisplay(CurveDisplay):
     against : {"share", "threshold"}, default="share"
         What the horizontal axis shows; shares put several models on one scale.
     name : str, default=None
-        Of the model, for the legend.
+        Name of the model, for the legend.
 
     See Also
     --------
@@ -181,7 +181,7 @@ class NetBenefitDisplay(ProbabilityDisplay):
     curve : NetBenefit
         Arrays of `everypair.metrics.net_benefit`.
     name : str, default=None
-        Of the model, for the legend.
+        Name of the model, for the legend.
 
     See Also
     --------

@@ -28,7 +28,7 @@ class GainDisplay(CurveDisplay):
     point : tuple (share, gain), default=None
         Where a threshold lies on the curve.
     name : str, default=None
-        Of the model, for the legend.
+        Name of the model, for the legend.
 
     See Also
     --------
@@ -146,7 +146,7 @@ class LiftDisplay(GainDisplay):
     point : tuple (share, gain), default=None
         Where a threshold lies on the gain curve.
     name : str, default=None
-        Of the model, for the legend.
+        Name of the model, for the legend.
 
     See Also
     --------

@@ -39,7 +39,7 @@ class PrecisionRecallDisplay(CurveDisplay):
     cut : Cut, default=None
         The threshold to mark.
     name : str, default=None
-        Of the model, for the legend.
+        Name of the model, for the legend.
 
     See Also
     --------
@@ -106,7 +106,7 @@ class PrecisionRecallDisplay(CurveDisplay):
         n_bootstrap : int, default=500
             Replicates of the band.
         random_state : int, RandomState or None, default=0
-            Of the band.
+            Seed of the band.
         {pos_label}
         name : str, default=None
             For the legend.

@@ -39,7 +39,7 @@ class ROCDisplay(CurveDisplay):
     point : tuple (fpr, tpr), default=None
         Where the cut lies on the curve.
     name : str, default=None
-        Of the model, for the legend.
+        Name of the model, for the legend.
 
     See Also
     --------
@@ -113,7 +113,7 @@ class ROCDisplay(CurveDisplay):
         n_bootstrap : int, default=500
             Replicates of the pointwise band.
         random_state : int, RandomState or None, default=0
-            Of the pointwise band.
+            Seed of the pointwise band.
         {pos_label}
         name : str, default=None
             For the legend.

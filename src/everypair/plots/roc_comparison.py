@@ -77,7 +77,7 @@ class ROCComparisonDisplay(Chart):
             Two distinct labels.
         {pos_label}
         **options : keyword arguments
-            Of `from_predictions`.
+            Options of `from_predictions`.
 
         {display}
         """
