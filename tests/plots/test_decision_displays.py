@@ -121,6 +121,9 @@ def test_displays_of_probabilities_ask_for_them(display, data):
     bare = type("Bare", (), {"classes_": np.array(["churn", "stay"])})()
     with pytest.raises(ValueError, match="Bare has no predict_proba: wrap it"):
         display.from_estimator(bare, X, y)
+    bare = AUCClassifier().fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+    with pytest.raises(ValueError, match="AUCClassifier has no predict_proba: set calibration="):
+        CalibrationDisplay.from_estimator(bare, [[0.0], [1.0], [2.0]], [0, 1, 1])
 
 
 def test_scores_without_an_order_are_still_drawn(data):

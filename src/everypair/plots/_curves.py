@@ -166,10 +166,13 @@ class ProbabilityDisplay(CurveDisplay):
     @classmethod
     def _predicted(cls, estimator: Any, X: Any, pos_label: Any) -> tuple[Array, dict[str, Any]]:
         if not hasattr(estimator, "predict_proba"):
-            raise ValueError(
-                f"{type(estimator).__name__} has no predict_proba: wrap it in "
-                "sklearn.calibration.CalibratedClassifierCV."
+            ours = "calibration" in getattr(estimator, "get_params", dict)()
+            remedy = (
+                "set calibration='auto' and fit again"
+                if ours
+                else "wrap it in sklearn.calibration.CalibratedClassifierCV"
             )
+            raise ValueError(f"{type(estimator).__name__} has no predict_proba: {remedy}.")
         scores_of(estimator, X[:1], pos_label)  # the same checks of classes and label
         second = pos_label is None or pos_label == estimator.classes_[1]
         return np.asarray(estimator.predict_proba(X)[:, int(second)], dtype=np.float64), {}

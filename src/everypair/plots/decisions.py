@@ -119,7 +119,7 @@ class CostDisplay(CurveDisplay):
         {display}
         """
         level = check_level(level)
-        Asked.of({"cost": cost})
+        Asked.by_call(None, cost=cost)
         if against not in ("share", "threshold"):
             raise ValueError(f"against={against!r} is not known: use 'share' or 'threshold'.")
         rows = Rows.of(y_true, sample_weight, pos_label)
