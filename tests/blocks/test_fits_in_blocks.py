@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from everypair import AUCRLS, AUCRLSCV, ROCSVM, AUCClassifier, RankOpt
+from everypair import AUCRLS, AUCRLSCV, ROCSVM, AUCClassifier, MeasureOpt, RankOpt
 from everypair.blocks import ArrayRows, RowBlocks
 from everypair.blocks import source as sources
 from everypair.blocks.source import Target
@@ -69,6 +70,20 @@ def test_any_number_of_blocks_gives_the_fit_in_memory(data, loss, n_blocks):
             assert blocked.dual_gap_ <= 1e-6
 
 
+@pytest.mark.parametrize("n_blocks", [1, 2, 5, 17])
+@pytest.mark.parametrize(
+    "model",
+    [AUCRLS(), RankOpt(), MeasureOpt("f1"), MeasureOpt("tpr_at_fpr", fpr=0.1, saturation=0.5)],
+)
+def test_closed_form_and_climbs_in_any_number_of_blocks(data, model, n_blocks):
+    X, y, _ = data
+    cuts = [len(y) * k // n_blocks for k in range(1, n_blocks)]
+    local = clone(model).fit(X, y)
+    blocked = clone(model).fit(InPieces(X, y, None, cuts))
+    close(blocked.coef_, local.coef_)
+    close(blocked.intercept_, local.intercept_)
+
+
 @pytest.mark.parametrize("penalty", ["l1", "elasticnet"])
 @pytest.mark.parametrize("loss", ["logistic", "square", "exponential"])
 def test_sparse_penalties_choose_the_same_features(data, loss, penalty):
@@ -80,6 +95,21 @@ def test_sparse_penalties_choose_the_same_features(data, loss, penalty):
     assert np.array_equal(local.coef_ != 0, blocked.coef_ != 0)
     close(blocked.coef_, local.coef_)
     assert blocked.kkt_residual_ <= 1e-6
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+def test_bounds_hold_over_blocks_as_over_arrays(data, penalty):
+    X, y, _ = data
+    free = AUCClassifier(alpha=0.1).fit(X, y).coef_[0]
+    bounds = np.where(free > 0, -np.inf, 0.0), np.full(X.shape[1], 0.8 * free.max())
+    settings = {"penalty": penalty, "alpha": 0.1, "bounds": bounds}
+    local = AUCClassifier(**settings).fit(X, y)
+    blocked = AUCClassifier(**settings).fit(ArrayRows(X, y, block_rows=6000))
+    close(blocked.coef_, local.coef_)
+    assert np.any(free < 0)
+    assert np.all(blocked.coef_ >= np.minimum(bounds[0], 0))
+    assert blocked.coef_.max() == bounds[1][0]
+    assert blocked.dual_gap_ <= 1e-6
 
 
 def test_a_constant_column_stays_out_of_a_sparse_fit(data):

@@ -55,10 +55,10 @@ def test_an_evaluation_is_two_rounds_of_small_messages(client, messages):
 
 def test_rounds_of_an_exact_area_are_small(client, messages):
     rng = np.random.default_rng(5)
-    scores = rng.standard_normal(100_000)
-    y = scores + rng.standard_normal(100_000) > 1
+    scores = rng.standard_normal(25_000)
+    y = scores + rng.standard_normal(25_000) > 1
     found = auc_score(
-        da.from_array(y, chunks=30_000), da.from_array(scores, chunks=30_000), width=0,
+        da.from_array(y, chunks=9_000), da.from_array(scores, chunks=9_000), width=0,
         client=client,
     )  # fmt: skip
     assert found.low == found.high

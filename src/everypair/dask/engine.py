@@ -124,7 +124,7 @@ class DaskBlocks(Blocks):
             for k, (hold, arguments) in enumerate(given_blocks)
         ]
         self._blocks: list[Future] = self.client.compute(blocks)
-        seen: list[Seen] = self._results([self._submit("labels", _seen, b) for b in self._blocks])
+        seen: list[Seen] = self._results(self._each("labels", _seen, self._blocks))
         self.classes = self._check(seen, name)
         # Empty blocks have nothing to say.
         self._places = tuple(k for k, of in enumerate(seen) if of.n_rows)
@@ -181,6 +181,13 @@ class DaskBlocks(Blocks):
     def _submit(self, what: str, function: Callable[..., Any], *args: Any) -> Future:
         key = f"everypair-{what}-{uuid4().hex[:8]}{next(_numbers)}"
         return self.client.submit(function, *args, key=key, pure=False)
+
+    def _each(self, what: str, function: Callable[..., Any], *args: Sequence[Any]) -> list[Future]:
+        """A task per block, in one graph; each of ``args`` has a value per block."""
+        stem = f"everypair-{what}-{uuid4().hex[:8]}{next(_numbers)}"
+        keys = [f"{stem}-{k}" for k in range(len(args[0]))]
+        found: list[Future] = self.client.map(function, *args, key=keys, pure=False)
+        return found
 
     def _results(self, futures: Sequence[Future]) -> list[Any]:
         """Their results; an error where the cluster has no worker left to compute them."""
@@ -244,13 +251,14 @@ class DaskBlocks(Blocks):
         message: Any = task_pickle.dumps(order)
         if len(message) > INLINE_BYTES and len(self._blocks) > 2:
             message = self._submit("job", _itself, message)
-        tasks = [
-            self._submit(job.name, _work, message, k, block, *(v.store.tasks[k] for v in stored))
-            for k, block in enumerate(self._blocks)
-        ]
+        n_blocks = len(self._blocks)
+        kept_parts = [v.store.tasks for v in stored]
+        tasks = self._each(
+            job.name, _work, [message] * n_blocks, range(n_blocks), self._blocks, *kept_parts
+        )
         parts = tasks
         if fresh:
-            parts = [self._submit(f"{job.name}-part", _first, task) for task in tasks]
+            parts = self._each(f"{job.name}-part", _first, tasks)
             for place, vector in enumerate(fresh, start=1):
                 vector.keep(Store(tasks, place))
         if job.reads is not None:
@@ -269,7 +277,7 @@ class DaskBlocks(Blocks):
 
     def spread(self, values: NDArray[Any]) -> BlockVector:
         pieces = np.split(values, self.starts[1:-1])
-        tasks = [self._submit("scores", _alone_in, piece) for piece in pieces]
+        tasks = self._each("scores", _alone_in, pieces)
         return BlockVector(self, Kept(store=Store(tasks, 0)))
 
 

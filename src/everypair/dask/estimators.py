@@ -174,6 +174,8 @@ class DaskAUCClassifier(_OnDask, AUCClassifier):
         As in `AUCClassifier`.
     penalty_weights : array of shape (n_features,), default=None
         As in `AUCClassifier`.
+    bounds : pair (lower, upper), default=None
+        As in `AUCClassifier`.
     solver : {"auto", "newton", "newton-cg"}, default="auto"
         As in `AUCClassifier`.
     {within_weight}
@@ -239,6 +241,7 @@ class DaskAUCClassifier(_OnDask, AUCClassifier):
         alpha: float = 1e-3,
         l1_ratio: float = 0.5,
         penalty_weights: ArrayLike | None = None,
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
         solver: str = "auto",
         within_weight: str = "pairs",
         threshold: str | float | Mapping[str, Any] = "balanced",
@@ -253,9 +256,9 @@ class DaskAUCClassifier(_OnDask, AUCClassifier):
     ):
         super().__init__(
             loss=loss, penalty=penalty, alpha=alpha, l1_ratio=l1_ratio,
-            penalty_weights=penalty_weights, solver=solver, within_weight=within_weight,
-            threshold=threshold, calibration=calibration, prior=prior, cv=cv, tol=tol,
-            max_iter=max_iter, warm_start=warm_start, verbose=verbose,
+            penalty_weights=penalty_weights, bounds=bounds, solver=solver,
+            within_weight=within_weight, threshold=threshold, calibration=calibration, prior=prior,
+            cv=cv, tol=tol, max_iter=max_iter, warm_start=warm_start, verbose=verbose,
         )  # fmt: skip
         self.client = client
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import resource
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -339,3 +342,39 @@ def test_compare_of_a_folder_below_the_limit_reads_it_whole(run, table, folder):
     whole = run("compare", str(folder), *asked)
     assert whole.code == 0, whole.err
     assert json.loads(whole.out)["n_rows"] == int(table["churn"].is_valid().to_numpy().sum())
+
+
+@pytest.fixture
+def fitted(run, folder, tmp_path_factory):
+    model = tmp_path_factory.mktemp("model") / "m.everypair"
+    asked = ["--target", "churn", "--drop", "w", "--method", "auc-rls", "--no-held-out"]
+    assert run("fit", str(folder), *asked, "-o", str(model)).code == 0
+    return model
+
+
+def test_disk_that_is_full_in_the_middle_of_the_scores_leaves_nothing(fitted, folder, tmp_path):
+    """Really: the process may write 20 kB, and the scores of 1,200 rows take more."""
+
+    def little_room():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    asked = ["score", str(fitted), str(folder), "-o", str(tmp_path / "scores.csv")]
+    done = subprocess.run(
+        [sys.executable, "-m", "everypair", *asked], preexec_fn=little_room, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    last = done.stderr.strip().splitlines()[-1]
+    assert "scores.csv: cannot be written: File too large." in last
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("how", ["unreadable", "pages", "schema"])
+def test_trouble_in_the_middle_of_the_scores_names_the_file_and_leaves_nothing(
+    run, table, fitted, tmp_path, how
+):
+    folder = broken(table, tmp_path, how)
+    done = run("score", str(fitted), str(folder), "-o", str(tmp_path / "scores.csv"))
+    assert done.code == 2, done.err
+    assert "part-2.parquet" in done.err if how == "pages" else "part-1.parquet" in done.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder"]
