@@ -242,14 +242,16 @@ def test_intervals_and_gains_on_a_cluster_are_those_of_arrays(client, data):
     given = [in_chunks(values, 4) for values in (y, scores)]
     wanted = metrics.auc_confidence_interval(y, scores)
     found = on_dask.auc_confidence_interval(*given)
-    assert found.auc == pytest.approx(wanted.auc, abs=1e-12)  # fewer levels than boxes
-    assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high), abs=1e-9)
+    assert found.auc == pytest.approx(wanted.auc, abs=5e-5)
+    assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high), abs=6e-5)
+    assert found.se == pytest.approx(wanted.se, rel=1e-4)
     for k in (100, 0.05):
         of_k, exact = on_dask.gain_at_k(*given, k), metrics.gain_at_k(y, scores, k)
         assert (of_k.gain, of_k.low, of_k.lift) == pytest.approx(
             (exact.gain, exact.low, exact.lift)
         )
     curve = on_dask.gain_curve(*given, [0.1, 0.2])
-    np.testing.assert_allclose(curve.gain, metrics.gain_curve(y, scores, [0.1, 0.2]).gain)
+    exact = metrics.gain_curve(y, scores, [0.1, 0.2]).gain
+    np.testing.assert_allclose(curve.gain, exact, atol=2e-4)
     with pytest.raises(ValueError, match="k=0 means 0 of 20000 rows"):
         on_dask.gain_at_k(*given, 0)
