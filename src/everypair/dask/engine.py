@@ -14,7 +14,6 @@ from functools import lru_cache, reduce
 from itertools import count
 from typing import Any, NamedTuple
 from uuid import uuid4
-from zlib import crc32
 
 import numpy as np
 from dask import delayed
@@ -23,9 +22,17 @@ from distributed.client import FutureCancelledError
 from distributed.protocol import pickle as task_pickle
 from numpy.typing import NDArray
 
-from everypair.checks import distinct_labels, group_labels
+from everypair.dask.held_rows import (
+    Held,
+    Seen,
+    held,
+    parts_of,
+    seen_of,
+    split_by_group,
+    whole_groups,
+)
 from everypair.linalg.block_jobs import Extent, Job
-from everypair.linalg.block_shard import ALL, ClassTotals, Kept, Shard, Shares, class_totals
+from everypair.linalg.block_shard import ALL, ClassTotals, Kept, Shard, Shares
 from everypair.linalg.block_vector import BlockVector
 from everypair.linalg.blocks import Blocks
 from everypair.linalg.threads import one_blas_thread, thread_limit
@@ -46,28 +53,6 @@ INLINE_BYTES = 2**16
 """A job larger than this is sent to a worker once, and from there to the others."""
 
 _numbers = count()
-
-
-class Held(NamedTuple):
-    """The rows of one block on its worker."""
-
-    number: int
-    X: NDArray[Any]
-    y: NDArray[Any]
-    weight: NDArray[Any] | None
-    groups: NDArray[np.intp] | None = None
-    """Numbered from 0; rows come group by group, and no other block has rows of these groups."""
-
-
-class Seen(NamedTuple):
-    """What the client knows of a block."""
-
-    n_rows: int
-    n_columns: int
-    itemsize: int
-    labels: NDArray[Any]
-    of_labels: dict[Any, ClassTotals]
-    trouble: str | None
 
 
 class Store(NamedTuple):
@@ -107,14 +92,14 @@ class DaskBlocks(Blocks):
     ):
         self.client, self.grouped = _client_of(client), within is not None
         given = {"X": X, "y": y, "sample_weight": sample_weight, "within": within}
-        parts = _parts_of({name: each for name, each in given.items() if each is not None})
+        parts = parts_of({name: each for name, each in given.items() if each is not None})
         if within is None:
-            given_blocks: Any = [(_held, (k, *part)) for k, part in enumerate(parts)]
+            given_blocks: Any = [(held, (k, *part)) for k, part in enumerate(parts)]
         else:
-            split = delayed(_split, nout=len(parts), pure=False)
+            split = delayed(split_by_group, nout=len(parts), pure=False)
             pieces = [split(k, len(parts), *part) for k, part in enumerate(parts)]
             given_blocks = [
-                (_whole_groups, (k, *(of_block[k] for of_block in pieces)))
+                (whole_groups, (k, *(of_block[k] for of_block in pieces)))
                 for k in range(len(parts))
             ]
         blocks = [
@@ -124,7 +109,7 @@ class DaskBlocks(Blocks):
             for k, (hold, arguments) in enumerate(given_blocks)
         ]
         self._blocks: list[Future] = self.client.compute(blocks)
-        seen: list[Seen] = self._results(self._each("labels", _seen, self._blocks))
+        seen: list[Seen] = self._results(self._each("labels", seen_of, self._blocks))
         self.classes = self._check(seen, name)
         # Empty blocks have nothing to say.
         self._places = tuple(k for k, of in enumerate(seen) if of.n_rows)
@@ -312,81 +297,6 @@ def _combined(combine: bytes, *parts: Any) -> Any:
     return reduce(pickle.loads(combine), parts)
 
 
-def _held(number: int, X: Any, y: Any, weight: Any = None) -> Held:
-    X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
-    y = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = y[:, 0]
-    if X.ndim == 1:
-        X = X[:, None]  # one column: scores
-    if X.dtype not in (np.float32, np.float64):
-        X = X.astype(np.float64)
-    if weight is not None:
-        weight = weight.to_numpy() if hasattr(weight, "to_numpy") else np.asarray(weight)
-        weight = weight.astype(np.float64, copy=False)
-    if y.dtype == object:
-        y = y.astype(str)
-    return Held(number, X, y, weight)
-
-
-def _split(number: int, n_parts: int, X: Any, y: Any, *more: Any) -> list[tuple[Any, ...]]:
-    """The rows of a block for each of the new blocks: where a group goes depends on its label."""
-    *weight, within = more
-    block = _held(number, X, y, *weight)
-    if trouble := _sizes_differ(block):
-        raise ValueError(f"Block {number}: {trouble}")
-    within = within.to_numpy() if hasattr(within, "to_numpy") else np.asarray(within)
-    labels = group_labels(within, len(block.y), "within")
-    labels = labels.astype(str) if labels.dtype == object else labels
-    names, codes = np.unique(labels, return_inverse=True)
-    # Not Python's hash, which differs from process to process.
-    place = np.array([crc32(str(name).encode()) % n_parts for name in names.tolist()], dtype=int)
-    kept = (block.X, block.y, block.weight, labels)
-    return [
-        tuple(None if values is None else values[rows] for values in kept)
-        for rows in (np.flatnonzero(place[codes] == part) for part in range(n_parts))
-    ]
-
-
-def _whole_groups(number: int, *pieces: tuple[Any, ...]) -> Held:
-    def joined(place: int) -> NDArray[Any]:
-        return np.concatenate([piece[place] for piece in pieces])
-
-    codes = np.unique(joined(3), return_inverse=True)[1].astype(np.intp, copy=False)
-    order = np.argsort(codes, kind="stable")
-    weight = None if pieces[0][2] is None else joined(2)[order]
-    return Held(number, joined(0)[order], joined(1)[order], weight, codes[order])
-
-
-def _sizes_differ(block: Held) -> str | None:
-    X, y, weight = block.X, block.y, block.weight
-    if X.ndim != 2 or y.ndim != 1:
-        return f"X has shape {X.shape} and y {y.shape}: give rows of X and a label for each."
-    if len(X) != len(y) or (weight is not None and len(weight) != len(y)):
-        sizes = f"{len(X)} rows of X and {len(y)} labels"
-        if weight is not None:
-            sizes += f" and {len(weight)} weights"
-        return f"it has {sizes}: give X, y and sample_weight the same blocks."
-    return None
-
-
-def _seen(block: Held) -> Seen:
-    X, y, weight = block.X, block.y, block.weight
-    trouble = _sizes_differ(block)
-    if trouble is None and y.dtype.kind == "f" and not np.all(np.isfinite(y)):
-        trouble = "y has NaN: leave out the rows without a label."
-    elif trouble is None and weight is not None and not np.all(np.isfinite(weight)):
-        trouble = "sample_weight has NaN or infinite values."
-    elif weight is not None and weight.size and weight.min() < 0:
-        trouble = f"sample_weight has the negative value {weight.min():g}: weights must be >= 0."
-    if trouble or len(y) == 0:
-        n_columns = X.shape[1] if X.ndim == 2 else 0
-        return Seen(0, n_columns, X.itemsize, y[:0], {}, trouble)
-    labels = distinct_labels(y)
-    of_labels = {label: class_totals(y == label, weight) for label in labels[:3].tolist()}
-    return Seen(len(y), X.shape[1], X.itemsize, labels[:3], of_labels, None)
-
-
 @lru_cache(maxsize=4)
 def _read(message: bytes) -> Order:
     order: Order = pickle.loads(message)
@@ -415,44 +325,3 @@ def _work(message: bytes, number: int, block: Held, *kept: Any) -> Any:
     if not order.fresh:
         return part
     return (part, *(shard.fresh[token] for token in order.fresh))
-
-
-# --- the blocks of collections -----------------------------------------------------------------
-
-
-def _parts_of(given: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """The chunks of X, of y, of the weights and of the groups, one tuple per block."""
-    X = given["X"]
-    for name, values in given.items():
-        if not hasattr(values, "to_delayed"):
-            raise ValueError(
-                f"{name} is a {type(values).__name__}: give a dask.array or a dask.dataframe, for "
-                "example by dask.array.from_array."
-            )
-    if hasattr(X, "chunks") and X.ndim > 2:
-        raise ValueError(f"X has {X.ndim} dimensions: give a table of rows and columns.")
-    if hasattr(X, "chunks") and X.ndim == 2 and X.numblocks[1] != 1:
-        X = given["X"] = X.rechunk({1: -1})
-    rows: Any = X.chunks[0] if hasattr(X, "chunks") else None
-    known = rows is not None and not np.isnan(rows).any()
-    parts = []
-    for name, values in given.items():
-        chunks: Any = values.chunks[0] if hasattr(values, "chunks") else None
-        if chunks is None:
-            parts.append(list(values.to_delayed()))
-            continue
-        alike = values
-        if known and not np.isnan(chunks).any() and chunks != rows:
-            if sum(chunks) != sum(rows):
-                raise ValueError(
-                    f"{name} has {sum(chunks)} values, but X has {sum(rows)} rows: one per row."
-                )
-            alike = values.rechunk((rows, *values.chunks[1:]))
-        parts.append(alike.to_delayed().ravel().tolist())
-    for name, of in zip(given, parts, strict=True):
-        if len(of) != len(parts[0]):
-            raise ValueError(
-                f"{name} has {len(of)} blocks, but X has {len(parts[0])}, and the sizes of some "
-                "are unknown: call compute_chunk_sizes() on the arrays first."
-            )
-    return list(zip(*parts, strict=True))
