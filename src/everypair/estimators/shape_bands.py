@@ -141,8 +141,8 @@ def shape_inference(
     The bands are for the curves that the same fit, with the same ``alpha``, would have on the whole
     population. A large alpha smooths these too: they are then not the curves of the log-odds.
     An alpha and pairs of columns that were chosen on the same rows are not accounted for.
-    The bins are taken as given, although they come from the sample: bands of whole curves of columns
-    with many values are a little short. docs/benchmarks/shape_bands.md has the coverage.
+    The bins are taken as given, although they come from the sample: bands of whole curves of
+    columns with many values are a little short. docs/benchmarks/shape_bands.md has the coverage.
 
     References
     ----------
