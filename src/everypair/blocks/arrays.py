@@ -78,13 +78,11 @@ class ArrayRows(RowBlocks):
         yield from slices(0, self._X.shape[0], self.block_rows)
 
     def targets(self) -> Iterator[tuple[str, Target]]:
-        """Labels and weights of each block."""
         for rows in self._slices():
             weight = None if self._weight is None else np.asarray(self._weight[rows])
             yield f"rows {rows.start} to {rows.stop - 1}", Target(self._y[rows], weight)
 
     def rows(self, columns: Any = ALL) -> Iterator[tuple[str, NDArray[Any]]]:
-        """The rows of each block."""
         for rows in self._slices():
             yield f"rows {rows.start} to {rows.stop - 1}", np.asarray(self._X[rows][:, columns])
 

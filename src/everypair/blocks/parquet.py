@@ -124,7 +124,6 @@ class ParquetRows(RowBlocks):
                 raise unreadable(file, error) from error
 
     def targets(self) -> Iterator[tuple[str, Target]]:
-        """Labels and weights of each block."""
         names = [self.target] if self.sample_weight is None else [self.target, self.sample_weight]
         for where, batch in self._batches(names):
             y, weight = batch.column(self.target), None
@@ -137,7 +136,6 @@ class ParquetRows(RowBlocks):
             yield where, Target(_labels(y), weight)
 
     def rows(self, columns: Any = ALL) -> Iterator[tuple[str, NDArray[Any]]]:
-        """The rows of each block, each column in one piece; copy what is to outlive a block."""
         assert self.feature_names_in_ is not None
         names = self.feature_names_in_[columns].tolist()
         buffers = Buffers(self.dtype)

@@ -68,6 +68,14 @@ class RowBlocks:
     --------
     ParquetRows : Parquet files.
     ArrayRows : Arrays, in memory or mapped from ``.npy`` files.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from everypair.blocks import ArrayRows, RowBlocks
+    >>> blocks = ArrayRows(np.eye(3), [0, 1, 1])
+    >>> isinstance(blocks, RowBlocks), blocks.labels().tolist()
+    (True, [0, 1, 1])
     """
 
     n_features_in_: int
@@ -75,11 +83,28 @@ class RowBlocks:
     feature_names_in_: NDArray[Any] | None = None
 
     def targets(self) -> Iterator[tuple[str, Target]]:
-        """The name of each block with its labels and weights."""
+        """Read the labels and weights, block by block.
+
+        Yields
+        ------
+        tuple of str and Target
+            The name of a block, for messages, and ``y`` and ``weight`` of its rows.
+        """
         raise NotImplementedError
 
     def rows(self, columns: Any = ALL) -> Iterator[tuple[str, NDArray[Any]]]:
-        """The name of each block with its rows of X: all columns, or those of these numbers."""
+        """Read X, block by block; copy what is to outlive a block.
+
+        Parameters
+        ----------
+        columns : slice or array of int, default=slice(None)
+            Numbers of the columns to read.
+
+        Yields
+        ------
+        tuple of str and array of shape (n_rows_of_block, n_columns)
+            The name of a block, for messages, and its rows.
+        """
         raise NotImplementedError
 
     def labels(self) -> NDArray[Any]:
@@ -93,7 +118,13 @@ class RowBlocks:
         return np.concatenate([target.y for _, target in self.targets()])
 
     def check_columns(self, model: Any) -> None:
-        """Refuse where these are not the columns that the model was fitted on."""
+        """Raise ValueError if these are not the columns that a model was fitted on.
+
+        Parameters
+        ----------
+        model : fitted estimator
+            With ``n_features_in_``, and ``feature_names_in_`` if its columns had names.
+        """
         names, fitted = self.feature_names_in_, getattr(model, "feature_names_in_", None)
         if self.n_features_in_ != model.n_features_in_ or (
             names is not None and fitted is not None and not np.array_equal(names, fitted)
@@ -104,7 +135,18 @@ class RowBlocks:
             )
 
     def engine(self, name: str) -> tuple[LocalBlocks, NDArray[Any]]:
-        """The blocks as a fit needs them, and the two labels; ``name``: whose fit it is."""
+        """Return the blocks as a fit needs them, and the two labels.
+
+        Parameters
+        ----------
+        name : str
+            The estimator, for messages.
+
+        Returns
+        -------
+        tuple of LocalBlocks and array of shape (2,)
+            The blocks, and the labels in order: the second is the positive one.
+        """
         positive, weights, labels = [], [], np.empty(0)
         for where, (y, weight) in self.targets():
             labels = _two_labels(labels, y, where, name)

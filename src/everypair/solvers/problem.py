@@ -196,7 +196,7 @@ class Iterate:
     def pulled(self) -> Array:
         """``X'c``: the loss' gradient in the coefficients."""
         slope = pulled(self.problem.X, self.point.gradient)
-        if not np.all(np.isfinite(slope)):
+        if not np.isfinite(slope).all():
             raise too_large("a gradient overflowed")
         return slope
 
@@ -242,6 +242,8 @@ class Iterate:
 
     def _gap(self, error: Array | float) -> float:
         penalty = self.problem.penalty
+        if not penalty.has_corners:  # nothing needs scaling
+            return penalty.young(self.w, self.pulled, error)
         return min(
             penalty.young(self.w, theta * self.pulled, theta * error) + self._lost(theta)
             for theta in penalty.scales(self.pulled, error)
