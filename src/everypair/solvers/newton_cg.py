@@ -101,6 +101,11 @@ class CurvedRows:
             self.X, self._rows = few
 
     @property
+    def whole(self) -> bool:
+        """Whether these are all rows."""
+        return self._rows is None
+
+    @property
     def curvature(self) -> Array:
         """Of these rows, without its sign."""
         of_all = self._loss.curvature()
@@ -152,6 +157,7 @@ def _steihaug(
     """
     X, alpha = now.problem.X, now.problem.quadratic.alpha
     rough = curved_rows.X.rough  # a direction needs no more
+    keeps_scores = rough.keeps_products and curved_rows.whole
     step, score_step = np.zeros_like(now.w), X.zero_scores
     residual = -now.gradient
     conditioned = residual / preconditioner
@@ -170,7 +176,7 @@ def _steihaug(
             # Without a region yet, negative curvature gives a direction but no length.
             length = to_edge if np.isfinite(to_edge) else 1.0
         step += length * direction
-        if rough.keeps_products:
+        if keeps_scores:
             score_step += length * along
         decrease += length * (float(residual @ direction) - length / 2 * curvature)
         if outside:
@@ -181,7 +187,7 @@ def _steihaug(
         if np.sqrt(reduction) <= tolerance or np.linalg.norm(residual) <= enough:
             break
         direction = conditioned + (reduction / before) * direction
-    if not rough.keeps_products:
+    if not keeps_scores:
         score_step = X.dot(step)
     return step, score_step, decrease, outside, n_products
 
