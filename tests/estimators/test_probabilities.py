@@ -335,6 +335,12 @@ def logistic_rows(n_rows, seed, shift=-3.0):
     return X, rng.random(n_rows) < expit(1.5 * X[:, 0] + shift)
 
 
+def test_a_prior_without_probabilities_is_refused():
+    X, y = np.arange(20.0)[:, None], np.arange(20) > 12
+    with pytest.raises(ValueError, match=r"prior=0\.1 is for probabilities.*calibration='auto'"):
+        AUCClassifier(prior=0.1).fit(X, y)
+
+
 def test_a_prior_undoes_the_sampling_of_negatives():
     X, y = logistic_rows(40_000, 0)
     new, y_new = logistic_rows(20_000, 1)

@@ -197,6 +197,11 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         super()._validate_params()
         if self.threshold is not None:  # None: a cut of the method's own
             check_rule(self.threshold)
+        if self.prior is not None and self.calibration is None:
+            raise ValueError(
+                f"prior={self.prior!r} is for probabilities, and calibration=None makes none: set "
+                "calibration='auto'."
+            )
 
     def _needs_held_out(self, own: Any = None) -> bool:
         """Is there a cut to choose, or a calibration to fit?"""

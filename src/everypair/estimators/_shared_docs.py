@@ -38,7 +38,8 @@ calibration : {"auto", "intercept", "sigmoid", "beta", "isotonic"} or None, defa
     `docs/probabilities.md`.
 prior : float or None, default={prior}
     Share of positives among the rows to be scored, where it is not that of the training rows (whose
-    negatives were sampled, for example): it moves all probabilities, and no score or label.
+    negatives were sampled, for example): it moves all probabilities, and no score or label. Needs
+    a ``calibration``.
 ''',
     "cv": '''
 cv : int, splitter, iterable or None, default={cv}
