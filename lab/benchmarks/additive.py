@@ -33,6 +33,8 @@ CHOSEN_ON = ("pima", "satimage 4", "letter H", "adult", "ionosphere", "covtype 1
 LEFT_OUT = ("a9a", "w8a", "mnist", "reuters21578")
 """Columns of zeros and ones, words or pixels: no curves to find."""
 MOST_ROWS, TEST_ROWS = 3000, 6000
+FEWEST_TASKS = 3
+"""Below that a table of means and ranks says nothing."""
 SMALL = ("credit", "spectf", "wdbc", "wpbc")
 """Tables of a few hundred rows."""
 BIG_ROWS = 20_000
@@ -203,7 +205,7 @@ def show(cache: Path, page: Page) -> None:
             for name, of in found.items()
             if all(label in of for label in wanted) and not (large and name in SMALL)
         ]
-        if chosen:
+        if len(chosen) >= FEWEST_TASKS:
             rows = f"{MOST_ROWS:,} training rows" if large else "all sizes"
             end = "with pairs of EBM" if "EBM" in wanted else "without pairs of EBM"
             page.add(f"{len(chosen)} tasks of {rows}, {end}", standing(found, chosen, wanted))
@@ -229,7 +231,7 @@ def show(cache: Path, page: Page) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cache", type=Path, default=Path("additive.json"))
+    parser.add_argument("--cache", type=Path, default=Path(__file__).with_suffix(".json"))
     parser.add_argument("--splits", type=int, default=1)
     parser.add_argument("--tasks", nargs="*")
     parser.add_argument("--models", nargs="*", default=list(MODELS))
@@ -241,13 +243,14 @@ def main() -> None:
 at random; AUC of other rows. Models of everypair tune themselves by five folds of the training
 rows. `logistic on splines` has the basis of AUCAdditive and a strength chosen by five folds.
 LightGBM and XGBoost (200 trees, rate .05) choose between two sizes of trees by three folds.
-Explainable boosting (EBM, `interpret-core`) runs at its defaults, which average 14 models; its fits
-are so dear that it ran with pairs on fewer tasks. `with pairs`: `interactions="auto"`.
+Explainable boosting (EBM, `interpret-core`) runs at its defaults, which average 14 models; with
+pairs a fit takes minutes, and it has run on few tasks so far. `with pairs`: `interactions="auto"`.
 `sigmoid climb`: `loss="sigmoid"`. `of linear to LightGBM`: how much of the way from the linear
 model's mean AUC to LightGBM's. Times are processor seconds of whole fits with their tuning, one
 thread, median over tasks. Tables of zeros and ones, words and pixels are left out
 ({", ".join(LEFT_OUT)}), and so are the tasks on which settings were chosen:
-{", ".join(CHOSEN_ON)}."""
+{", ".join(CHOSEN_ON)}. One split per task; the tables hold the tasks that have been run so far, and
+the script goes on from its cache."""
     page = Page("additive", "Additive models", intro)
     if not given.show:
         run(given.cache, given.tasks or tasks(), given.splits, given.models, given.rows)
