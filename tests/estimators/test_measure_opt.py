@@ -322,7 +322,7 @@ def test_a_measure_of_ones_own(curved):
     [
         ({"measure": "f2"}, "measure='f2' is not known: use one of 'f1'"),
         ({"measure": "precision_at_k", "k": 5000}, "k=5000 means 5000 of 1500 rows"),
-        ({"measure": "precision_at_k", "k": 1.0}, "k=1.0 means every row"),
+        ({"measure": "precision_at_k", "k": 1.0}, "k=1.0 selects every row"),
         ({"measure": "cost", "cost": (1,)}, "give two costs"),
         ({"measure": "precision_at_k"}, "k=None is not a number of rows"),
         ({"measure": "tpr_at_fpr", "fpr": 0.0}, "needs fpr= between 0 and 1, but fpr=0.0"),
