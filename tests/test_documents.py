@@ -83,5 +83,6 @@ def test_commands_named_in_a_sentence_exist(page):
 
     from everypair.app.cli.app import app
 
-    named = re.findall(r"(?:`|^    )everypair ([a-z-]+)", page.read_text(encoding="utf-8"), re.M)
+    text = page.read_text(encoding="utf-8")
+    named = re.findall(r"(?:`|^    )everypair ([a-z][a-z-]*)", text, re.M)
     assert set(named) <= set(get_command(app).commands)
