@@ -371,7 +371,11 @@ class FactorMatrix(DenseMatrix):
         """The matrix in single precision, where its range suffices: reading it costs most."""
         largest = max(self.X.max(initial=0.0), -self.X.min(initial=0.0))
         in_range = 1 / SINGLE_RANGE < largest < SINGLE_RANGE
-        return FactorMatrix(self.X.astype(np.float32)) if in_range else self
+        if not in_range:
+            return self
+        single = FactorMatrix(self.X.astype(np.float32))
+        single.keeps_products = False  # a step's scores come from X itself
+        return single
 
     def dot(self, vector: Array) -> Array:
         vector = vector.astype(self.X.dtype, copy=False)
