@@ -279,7 +279,7 @@ def test_two_perfect_models_on_few_rows_may_still_differ(method, paired):
 
 def test_equal_groups_are_said_to_have_no_spread():
     y, s = np.array([1, 0, 0] * 2), np.array([2.0, 1, 3] * 2)
-    with pytest.raises(ValueError, match="too few rows or groups"):
+    with pytest.raises(ValueError, match="give more rows or groups"):
         compare_auc(y, s, [5, 1, 3] * 2, groups=[0, 0, 0, 1, 1, 1])
 
 

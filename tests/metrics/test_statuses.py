@@ -45,7 +45,7 @@ def test_zeros_and_ones_count_as_booleans_and_lists_as_arrays():
         count_pair_statuses([1, 1, 0], [2.0, np.nan, 0.0], 1.0, 0.01)
     with pytest.raises(ValueError, match="NaN or infinite"):
         pair_status([np.nan], [0.0], 1.0, 0.01)
-    with pytest.raises(ValueError, match=r"width=0\.0 must be positive"):
+    with pytest.raises(ValueError, match=r"width=0\.0 must be > 0"):
         pair_multipliers([1.0], [0.0], 1.0, 0.0, 1.0)
 
 
