@@ -163,13 +163,19 @@ def test_settings_that_a_search_found_are_known(name, imbalanced):
     assert CANDIDATES[name].knows(json.loads(json.dumps(found)))
 
 
-def test_auto_is_the_recommendation_among_all_and_says_what_it_saw(run, mixed, tmp_path):
-    from everypair.app.comparison.models import CANDIDATES
+def test_auto_is_the_recommendation_among_all_and_says_what_it_saw(
+    run, mixed, tmp_path, monkeypatch
+):
+    from everypair.app.comparison import race
     from everypair.app.comparison.recommend import recommended
 
+    ran, choose = [], race.choose
+    monkeypatch.setattr(race, "choose", lambda c, *a, **k: ran.extend(c) or choose(c, *a, **k))
     found = run("fit", mixed, "-t", "churn", "-o", tmp_path / "m.everypair", "--json")
     said = json.loads(found.out)
-    assert {CANDIDATES[name].kind for name in said["fold_auc"]} == {"everypair", "baseline"}
+    assert {candidate.kind for candidate in ran} == {"everypair", "baseline"}
+    assert len(said["fold_auc"]) > 1
+    assert set(said["fold_auc"]) <= {candidate.name for candidate in ran}
     areas = {name: np.array(values) for name, values in said["fold_auc"].items()}
     assert said["method"] == recommended(areas)
     assert any("within one standard error" in note for note in said["notes"])
