@@ -128,6 +128,13 @@ def test_hinges_gather_their_scores(data, loss):
     close(blocked.coef_, local.coef_)
 
 
+@pytest.mark.parametrize("setting", [{"penalty": "l1"}, {"bounds": (0, np.inf)}])
+def test_hinges_that_need_their_hessian_are_refused(data, setting):
+    X, y = data[:2]
+    with pytest.raises(ValueError, match=r"takes penalty='l2' without bounds.*use loss='logistic'"):
+        AUCClassifier("squared_hinge", **setting).fit(ArrayRows(X, y))
+
+
 def test_hinges_are_refused_above_the_stated_memory(data, monkeypatch):
     X, y, _ = data
     monkeypatch.setattr("everypair.blocks.source.MOST_GATHERED_BYTES", 2**20)
