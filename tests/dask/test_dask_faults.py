@@ -25,30 +25,44 @@ def test_workers_killed_in_the_middle_change_nothing(client, data, monkeypatch):
     X, y, _ = data
     wanted = AUCClassifier().fit(X, y).coef_
     dX, dy = da.from_array(X, chunks=(4000, 5)), da.from_array(y, chunks=4000)
-    rng, run, jobs, killed = np.random.default_rng(), engine.DaskBlocks.run, [], []
-    # A fit has more than 15 jobs: three of them lose a worker, at a random moment.
-    deadly = set(rng.choice(15, 3, replace=False).tolist())
+    rng, run, jobs, killed, deadly = np.random.default_rng(), engine.DaskBlocks.run, [], [], set()
 
     def dangerous(self, job):
         jobs.append(job.name)
         if len(jobs) - 1 not in deadly:
             return run(self, job)
-        workers = client.run(os.getpid)
-        timer = threading.Timer(rng.uniform(0, 0.05), kill, (int(rng.choice([*workers.values()])),))
+        timer = threading.Timer(rng.uniform(0, 0.05), kill, rng.permutation(processes()).tolist())
         timer.start()
         try:
             return run(self, job)
         finally:
             timer.join()  # the worker is dead before the next job
 
-    def kill(pid):
-        os.kill(pid, signal.SIGKILL)
-        killed.append(pid)
+    def processes():
+        client.wait_for_workers(2, timeout=60)  # who died before has a successor
+        while True:
+            try:
+                return [*client.run(os.getpid).values()]
+            except OSError:  # one is dead, and the scheduler has yet to notice
+                time.sleep(0.1)
+
+    def kill(*workers):
+        for pid in workers:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:  # dead already
+                continue
+            killed.append(pid)
+            return
 
     monkeypatch.setattr(engine.DaskBlocks, "run", dangerous)
+    DaskAUCClassifier(client=client).fit(dX, dy)  # as many jobs as the next fit
+    # Three of them lose a worker, at a random moment.
+    deadly |= set(rng.choice(len(jobs), 3, replace=False).tolist())
+    jobs.clear()
     model = DaskAUCClassifier(client=client).fit(dX, dy)
     np.testing.assert_allclose(model.coef_, wanted, rtol=1e-9)
-    assert len(killed) == 3, jobs
+    assert len(killed) == 3, (sorted(deadly), jobs)
     client.wait_for_workers(2, timeout=60)
 
 

@@ -272,7 +272,9 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _plain(self) -> BinaryRanker:
         """The same method without cut, calibration and messages."""
         quiet = {"verbose": 0} if hasattr(self, "verbose") else {}
-        plain = clone(self).set_params(threshold=0.0, calibration=None, cv=None, **quiet)
+        plain = clone(self).set_params(
+            threshold=0.0, calibration=None, prior=None, cv=None, **quiet
+        )
         return plain
 
     def _choose_threshold(

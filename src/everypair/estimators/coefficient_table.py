@@ -133,7 +133,7 @@ def coef_inference(
     >>> from everypair import AUCClassifier, coef_inference
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> X = X[["mean radius", "mean texture"]] / [3.5, 4.3]
-    >>> print(coef_inference(AUCClassifier(alpha=1e-4).fit(X, y), X, y))
+    >>> print(coef_inference(AUCClassifier(alpha=1e-4, tol=1e-10).fit(X, y), X, y))
     feature            coef  std error        p  95 % interval
     mean radius      -3.532     0.3385  8.7e-21  -4.199 to -2.865
     mean texture    -0.9807     0.1582    3e-09  -1.292 to -0.6688
