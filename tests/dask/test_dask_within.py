@@ -17,6 +17,7 @@ from everypair.dask import (  # noqa: E402
     DaskRankOpt,
     auc_score,
 )
+from everypair.dask.held_rows import split_by_group, whole_groups  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -144,3 +145,30 @@ def test_wrong_groups_are_told(client, grouped):
 
         with pytest.raises(ValueError, match="within needs arrays"):
             local.fit(ArrayRows(X, y), within=within)
+
+
+def test_an_empty_block_is_skipped(client, grouped):
+    X, y, _, within = grouped
+    given = [
+        da.from_array(values[:900], chunks=((500, 0, 400), *values.shape[1:]))
+        for values in (X, y, within)
+    ]
+    model = DaskAUCClassifier(alpha=0.01, client=client).fit(given[0], given[1], within=given[2])
+    wanted = AUCClassifier(alpha=0.01).fit(X[:900], y[:900], within=within[:900])
+    np.testing.assert_allclose(model.coef_, wanted.coef_, rtol=1e-5, atol=1e-8)
+    assert model.classes_.tolist() == [0, 1]
+
+
+def test_the_type_of_an_empty_block_does_not_matter():
+    nothing = np.empty(0, dtype=object)
+    groups = 2**53 + np.array([0, 1, 1, 0])
+    pieces = [
+        *split_by_group(0, 1, np.ones((4, 1)), np.array([0, 1, 0, 1]), groups),
+        *split_by_group(1, 1, np.ones((0, 1)), nothing, nothing),
+        *split_by_group(2, 1, np.ones((0, 1)), nothing, np.empty(0)),
+    ]
+    block = whole_groups(0, *pieces)
+    assert block.y.tolist() == [0, 1, 1, 0]
+    assert block.groups.tolist() == [0, 0, 1, 1]
+    with pytest.raises(ValueError, match="within has 4 values for 0 rows"):
+        split_by_group(1, 1, np.ones((0, 1)), nothing, groups)

@@ -96,7 +96,8 @@ def split_by_group(number: int, n_parts: int, X: Any, y: Any, *more: Any) -> lis
     if trouble := _sizes_differ(block):
         raise ValueError(f"Block {number}: {trouble}")
     within = within.to_numpy() if hasattr(within, "to_numpy") else np.asarray(within)
-    labels = group_labels(within, len(block.y), "within")
+    empty = len(block.y) == len(within) == 0
+    labels = within if empty else group_labels(within, len(block.y), "within")
     labels = labels.astype(str) if labels.dtype == object else labels
     names, codes = np.unique(labels, return_inverse=True)
     # Not Python's hash, which differs from process to process.
@@ -109,8 +110,11 @@ def split_by_group(number: int, n_parts: int, X: Any, y: Any, *more: Any) -> lis
 
 
 def whole_groups(number: int, *pieces: tuple[Any, ...]) -> Held:
+    # Without the empty ones, whose type may be another.
+    there = [piece for piece in pieces if len(piece[1])] or pieces[:1]
+
     def joined(place: int) -> NDArray[Any]:
-        return np.concatenate([piece[place] for piece in pieces])
+        return np.concatenate([piece[place] for piece in there])
 
     codes = np.unique(joined(3), return_inverse=True)[1].astype(np.intp, copy=False)
     order = np.argsort(codes, kind="stable")
