@@ -18,6 +18,9 @@ from everypair.dask import (  # noqa: E402
     auc_score,
 )
 from everypair.dask.held_rows import split_by_group, whole_groups  # noqa: E402
+from everypair.linalg.block_folds import FoldsOfGroups  # noqa: E402
+from everypair.linalg.block_shard import Shard, Shares  # noqa: E402
+from everypair.linalg.blocks import Blocks  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -172,3 +175,30 @@ def test_the_type_of_an_empty_block_does_not_matter():
     assert block.groups.tolist() == [0, 0, 1, 1]
     with pytest.raises(ValueError, match="within has 4 values for 0 rows"):
         split_by_group(1, 1, np.ones((0, 1)), nothing, groups)
+
+
+@pytest.mark.parametrize("rows", [10, 30])
+def test_whole_groups_are_dealt_to_the_folds_in_turn(rows):
+    class InBlocks(Blocks):
+        def run(self, job):
+            return [part for shard in shards for part in job.work(shard)]
+
+    positive = np.arange(rows) % 2 == 0
+    codes = np.arange(rows) // 10  # groups of 10 rows
+    shards = [
+        Shard("", rows * k, positive, None, Shares(1, 1), groups=codes.astype(np.intp))
+        for k in range(8)
+    ]
+    folds = FoldsOfGroups.over(InBlocks(), 5)
+    found = np.concatenate([folds.of(shard)[::10] for shard in shards])
+    np.testing.assert_array_equal(found, np.arange(found.size) % 5)
+
+
+def test_few_groups_in_blocks_of_their_size_are_calibrated(client):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((800, 2))
+    y = (X[:, 0] + rng.logistic(size=800) > 0).astype(int)
+    blocks = [in_blocks(values, 100) for values in (X, y, np.repeat(np.arange(8), 100))]
+    model = DaskAUCClassifier(alpha=0.01, calibration="isotonic", client=client)
+    model.fit(*blocks[:2], within=blocks[2])
+    assert np.ptp(model.to_local().predict_proba(X)[:, 1]) > 0.3

@@ -300,7 +300,7 @@ def folds_over(blocks: Blocks, cv: Any, of_weight: bool = False) -> Folds:
             "folds or more rows."
         )
     if blocks.grouped:
-        return FoldsOfGroups(n_folds)
+        return FoldsOfGroups.over(blocks, n_folds)
     return StratifiedFolds.over(blocks, n_folds, of_weight)
 
 

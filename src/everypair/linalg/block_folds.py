@@ -88,10 +88,18 @@ class FoldsOfGroups:
     """Whole groups, dealt in turn: rows of one group are tested together."""
 
     n_folds: int
+    before: dict[int, int]
+    """Groups in the blocks before each, by its first row."""
+
+    @classmethod
+    def over(cls, blocks: Blocks, n_folds: int) -> FoldsOfGroups:
+        found = blocks.run(Job.of("group-counts", _groups_counted, (), followed_by))
+        before = np.cumsum([0] + [n_groups for _, n_groups in found]).tolist()
+        return cls(n_folds, {start: n for (start, _), n in zip(found, before, strict=False)})
 
     def of(self, shard: Shard) -> Ids:
         assert shard.groups is not None
-        return (shard.start + shard.groups).astype(np.int64) % self.n_folds
+        return (self.before[shard.start] + shard.groups).astype(np.int64) % self.n_folds
 
 
 @dataclass(frozen=True)
@@ -162,6 +170,11 @@ def _classes(shard: Shard, of_weight: bool) -> tuple[Bool, Bool]:
         there = shard.given > 0
         return negative & there, positive & there
     return negative, positive
+
+
+def _groups_counted(shard: Shard) -> list[tuple[int, int]]:
+    assert shard.groups is not None
+    return [(shard.start, int(shard.groups.max()) + 1)]
 
 
 def _counted(of_weight: bool, shard: Shard) -> list[tuple[tuple[int, int], bool | None]]:
