@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 
 import numpy as np
@@ -64,3 +65,19 @@ def test_rounds_of_an_exact_area_are_small(client, messages):
     assert found.low == found.high
     assert found.n_rounds > 1
     assert max(max(down, up) for _, down, up in messages) < 10**6
+
+
+def test_a_transfer_longer_than_the_time_between_looks_is_begun_once(client, monkeypatch):
+    gather, begun = client.gather, []
+
+    async def slow(futures, asynchronous):
+        begun.append(futures)
+        assert len(begun) == 1
+        await asyncio.sleep(0.5)
+        return await gather(futures, asynchronous=asynchronous)
+
+    monkeypatch.setattr(client, "gather", slow)
+    monkeypatch.setattr(engine, "LOOK_SECONDS", 0.1)
+    blocks = object.__new__(engine.DaskBlocks)
+    blocks.client = client
+    assert blocks._results([client.submit(int, "7")]) == [7]

@@ -7,9 +7,11 @@ is a function of blocks and numbers alone, so what a dead worker held is compute
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
 from functools import lru_cache, reduce
 from itertools import count
 from typing import Any, NamedTuple
@@ -18,7 +20,6 @@ from uuid import uuid4
 import numpy as np
 from dask import delayed
 from distributed import Client, Future, KilledWorker, get_client
-from distributed.client import FutureCancelledError
 from distributed.protocol import pickle as task_pickle
 from numpy.typing import NDArray
 
@@ -181,13 +182,20 @@ class DaskBlocks(Blocks):
         async def gathered() -> Any:
             return await self.client.gather(list(futures), asynchronous=True)
 
+        def begun() -> Any:
+            return asyncio.run_coroutine_threadsafe(gathered(), self.client.loop.asyncio_loop)
+
         for attempt in range(MOST_DEATHS + 1):
+            # One for all looks: a transfer may take longer than the time between them.
+            task = begun()
             try:
                 while True:
                     try:
-                        found: list[Any] = self.client.sync(gathered, callback_timeout=LOOK_SECONDS)
+                        found: list[Any] = task.result(timeout=LOOK_SECONDS)
                         return found
-                    except (TimeoutError, UnboundLocalError):  # the second: a race in Dask
+                    except TimeoutError:
+                        if task.done() and task.exception() is not None:
+                            task = begun()  # it was the transfer's own
                         alone_since = self._alone_since(alone_since)
             except KilledWorker as error:
                 failed = [future for future in futures if future.status == "error"]
@@ -197,11 +205,13 @@ class DaskBlocks(Blocks):
                         "them more memory, or smaller blocks."
                     ) from error
                 self.client.retry(failed)
-            except FutureCancelledError as error:
+            except CancelledError as error:
                 raise RuntimeError(
                     "The Dask cluster has lost this fit's tasks, or was closed: start it again and "
                     "fit again. Data that were scattered by hand are lost with their worker."
                 ) from error
+            finally:
+                task.cancel()
         raise AssertionError
 
     def _alone_since(self, since: float | None) -> float | None:
