@@ -202,3 +202,15 @@ def test_few_groups_in_blocks_of_their_size_are_calibrated(client):
     model = DaskAUCClassifier(alpha=0.01, calibration="isotonic", client=client)
     model.fit(*blocks[:2], within=blocks[2])
     assert np.ptp(model.to_local().predict_proba(X)[:, 1]) > 0.3
+
+
+@pytest.mark.parametrize("rule", ["pairs", "rows", "equal"])
+@pytest.mark.parametrize("scale", [1e160, 1e-165])
+def test_weights_of_any_size_have_an_area_inside_groups(client, grouped, scale, rule):
+    from everypair.metrics import auc_score as local_score
+
+    X, y, weight, within = grouped
+    blocks = [in_blocks(values) for values in (y, X[:, 0], scale * weight, within)]
+    found = auc_score(*blocks[:3], within=blocks[3], within_weight=rule, client=client)
+    options = {"sample_weight": weight, "within": within, "within_weight": rule}
+    assert found.area == pytest.approx(local_score(y, X[:, 0], **options), abs=1e-12)

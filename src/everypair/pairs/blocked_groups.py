@@ -32,7 +32,7 @@ class Found(NamedTuple):
 
     start: int
     weight: float
-    """Of its groups that have a pair, before all weigh one."""
+    """Of its groups that have a pair, before all weigh one: its logarithm."""
     n_groups: int
     n_paired: int
     largest_share: float
@@ -69,11 +69,15 @@ class BlockGroups(BlockRows):
         self.blocks = blocks
         blocks.summary = Extent()
         found: list[Found] = blocks.run(Job.of("groups", partial(_found, rule), (), followed_by))
-        total = sum(of.weight for of in found)
         n_groups = sum(of.n_groups for of in found)
-        if total == 0:
+        logs = np.array([of.weight for of in found])
+        if logs.max() == -np.inf:
             raise ValueError(NO_PAIR.format(n_groups))
-        factors = {of.start: of.weight / total for of in found}
+        weights = np.exp(logs - logs.max())
+        factors = {
+            of.start: float(weight)
+            for of, weight in zip(found, weights / weights.sum(), strict=True)
+        }
         self.within: Any = Inside(rule, factors)
         self.n_paired = sum(of.n_paired for of in found)
         self.n_groups_without_pairs = n_groups - self.n_paired
@@ -184,9 +188,11 @@ def _found(rule: str, shard: Shard) -> list[Found]:
     ]
     held = (sides[0] > 0) & (sides[1] > 0)
     if not held.any():
-        return [Found(shard.start, 0.0, n_groups, 0, 0.0)]
-    of_groups = {"pairs": sides[0] * sides[1], "rows": sides[0] + sides[1]}
-    total = float(of_groups.get(rule, np.ones(held.size))[held].sum())
+        return [Found(shard.start, -np.inf, n_groups, 0, 0.0)]
+    # By logarithms: products of weights may leave the range of float64.
+    logs = np.log(np.array(sides)[:, held])
+    of_groups = {"pairs": logs[0] + logs[1], "rows": np.logaddexp(logs[0], logs[1])}
+    total = float(np.logaddexp.reduce(of_groups.get(rule, np.zeros(logs.shape[1]))))
     largest = float(rows_of(shard, rule).share.max())
     return [Found(shard.start, total, n_groups, int(held.sum()), largest)]
 
