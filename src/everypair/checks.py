@@ -70,13 +70,13 @@ def group_labels(groups: ArrayLike, n_rows: int, name: str) -> NDArray[Any]:
     if labels.size != n_rows:
         raise ValueError(f"{name} has {labels.size} values for {n_rows} rows: give one per row.")
     # A missing value is None or differs from itself (NaN); pandas' NA will not even say.
-    missing = labels.dtype.kind == "O" and any(_is_missing(label) for label in labels)
+    missing = labels.dtype.kind == "O" and any(is_missing(label) for label in labels)
     if missing or (labels.dtype.kind in "fmM" and np.any(labels != labels)):  # noqa: PLR0124
         raise ValueError(f"{name} has NaN or None: give every row a group.")
     return labels
 
 
-def _is_missing(label: Any) -> bool:
+def is_missing(label: Any) -> bool:
     try:
         return label is None or bool(label != label)  # noqa: PLR0124
     except TypeError:

@@ -214,3 +214,13 @@ def test_weights_of_any_size_have_an_area_inside_groups(client, grouped, scale, 
     found = auc_score(*blocks[:3], within=blocks[3], within_weight=rule, client=client)
     options = {"sample_weight": weight, "within": within, "within_weight": rule}
     assert found.area == pytest.approx(local_score(y, X[:, 0], **options), abs=1e-12)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_a_missing_label_is_told_with_its_block(client, missing):
+    y = np.array(["a", "b"] * 10, dtype=object)
+    y[15] = missing
+    X, within = in_blocks(np.ones((20, 1)), 10), in_blocks(np.arange(20) // 4, 10)
+    for more in ({}, {"within": within}):
+        with pytest.raises(ValueError, match="Block 1: y has NaN or None: leave out the rows"):
+            DaskAUCClassifier(client=client).fit(X, in_blocks(y, 10), **more)

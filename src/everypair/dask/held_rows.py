@@ -8,7 +8,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.checks import distinct_labels, group_labels
+from everypair.checks import distinct_labels, group_labels, is_missing
 from everypair.linalg.block_shard import ClassTotals, class_totals
 
 
@@ -85,6 +85,10 @@ def held(number: int, X: Any, y: Any, weight: Any = None) -> Held:
         weight = weight.to_numpy() if hasattr(weight, "to_numpy") else np.asarray(weight)
         weight = weight.astype(np.float64, copy=False)
     if y.dtype == object:
+        if any(map(is_missing, y.ravel())):
+            raise ValueError(
+                f"Block {number}: y has NaN or None: leave out the rows without a label."
+            )
         y = y.astype(str)
     return Held(number, X, y, weight)
 
