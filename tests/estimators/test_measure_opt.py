@@ -19,7 +19,7 @@ from everypair import MeasureOpt, MeasureOptCV, RankOpt
 from everypair.estimators._climb_problem import ClimbProblem
 from everypair.estimators._held_out import HeldOut
 from everypair.linalg.matrix import as_matrix
-from everypair.measures import ContingencyMeasure
+from everypair.measures import ContingencyMeasure, PrecisionAtK
 from everypair.measures.operating import operating_measure
 from everypair.metrics import auc_score
 from everypair.rows import Rows
@@ -304,6 +304,24 @@ def test_a_search_for_the_area_under_the_curve(curved):
     informed = roc_curve(y, model.decision_function(X))
     at_cut = np.mean(model.predict(X)[y]) - np.mean(model.predict(X)[~y])
     assert at_cut > np.max(informed[1] - informed[0]) - 0.05
+
+
+@pytest.mark.parametrize("kind", [MeasureOpt, MeasureOptCV])
+def test_a_measure_object_is_taken_at_its_own_k(kind, curved):
+    X, y = curved
+    found = kind(PrecisionAtK(30)).fit(X, y)
+    named = kind("precision_at_k", k=30).fit(X, y)
+    assert found.measure_ == named.measure_
+    np.testing.assert_array_equal(found.coef_, named.coef_)
+
+
+def test_a_measure_of_ones_own_with_a_k_is_refused(curved):
+    class Half(PrecisionAtK):
+        def of_table(self, a, b, c, d):
+            return a / (a + b) / 2
+
+    with pytest.raises(ValueError, match="use measure='precision_at_k', k=5"):
+        MeasureOpt(Half(5)).fit(*curved)
 
 
 def test_a_measure_of_ones_own(curved):

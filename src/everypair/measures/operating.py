@@ -32,13 +32,18 @@ from everypair.measures.at_quota import (
     RecallAtPrecision,
 )
 from everypair.measures.contingency import (
+    BreakEven,
     ContingencyMeasure,
     Cost,
     FBeta,
+    FixedCount,
     GMean,
     Informedness,
     Jaccard,
     Matthews,
+    PrecisionAtK,
+    RecallAtK,
+    RecallAtMostK,
     TableMeasure,
 )
 from everypair.measures.curve_means import AveragePrecision, PartialArea, WholeArea
@@ -63,6 +68,12 @@ QUOTAS = {
     "tpr_at_fpr": (NEGATIVES, "fpr", RECALL),
     "fpr_at_tpr": (POSITIVES, "tpr", FALSE_ALARMS),
     "precision_at_recall": (POSITIVES, "recall", PRECISION),
+}
+OF_K: dict[type, str] = {
+    PrecisionAtK: "precision_at_k",
+    BreakEven: "precision_at_k",
+    RecallAtK: "recall_at_k",
+    RecallAtMostK: "recall_at_k",
 }
 OTHERS: dict[str, Callable[[dict[str, Any]], OperatingMeasure]] = {
     "recall_at_precision": lambda given: RecallAtPrecision(
@@ -89,8 +100,16 @@ def operating_measure(
 ) -> OperatingMeasure:
     """The measure of that name, of a `ContingencyMeasure`, or of a function of (a, b, c, d).
 
-    ``k`` becomes a share of the rows, by weight. Of rows in groups it is what each group has.
+    ``k`` becomes a share of the rows, by weight. Of rows in groups it is what each group has. A
+    measure that has a k of its own is taken at that.
     """
+    if isinstance(measure, FixedCount):
+        if type(measure) not in OF_K:
+            raise ValueError(
+                f"measure={type(measure).__name__}({measure.k!r}) takes its own k rows: use "
+                f"measure='precision_at_k', k={measure.k!r}, or 'recall_at_k'."
+            )
+        measure, k = OF_K[type(measure)], measure.k
     if rows.within is not None:
         return TopOfEachGroup.of(measure, k, rows)
     if isinstance(measure, ContingencyMeasure) or callable(measure):
