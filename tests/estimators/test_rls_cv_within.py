@@ -105,6 +105,27 @@ def test_scores_of_left_out_groups_equal_refitting(shape):
             )
 
 
+@pytest.mark.parametrize("light", [1e-8, 1e-3])
+@pytest.mark.parametrize("p", [3, 200])
+def test_a_group_that_has_nearly_all_weight_is_scored_by_the_others(p, light):
+    from everypair.rls.groups_left_out import GroupsLeftOut
+
+    rng = np.random.default_rng(5)
+    within = np.repeat(np.arange(6), 12)
+    X, y = rng.standard_normal((within.size, p)), np.arange(within.size) % 2
+    weight = np.where(within == 0, 1.0, light)
+    left_out = GroupsLeftOut(X, Rows.uncut(y, weight, within))
+    alphas = [1e-8, *ALPHAS]
+    numbers, scores = left_out.scores(np.arange(1), np.array(alphas) / 2)
+    for k, alpha in enumerate(alphas):
+        folds = groups_left_out(within)[:1]
+        expected = by_hand(X, y, weight, within, alpha, {"form": "primal"}, folds)[numbers]
+        apart = scores[:, k] - scores[0, k]
+        np.testing.assert_allclose(
+            apart, expected - expected[0], atol=2e-9 * np.abs(expected).max()
+        )
+
+
 @pytest.mark.parametrize("params", FORMS[:3], ids=str)
 @pytest.mark.parametrize("average", ["pooled", "folds"])
 def test_folds_equal_refitting(params, average):

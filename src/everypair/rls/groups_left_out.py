@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.linalg.matrix import Matrix
+from everypair.linalg.matrix import Matrix, as_matrix
 from everypair.rls.moments import PairMoments
 from everypair.rls.primal import PrimalPath
 from everypair.rows import Rows
@@ -36,6 +36,10 @@ Run = Callable[[Sequence[Callable[[], Array]]], list[Array]]
 
 STRIPE_ENTRIES, BATCH_ENTRIES = 2**22, 2**20
 """Scores that are kept at a time, and entries of the systems that are solved at a time."""
+
+LEAST_LEFT, LEAST_RIDGE = 1e-4, 1e-12
+"""The share of the weight that the other groups have, and their ridge in units of the largest
+curvature. Below either they are fitted by themselves: a difference would be mostly rounding."""
 
 EQUAL_SCORES = 2.0**-36
 """Scores are kept to this share of the largest: what is nearer than that is rounding."""
@@ -56,7 +60,7 @@ class GroupsLeftOut:
                 "one: give a number of folds as cv."
             )
         self._rows, self._omega = rows, paired.weight
-        features = features - features.mean(axis=0)
+        self._features = features = features - features.mean(axis=0)
         entries, codes, numbers = _entries(features, rows)
         order = np.argsort(codes, kind="stable")  # a group's entry comes after those of its rows
         entries, self._numbers = entries[order], numbers[order]
@@ -111,6 +115,9 @@ class GroupsLeftOut:
 
     def _batches(self, groups: Index) -> Iterator[Index]:
         """Groups of one size, as many at a time as have systems of a given size."""
+        heavy = self._leaves_little(groups)
+        yield from groups[heavy][:, None]
+        groups = groups[~heavy]
         sizes = self._sizes[groups]
         for size in np.unique(sizes):
             members = groups[sizes == size]
@@ -120,9 +127,13 @@ class GroupsLeftOut:
     def _of_batch(self, groups: Index, at: Index, ridge: float) -> Array:
         """Scores of groups of one size, a line each."""
         rest = ridge * (1 - self._omega[groups])[:, None]
+        many = at.shape[1] > self._values.size
+        tiny = not many and rest.min() < LEAST_RIDGE * self._values.max(initial=0.0)
+        if tiny or self._leaves_little(groups).any():
+            return np.stack([self._refitted(rows, ridge) for rows in self._numbers[at[:, :-1]]])
         kept, shrunk = self._values / (self._values + rest), rest / (self._values + rest)
         U, t = self._U[at], self._t[at]
-        if at.shape[1] > self._values.size:
+        if many:
             root = np.sqrt(kept)
             # The others' curvature is a difference: what this group has is taken off.
             inner = U * root[:, None, :]
@@ -142,6 +153,18 @@ class GroupsLeftOut:
             f = _solve(matrix, right)
             v = kept * (self._along - _times(np.swapaxes(U, 1, 2), t - f))
         return _times(self._B[at[:, :-1]], v)
+
+    def _leaves_little(self, groups: Index) -> NDArray[np.bool_]:
+        """One group at most has nearly all weight."""
+        return np.asarray(self._omega[groups] > 1 - LEAST_LEFT)
+
+    def _refitted(self, test: Index, ridge: float) -> Array:
+        """Scores of a group's rows by a model of the others that is fitted by itself."""
+        train = np.delete(np.arange(self._rows.n_rows), test)
+        others = as_matrix(np.ascontiguousarray(self._features[train]))
+        moments = PairMoments.in_groups(others, self._rows.take(train))
+        coef = PrimalPath(moments).coefficients(np.array([ridge]))
+        return np.asarray(self._features[test] @ coef[:, 0])
 
     def _unmoved(self, at: Index, U: Array) -> Array:
         """``(I - U U')_HH``: where every score is free, what C itself leaves out."""
