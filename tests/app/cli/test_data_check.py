@@ -51,7 +51,7 @@ def test_the_rarer_label_is_positive_where_the_labels_say_nothing(
 ):
     table["churn"] = np.where(np.arange(200) % 4 == 0, rare, common)
     path = write(tmp_path / "t.csv", table)
-    found = run("fit", path, "-t", "churn", "--method", "auc-rls", "-o", tmp_path / "m", "-q")
+    found = run("fit", path, "-t", "churn", "--method", "auc-rls", "-o", tmp_path / "m")
     assert f"Ranked first: churn = '{rare}', not '{common}': it is rarer" in found.err
 
 

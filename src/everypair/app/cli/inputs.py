@@ -66,7 +66,7 @@ def load_labelled(source: Source, columns: Columns, show: Show) -> Labelled:
     rows.check = check_table(
         rows.X, rows.y, groups=rows.groups, keep=columns.keep or (), row_numbers=rows.numbers
     )
-    show.always(rows.ranked)
+    show.say(rows.ranked)
     for finding in rows.check.findings:
         show.finding(finding)
     for note in rows.notes:

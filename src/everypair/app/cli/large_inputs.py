@@ -62,7 +62,7 @@ def load_large(
         )
     cleared = table.cleared() if table.sampled else []
     rows.check = check_table(rows.X, y, keep=[*keep, *cleared])
-    show.always(rows.ranked)
+    show.say(rows.ranked)
     for finding in rows.check.findings:
         show.finding(finding)
     show.notes(rows.notes)
