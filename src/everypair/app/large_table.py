@@ -157,7 +157,7 @@ class LargeTable:
         self.files, self.target, self.weight = Files(source.path), target, weight
         self.formats = source.formats
         check_present([target, *([] if weight is None else [weight]), *apart], self.files.names,
-                      source.path)  # fmt: skip
+                      source.path, apart)  # fmt: skip
         left = {target, weight, *apart}
         self.columns = [name for name in self.files.names if name and name not in left]
         if not self.columns:

@@ -158,3 +158,14 @@ def test_reports_of_unknown_endings_and_lists_with_commas_are_refused_in_words(
     found = run("compare", path, "-t", "churn", *QUICK, "--drop", "age,spend")
     assert found.code == 2
     assert "give the option once for each column" in found.err
+    found = run("compare", path, "-t", "churn", *QUICK, "--within", "age,spend")
+    assert found.code == 2
+    assert found.err.endswith("the file has no such column: give the name of one column.\n")
+
+
+@pytest.mark.parametrize("option", ["--within", "--weight", "--group"])
+def test_a_second_column_is_refused_where_one_is_taken(run, table, tmp_path, option):
+    path = write(tmp_path / "t.csv", table)
+    found = run("compare", path, "-t", "churn", *QUICK, option, "age", option, "spend")
+    assert found.code == 2
+    assert f"{option} takes one column, not 'age' and 'spend': give it once." in found.err

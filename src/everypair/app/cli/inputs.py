@@ -108,7 +108,8 @@ def _read_labelled(source: Source, columns: Columns) -> Labelled:
             "something unusual, say --delimiter.",
             path,
         )
-    check_present([*extra, *(columns.keep or ())], table.column_names, path)
+    several = [*(columns.drop or ()), *(columns.keep or ())]
+    check_present([*extra, *(columns.keep or ())], table.column_names, path, several)
     both = sorted({*(columns.drop or ())} & {*(columns.keep or ())})
     if both:
         raise DataError("this column is in --drop and in --keep: say one.", path, column=both[0])

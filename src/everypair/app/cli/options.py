@@ -263,6 +263,20 @@ class Show:
             self.note(found.sentence)
 
 
+ONE_COLUMN = ("target", "weight", "group", "within", "id")
+"""Options that name one column: a second name is refused, where a parser would keep the last."""
+
+
+def _one_column(name: str, typed: Any) -> str | None:
+    if not isinstance(typed, list | tuple):
+        return typed
+    if len(set(typed)) > 1:
+        raise ValueError(
+            f"--{name} takes one column, not {' and '.join(map(repr, typed))}: give it once."
+        )
+    return typed[0] if typed else None
+
+
 def spread(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command with an option for each field of its groups."""
     types = get_type_hints(command, include_extras=True)
@@ -285,8 +299,16 @@ def spread(command: Callable[..., Any]) -> Callable[..., Any]:
                 )
             )
 
+    for k, parameter in enumerate(parameters):
+        if parameter.name in ONE_COLUMN:
+            told = parameter.annotation.__metadata__
+            several: Any = Annotated[(list[str] | None, *told)]
+            parameters[k] = parameter.replace(annotation=several)
+
     @functools.wraps(command)
     def call(**options: Any) -> Any:
+        for name in options.keys() & {*ONE_COLUMN}:
+            options[name] = _one_column(name, options[name])
         for name, group in groups.items():
             options[name] = group(
                 **{field.name: options.pop(field.name) for field in fields(group)}

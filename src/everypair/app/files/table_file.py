@@ -9,7 +9,7 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -204,8 +204,13 @@ def is_number(text: str) -> bool:
     return True
 
 
-def check_present(wanted: list[str], names: list[str], path: Path) -> None:
-    """Every wanted column is in the file, or the missing ones are named."""
+def check_present(
+    wanted: list[str], names: list[str], path: Path, several: Collection[str] = ()
+) -> None:
+    """Every wanted column is in the file, or the missing ones are named.
+
+    ``several`` are of options that may be given several times.
+    """
     has = {*names} - {""}
     missing = [name for name in wanted if name not in has]
     if missing:
@@ -219,7 +224,9 @@ def check_present(wanted: list[str], names: list[str], path: Path) -> None:
         few += f" and {len(names) - len(listed)} more" if len(listed) < len(names) else ""
         hint = f"did you mean {shown(near[0])}?" if near else f"it has {few}."
         if "," in missing[0] and {*missing[0].split(",")} <= has:
-            hint = "give the option once for each column."
+            hint = "give the name of one column."
+            if missing[0] in several:
+                hint = "give the option once for each column."
         elif re.fullmatch(r"column \d+", missing[0]) and missing[0] not in names:
             hint = "if the file has no line of names, say --no-header."
         elif not near and any(is_number(name) for name in names):
