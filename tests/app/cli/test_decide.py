@@ -13,6 +13,7 @@ from mixed_table import write_mixed
 from scored import scores_in
 
 from conftest import exit_of
+from everypair.app.comparison.rule import HELD_OUT, rule_of
 from everypair.app.model_file.store import load_model
 from everypair.metrics import (
     average_precision,
@@ -176,8 +177,49 @@ def test_a_guarantee_gives_a_more_careful_threshold(run, files, tmp_path):
     assert sure["bound"] >= 0.7
     found = run(*options[:-1], "--threshold", "precision=0.99", "--guarantee", "0.99")
     assert found.code == 2
-    said = "No cut has precision=0.99 with 99 % confidence: cuts of these rows guarantee at most"
-    assert said in found.err
+    said = (
+        "No cut has precision=0.99 with 99 % confidence: cuts of rows held out when the model was"
+    )
+    assert f"{said} fitted guarantee at most" in found.err
+
+
+def test_a_requirement_out_of_reach_names_the_rows_it_is_about():
+    rule = rule_of("precision=0.9")
+    with pytest.raises(ValueError, match=f"No cut has precision=0.9 on {HELD_OUT}: the highest"):
+        rule.on(np.array([True, False]), np.array([0.0, 1.0]), None, None, HELD_OUT, None)
+
+
+def test_a_guarantee_of_weighted_rows_is_refused_in_the_names_of_the_command_line(
+    run, files, tmp_path
+):
+    lines = (files / "train.csv").read_text().splitlines()
+    weighed = tmp_path / "weighed.csv"
+    weighed.write_text(
+        "\n".join(f"{1 + k % 3 if k else 'w'},{line}" for k, line in enumerate(lines))
+    )
+    fit = ("fit", weighed, "-t", "churn", "--method", "auc-rls", "--weight", "w")
+    assert run(*fit, "-o", tmp_path / "w.everypair").code == 0
+    asked = ("--threshold", "recall=0.7", "--guarantee", "0.9")
+    told = "--guarantee needs the same weight for all rows of a class: fit without --weight, or"
+    for command in (
+        (*fit, "-o", tmp_path / "v.everypair"),
+        ("score", tmp_path / "w.everypair", files / "new.csv"),
+    ):
+        found = run(*command, *asked)
+        assert found.code == 2
+        assert f"{told} leave out --guarantee." in found.err
+
+
+def test_a_count_as_threshold_says_that_it_is_a_share(run, files):
+    found = run("score", files / "m.everypair", files / "new.csv", "--threshold", "top=50")
+    told = "It is the share that 50 of those 400 rows are: `score --top 50` writes 50 rows of the"
+    assert f"{told} file." in found.err
+
+
+def test_explain_refuses_a_top_of_rows(run, files):
+    found = run("explain", files / "m.everypair", "--rows", files / "new.csv", "--top", "3")
+    assert found.code == 2
+    assert "--top 3 is of the columns printed without --rows: leave out one." in found.err
 
 
 def test_thresholds_by_probability_and_by_number(run, files):

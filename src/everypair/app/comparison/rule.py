@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from everypair.app.comparison.typed_measure import _number, _share
 from everypair.app.files.problems import DataError
+from everypair.app.wording import counted
 
 if TYPE_CHECKING:
     from everypair.app.model_file.store import SavedModel
@@ -66,12 +67,15 @@ class Rule:
             at = saved.score_at(self.number) if self.is_probability else self.number
             return ChosenCut(self, at, None, where)
         given = dict(self.asked)
-        found = cut_for(
-            y, scores, given.pop("rule", None), **given, guarantee=self.guarantee,
-            sample_weight=weight, groups=None if self.guarantee is None else groups,
-            pos_label=True,
-        )  # fmt: skip
-        return ChosenCut(self, found.threshold, found, where)
+        try:
+            found = cut_for(
+                y, scores, given.pop("rule", None), **given, guarantee=self.guarantee,
+                sample_weight=weight, groups=None if self.guarantee is None else groups,
+                pos_label=True,
+            )  # fmt: skip
+        except ValueError as trouble:
+            raise ValueError(_as_typed(str(trouble), where)) from trouble
+        return ChosenCut(self, found.threshold, found, where, y.size)
 
     def on_held_out(self, saved: SavedModel) -> ChosenCut:
         """On the rows that were held out when the model was fitted, which its file keeps."""
@@ -99,11 +103,19 @@ class ChosenCut:
     threshold: float
     found: Cut | None
     where: str
+    n_rows: int = 0
 
     def sentence(self) -> str:
         if self.found is None:
             return f"threshold {self.rule.typed}: a score above {self.threshold:.4g}."
-        return f"{self.rule.typed} on {self.where}: {self.found}."
+        count = self.rule.asked.get("top")
+        more = (
+            f" It is the share that {count} of those {self.n_rows} rows are: `score --top {count}` "
+            f"writes {counted(count, 'row')} of the file."
+            if isinstance(count, int) and self.where == HELD_OUT
+            else ""
+        )
+        return f"{self.rule.typed} on {self.where}: {self.found}.{more}"
 
     def as_json(self) -> dict[str, Any]:
         from dataclasses import asdict
@@ -112,6 +124,20 @@ class ChosenCut:
         return {"rule": self.rule.typed, "chosen_on": self.where, "score": self.threshold} | {
             name: value for name, value in rates.items() if name != "threshold"
         }
+
+
+def _as_typed(message: str, where: str) -> str:
+    """The message with the names of the command line, and with the rows it is about."""
+    leave = "fit without --weight" if where == HELD_OUT else "leave out --weight"
+    for name, option in (
+        ("these rows", where),
+        ("leave out sample_weight, or the guarantee", f"{leave}, or leave out --guarantee"),
+        ("leave out sample_weight", leave),
+        ("guarantee= ", "--guarantee "),
+        ("groups= ", "--group "),
+    ):
+        message = message.replace(name, option)
+    return message
 
 
 def rule_of(typed: str | None, guarantee: float | None = None) -> Rule | None:
