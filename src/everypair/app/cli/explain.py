@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from everypair.app.files.readers import Source
     from everypair.app.model_file.store import SavedModel
 
+MOST_COLUMNS = 20
+"""Columns that are printed unless --top says otherwise."""
+
 MOST_FEATURES = 8
 """Features of one column that are printed."""
 
@@ -40,7 +43,10 @@ def explain(
     id: Annotated[
         str | None, typer.Option(help="Column to name the rows by. Default: the row's number.")
     ] = None,
-    top: Annotated[int, typer.Option(min=1, help="How many columns to print.")] = 20,
+    top: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many columns to print, not with --rows. Default: 20."),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -72,6 +78,8 @@ def explain(
         check_writable(output, model, *([] if rows is None else [rows]))
     if rows is None and id is not None:
         raise ValueError("--id names the rows that are explained: give them with --rows FILE.")
+    if rows is not None and top is not None:
+        raise ValueError(f"--top {top} is of the columns printed without --rows: leave out one.")
     output = rows_to(output, show.json, "values") if rows is not None else output
     words = None if rows is not None else text_stream(output, show.json)
     saved = load_model(model)
@@ -86,7 +94,7 @@ def explain(
     if show.json:
         print_json({"model": str(model), **found.as_json()})
         return
-    found.print(top, show, words)
+    found.print(MOST_COLUMNS if top is None else top, show, words)
 
 
 class _Explained:
