@@ -35,7 +35,7 @@ def test_the_label_that_means_yes_is_positive_however_frequent(
 ):
     table["churn"] = np.where(np.arange(200) % 4 == 0, negative, positive)
     path = write(tmp_path / "t.csv", table)
-    found = run("fit", path, "-t", "churn", "--method", "auc-rls", "-o", tmp_path / "m", "-q")
+    found = run("fit", path, "-t", "churn", "--method", "auc-rls", "-o", tmp_path / "m")
     assert found.code == 0, found.err
     shown = positive.removesuffix(".0")
     lower = found.err.lower()  # a column of TRUE and FALSE is read as booleans
