@@ -78,7 +78,7 @@ class PairLoss(torch.nn.Module):  # type: ignore[misc]
         scores : tensor of shape (n_rows,) or (n_rows, 1)
             Scores, float32 or float64: the higher, the more likely positive.
         target : tensor of the same shape
-            1 or True where a row is positive, else 0.
+            1 or True where a row is positive; all others 0 (or False), or all others -1.
         weight : tensor of the same shape, default=None
             Weights >= 0; None means 1 for every row.
         within : tensor or array of the same shape, default=None
@@ -89,6 +89,12 @@ class PairLoss(torch.nn.Module):  # type: ignore[misc]
         tensor of shape ()
             The loss, with the dtype and on the device of the scores.
         """
+        for name, values in (("scores", scores), ("target", target)):
+            if not isinstance(values, torch.Tensor):
+                raise TypeError(
+                    f"{name} is a {type(values).__name__}, not a tensor: pass "
+                    f"torch.as_tensor({name})."
+                )
         if scores.numel() != target.numel():
             raise ValueError(
                 f"scores has {scores.numel()} values and target has {target.numel()}: give one "
@@ -101,7 +107,7 @@ class PairLoss(torch.nn.Module):  # type: ignore[misc]
 class _PairSum(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def forward(ctx: Any, scores: Any, target: Any, weight: Any, within: Any, of: PairLoss) -> Any:
-        positive = _on_cpu(target) == 1
+        positive = _positive(_on_cpu(target))
         weights = None if weight is None else _on_cpu(weight)
         groups = groups_of(_on_cpu(within), of.within_weight, positive.size)
         gradient = np.zeros(positive.size)
@@ -122,6 +128,18 @@ class _PairSum(torch.autograd.Function):  # type: ignore[misc]
     def backward(ctx: Any, out: Any) -> Any:
         (gradient,) = ctx.saved_tensors
         return out * gradient, None, None, None, None
+
+
+def _positive(target: Any) -> Any:
+    positive = target == 1
+    others = target[~positive]
+    if not (np.all(others == 0) or np.all(others == -1)):
+        found = np.unique(target)
+        values = ", ".join(f"{value:g}" for value in found[:5]) + ", ..." * (found.size > 5)
+        raise ValueError(
+            f"target has the values {values}: give 1 for positive rows and 0 (or -1) for others."
+        )
+    return positive
 
 
 def _has_pairs(positive: Any, weight: Any, groups: Groups | None) -> bool:

@@ -89,3 +89,27 @@ def test_unknown_settings_are_refused(options, words):
 def test_lengths_that_differ_are_refused():
     with pytest.raises(ValueError, match="3 values and target has 2"):
         PairLoss()(torch.zeros(3), torch.zeros(2))
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int64, torch.float32])
+def test_labels_are_0_and_1_or_minus_1_and_1(dtype):
+    scores, target = torch.tensor([0.5, -0.2, 0.1]), torch.tensor([1, 0, 0])
+    wanted = PairLoss()(scores, target)
+    assert PairLoss()(scores, target.to(dtype)) == wanted
+    assert PairLoss()(scores, 2 * target - 1) == wanted
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [([1, 2, 2], "1, 2"), ([0.9, 0.0, 1.0], "0, 0.9, 1"), ([-1, 0, 1], "-1, 0, 1")],
+)
+def test_other_labels_are_refused(target, words):
+    with pytest.raises(ValueError, match=f"target has the values {words}: give"):
+        PairLoss()(torch.zeros(3), torch.tensor(target))
+
+
+def test_arrays_in_place_of_tensors_are_refused():
+    with pytest.raises(TypeError, match="scores is a ndarray, not a tensor"):
+        PairLoss()(np.zeros(2), torch.tensor([0, 1]))
+    with pytest.raises(TypeError, match=r"torch.as_tensor\(target\)"):
+        PairLoss()(torch.zeros(2), np.array([0, 1]))
