@@ -101,3 +101,18 @@ def test_a_library_that_is_missing_is_named_with_the_remedy(monkeypatch):
     X, y = table(100)
     with pytest.raises(ImportError, match=r"pip install 'everypair\[boost\]'"):
         AUCBoostingClassifier().fit(X, y)
+
+
+def test_leaves_may_ask_for_more_rows_than_there_are(library):
+    X, y = table(30)
+    model = AUCBoostingClassifier(library, max_rounds=5, cv=3).fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
+    model = AUCBoostingClassifier(library, max_rounds=5, cv=3, min_samples_leaf=50).fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_lightgbm_without_a_column_that_varies_is_refused_in_a_sentence():
+    _, y = table(100)
+    for settings in ({"cv": 2}, {"patience": None}):
+        with pytest.raises(ValueError, match=r"no column of X that varies among the \d+ rows"):
+            AUCBoostingClassifier(max_rounds=5, **settings).fit(np.zeros((100, 2)), y)

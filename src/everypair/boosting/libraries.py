@@ -48,22 +48,30 @@ class LightGBM:
             "learning_rate": s.learning_rate, "num_leaves": s.max_leaf_nodes,
             "min_data_in_leaf": s.min_samples_leaf, "lambda_l2": 1.0, "num_threads": s.n_threads,
             "seed": s.seed, "deterministic": True, "force_row_wise": True, "verbosity": -1,
+            "feature_pre_filter": False,  # else it fails where no leaf can have its least rows
             **s.params, "objective": self.objective.inside(rows[3]).for_train, "metric": "None",
         }  # fmt: skip
         data = lightgbm.Dataset(*rows[:2], weight=rows[2], free_raw_data=True)
-        if held_out is None:
-            return Grown(lightgbm.train(params, data, n_rounds), np.empty(0))
         seen: dict[str, Any] = {}
-        booster = lightgbm.train(
-            params, data, n_rounds,
-            valid_sets=[lightgbm.Dataset(*held_out[:2], weight=held_out[2], reference=data)],
-            valid_names=["held_out"],
-            feval=AUCMetric("lightgbm", held_out[3]).for_train,
-            callbacks=[
-                lightgbm.early_stopping(patience, verbose=False), lightgbm.record_evaluation(seen)
-            ],
-        )  # fmt: skip
-        return Grown(booster, np.array(seen["held_out"][METRIC_NAME]))
+        watched: dict[str, Any] = {}
+        if held_out is not None:
+            held = lightgbm.Dataset(*held_out[:2], weight=held_out[2], reference=data)
+            stop = lightgbm.early_stopping(patience, verbose=False)
+            watched = {
+                "valid_sets": [held], "valid_names": ["held_out"],
+                "feval": AUCMetric("lightgbm", held_out[3]).for_train,
+                "callbacks": [stop, lightgbm.record_evaluation(seen)],
+            }  # fmt: skip
+        try:
+            booster = lightgbm.train(params, data, n_rounds, **watched)
+        except lightgbm.basic.LightGBMError as trouble:
+            if "num_features()" not in str(trouble):
+                raise
+            raise ValueError(
+                f"LightGBM finds no column of X that varies among the {rows[1].size} rows that it "
+                "trains on: give a column that varies, or use fewer folds in cv."
+            ) from trouble
+        return Grown(booster, np.array(seen["held_out"][METRIC_NAME] if seen else []))
 
     @staticmethod
     def scores(booster: Any, X: Any, n_rounds: int) -> Array:
