@@ -134,3 +134,13 @@ def test_without_patience_all_rounds_are_grown_and_folds_serve_the_cut_alone(lib
     )  # fmt: skip
     calibrated = grown(library, X, y, calibration="sigmoid", threshold="balanced")
     assert abs(calibrated.predict_proba(X)[:, 1].mean() - y.mean()) < 0.05
+
+
+@pytest.mark.parametrize("n_rounds", [1, 7])
+def test_plain_trees_are_those_of_the_rounds_of_the_model(library, n_rounds):
+    X, y = table()
+    model = grown(library, X, y)
+    model.n_rounds_ = n_rounds
+    plain = model.without_library()
+    assert plain.booster_.sizes.size == n_rounds
+    np.testing.assert_array_equal(plain.decision_function(X), model.decision_function(X))

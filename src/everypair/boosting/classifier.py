@@ -315,7 +315,9 @@ class AUCBoostingClassifier(BinaryRanker):
         check_is_fitted(self)
         copy = shallow(self)
         if not isinstance(self.booster_, PlainTrees):
-            copy.booster_ = PlainTrees.of(self.library, self.booster_, self.n_features_in_)
+            copy.booster_ = PlainTrees.of(
+                self.library, self.booster_, self.n_features_in_, self.n_rounds_
+            )
         return copy
 
 

@@ -60,10 +60,10 @@ class PlainTrees:
     single: bool
 
     @classmethod
-    def of(cls, library: str, booster: Any, n_features: int) -> PlainTrees:
-        """The trees of a booster; `NotPlain` where they are more than cuts of numbers."""
+    def of(cls, library: str, booster: Any, n_features: int, n_rounds: int) -> PlainTrees:
+        """The trees of the first rounds; `NotPlain` where they are more than cuts of numbers."""
         read = _of_lightgbm if library == "lightgbm" else _of_xgboost
-        trees, base = read(booster)
+        trees, base = read(booster, n_rounds)
         nodes = [node for tree in trees for node in tree]
         columns = {name: np.array([getattr(n, name) for n in nodes]) for name in Node._fields}
         return cls(
@@ -164,8 +164,8 @@ BLOCK_ENTRIES = 2**23
 """Entries of X that are written out at once."""
 
 
-def _of_lightgbm(booster: Any) -> tuple[list[list[Node]], float]:
-    trees = booster.dump_model()["tree_info"]
+def _of_lightgbm(booster: Any, n_rounds: int) -> tuple[list[list[Node]], float]:
+    trees = booster.dump_model(num_iteration=n_rounds)["tree_info"]
     return [_numbered(tree["tree_structure"], _lightgbm_node) for tree in trees], 0.0
 
 
@@ -183,10 +183,11 @@ def _lightgbm_node(tree: Any) -> tuple[Node, tuple[Any, Any] | None]:
     return node, (tree["left_child"], tree["right_child"])
 
 
-def _of_xgboost(booster: Any) -> tuple[list[list[Node]], float]:
-    learner = json.loads(booster.save_raw("json"))["learner"]
-    if learner["gradient_booster"]["name"] != "gbtree":
-        raise NotPlain(f"its booster is {learner['gradient_booster']['name']}, not gbtree")
+def _of_xgboost(booster: Any, n_rounds: int) -> tuple[list[list[Node]], float]:
+    kind = json.loads(booster.save_config())["learner"]["gradient_booster"]["name"]
+    if kind != "gbtree":
+        raise NotPlain(f"its booster is {kind}, not gbtree")
+    learner = json.loads(booster[:n_rounds].save_raw("json"))["learner"]
     base = float(learner["learner_model_param"]["base_score"].strip("[]"))
     trees = []
     for tree in learner["gradient_booster"]["model"]["trees"]:
