@@ -116,3 +116,17 @@ def test_lightgbm_without_a_column_that_varies_is_refused_in_a_sentence():
     for settings in ({"cv": 2}, {"patience": None}):
         with pytest.raises(ValueError, match=r"no column of X that varies among the \d+ rows"):
             AUCBoostingClassifier(max_rounds=5, **settings).fit(np.zeros((100, 2)), y)
+
+
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [
+        ("n_estimators", "max_rounds"), ("num_iterations", "max_rounds"),
+        ("num_boost_round", "max_rounds"), ("early_stopping_round", "patience"),
+        ("objective", "push"), ("application", "push"),
+    ],
+)  # fmt: skip
+def test_params_that_the_estimator_sets_itself_are_refused(library, name, own):
+    X, y = table(100)
+    with pytest.raises(ValueError, match=f"params has '{name}'.* use the parameter {own} instead"):
+        AUCBoostingClassifier(library, params={name: 3}).fit(X, y)

@@ -26,6 +26,31 @@ Array = NDArray[np.float64]
 Data = tuple[Any, NDArray[np.bool_], Array | None, Groups | None]
 """X, which rows are positive, their weights and their groups."""
 
+OWN_PARAMETERS = {
+    **dict.fromkeys(
+        [
+            "n_estimators",
+            "num_iterations",
+            "num_iteration",
+            "n_iter",
+            "num_tree",
+            "num_trees",
+            "num_round",
+            "num_rounds",
+            "nrounds",
+            "num_boost_round",
+            "max_iter",
+        ],
+        "max_rounds",
+    ),
+    **dict.fromkeys(
+        ["early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change"],
+        "patience",
+    ),
+    **dict.fromkeys(["objective", "objective_type", "app", "application", "loss", "obj"], "push"),
+}
+"""Names by which the libraries know what the estimator sets, and its own parameter for each."""
+
 
 class AUCBoostingClassifier(BinaryRanker):
     """Gradient-boosted trees for the logistic loss over every positive–negative pair.
@@ -60,7 +85,8 @@ class AUCBoostingClassifier(BinaryRanker):
         A fold stops when its AUC has not grown for this many rounds. None: no choice of rounds,
         all ``max_rounds`` are grown, and ``cv`` serves threshold and probabilities alone.
     params : dict, default=None
-        Further parameters of the library, by its own names; they take precedence.
+        Further parameters of the library, by its own names; they take precedence. Those of
+        ``max_rounds``, ``patience`` and the objective are refused.
     cv : int, splitter, iterable or None, default=None
         Folds that choose the number of rounds and give threshold and probabilities; None: five,
         stratified. With ``within`` and no ``groups``, None and a number keep each group of
@@ -203,6 +229,12 @@ class AUCBoostingClassifier(BinaryRanker):
             raise ImportError(
                 f"library={self.library!r} is not installed: pip install 'everypair[boost]'."
             )
+        for name in self.params or {}:
+            if name in OWN_PARAMETERS:
+                raise ValueError(
+                    f"params has {name!r}, which the estimator sets itself: use the parameter "
+                    f"{OWN_PARAMETERS[name]} instead."
+                )
         X, y = self._checked(X, y=y)
         positive = self._encode_labels(np.asarray(y))
         weight, kept = None, np.arange(positive.size)
