@@ -130,3 +130,14 @@ def test_params_that_the_estimator_sets_itself_are_refused(library, name, own):
     X, y = table(100)
     with pytest.raises(ValueError, match=f"params has '{name}'.* use the parameter {own} instead"):
         AUCBoostingClassifier(library, params={name: 3}).fit(X, y)
+
+
+@pytest.mark.parametrize("unit", [1e-50, 1e60])
+def test_the_unit_of_the_weights_does_not_matter(library, unit):
+    X, y = table(300)
+    weight = np.random.default_rng(0).integers(1, 4, 300) * 1.0
+    plain, scaled = (
+        AUCBoostingClassifier(library, **QUICK).fit(X, y, sample_weight=w)
+        for w in (weight, unit * weight)
+    )
+    np.testing.assert_allclose(scaled.decision_function(X), plain.decision_function(X), atol=1e-6)

@@ -242,6 +242,7 @@ class AUCBoostingClassifier(BinaryRanker):
             weight = _check_sample_weight(
                 sample_weight, positive, dtype=np.float64, ensure_non_negative=True
             )
+            weight = weight / (weight.max() or 1.0)  # the libraries hold them in float32
             kept = np.flatnonzero(weight)  # the libraries count rows of weight zero in leaves
         check_push("logistic", self.push, BOOSTED_LOSSES, within)
         inside = self._pair_up(positive, weight, within).within
