@@ -144,3 +144,13 @@ def test_plain_trees_are_those_of_the_rounds_of_the_model(library, n_rounds):
     plain = model.without_library()
     assert plain.booster_.sizes.size == n_rounds
     np.testing.assert_array_equal(plain.decision_function(X), model.decision_function(X))
+
+
+def test_a_column_of_categories_that_no_tree_splits_by_is_refused(library):
+    pd = pytest.importorskip("pandas")
+    X, y = table()
+    frame = pd.DataFrame(X[:, :4], columns=list("abcd"))
+    assert grown(library, frame, y).without_library().booster_.holds
+    frame["e"] = pd.Categorical(["u"] * len(y))
+    with pytest.raises(NotPlain, match="trained on columns of categories"):
+        grown(library, frame, y).without_library()

@@ -64,6 +64,8 @@ class PlainTrees:
         """The trees of the first rounds; `NotPlain` where they are more than cuts of numbers."""
         read = _of_lightgbm if library == "lightgbm" else _of_xgboost
         trees, base = read(booster, n_rounds)
+        if _knows_categories(library, booster):
+            raise NotPlain("it was trained on columns of categories, which plain trees cannot read")
         nodes = [node for tree in trees for node in tree]
         columns = {name: np.array([getattr(n, name) for n in nodes]) for name in Node._fields}
         return cls(
@@ -162,6 +164,13 @@ def _written_out(X: Any, gaps_are_missing: bool) -> NDArray[Any]:
 
 BLOCK_ENTRIES = 2**23
 """Entries of X that are written out at once."""
+
+
+def _knows_categories(library: str, booster: Any) -> bool:
+    """Whether a column of the data frame had categories, even if no tree splits by them."""
+    if library == "lightgbm":
+        return bool(booster.pandas_categorical)
+    return "c" in (booster.feature_types or ())
 
 
 def _of_lightgbm(booster: Any, n_rounds: int) -> tuple[list[list[Node]], float]:
