@@ -158,3 +158,12 @@ def test_a_push_weighs_the_negatives_at_the_top():
     plain, _ = pair_objective()(y, scores)
     pushed, _ = pair_objective(push=4)(y, scores)
     assert pushed[1] / pushed[2] > 10 * plain[1] / plain[2]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("high", [100.0, 800.0, 1e5])  # beyond float32, beyond float64
+def test_an_exponential_that_overflows_is_refused_with_the_remedy(high):
+    y, scores = np.array([1, 0, 0]), np.array([0.0, high, 1.0])
+    with pytest.raises(ValueError, match=r"'exponential' overflows .* use loss='logistic'"):
+        pair_objective("exponential")(y, scores)
+    assert np.isfinite(pair_objective()(y, scores)).all()

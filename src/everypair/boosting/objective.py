@@ -27,6 +27,9 @@ BOOSTED_LOSSES = ("logistic", "exponential", "square", "squared_hinge")
 LEAST_CURVATURE = 1e-6
 """A row whose pairs are all decided still needs a curvature above zero: it is divided by."""
 
+LARGEST = float(np.finfo(np.float32).max)
+"""The libraries hold gradients in float32."""
+
 
 def pair_objective(
     loss: str = "logistic",
@@ -165,6 +168,11 @@ class PairObjective:
         scale = rows.n_rows / 2
         gradient *= scale
         curvature *= scale
+        if not all(np.all(np.abs(d) <= LARGEST) for d in (gradient, curvature)):
+            raise ValueError(
+                f"loss={self.loss!r} overflows at scores from {np.min(y_pred):g} to "
+                f"{np.max(y_pred):g}: use loss='logistic'."
+            )
         return gradient, np.maximum(curvature, LEAST_CURVATURE, out=curvature)
 
     def inside(self, within: Groups | None) -> PairObjective:
