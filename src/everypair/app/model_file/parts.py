@@ -285,6 +285,8 @@ class Reader:
         made = object.__new__(kind)
         vars(made).update(values)
         if not getattr(made, "holds", True):
+            if name == "PlainTrees":
+                raise Refused("its trees are damaged")
             raise Refused(f"its {name} is not a map that rises from 0 to 1")
         return made
 
