@@ -88,8 +88,7 @@ def pair_objective(
 
     LightGBM adds no initial score to a custom objective, and XGBoost's ``base_score`` shifts
     all scores alike, which no pair sees. Neither library multiplies the gradients of a custom
-    objective by the row weights: they are part of L. On a cluster LightGBM shows each worker
-    its own rows only, so its pairs are those inside a worker.
+    objective by the row weights: they are part of L.
 
     References
     ----------
