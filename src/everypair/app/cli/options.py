@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -301,7 +302,9 @@ def spread(command: Callable[..., Any]) -> Callable[..., Any]:
 
     for k, parameter in enumerate(parameters):
         if parameter.name in ONE_COLUMN:
-            told = parameter.annotation.__metadata__
+            told = [copy(info) for info in parameter.annotation.__metadata__]
+            for info in told:
+                info.metavar = info.metavar or "<str>"  # one name, though several are caught
             several: Any = Annotated[(list[str] | None, *told)]
             parameters[k] = parameter.replace(annotation=several)
 
