@@ -136,7 +136,7 @@ def coef_inference(
     >>> print(coef_inference(AUCClassifier(alpha=1e-4, tol=1e-10).fit(X, y), X, y))
     feature            coef  std error        p  95 % interval
     mean radius      -3.532     0.3385  8.7e-21  -4.199 to -2.865
-    mean texture    -0.9807     0.1582    3e-09  -1.292 to -0.6688
+    mean texture    -0.9807     0.1582    3e-09  -1.292 to -0.6689
     """
     from everypair.linalg.matrix import as_matrix
     from everypair.linalg.threads import own_threads
