@@ -23,7 +23,9 @@ from everypair.metrics.group_guarantees import Groups
 from lab.harness import Page, markdown_table
 
 INTRO = """Made by `python -m lab bench guarantees --repetitions 300 --write`, some tables later by
-`--only`. Each heading says how many data sets were simulated for a line of its table. In the
+`--only`. The second table, and lines of the first that are far above their level, are in part of an
+earlier run with the same seed.
+Each heading says how many data sets were simulated for a line of its table. In the
 first two tables every line has 300 data sets at first. A line whose share is then below its level,
 or above it by two standard errors at most, is simulated again on 3,000 other data sets, and these
 alone are shown. One line was below its level on its first 300 data sets: fpr 0.1 promised at 80 %
