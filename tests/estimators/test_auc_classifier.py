@@ -460,22 +460,3 @@ def test_import_is_light():
             assert heavy not in sys.modules, heavy
         """
     )
-
-
-def test_prediction_loads_neither_numba_nor_matplotlib(imbalanced, tmp_path):
-    X, y = imbalanced
-    model = AUCClassifier().fit(X, y)
-    (tmp_path / "model.pickle").write_bytes(pickle.dumps(model))
-    np.save(tmp_path / "X.npy", X)
-    run_python(
-        f"""
-        import pickle, sys, numpy as np
-        from scipy import sparse
-        model = pickle.load(open({str(tmp_path / "model.pickle")!r}, "rb"))
-        X = np.load({str(tmp_path / "X.npy")!r})
-        for Z in (X, X.astype(np.float32), sparse.csr_matrix(X), sparse.csc_matrix(X),
-                  sparse.csr_matrix(X.astype(np.float32)), sparse.csc_matrix(X.astype(np.float32))):
-            assert model.predict(Z).shape == (400,)
-        assert "numba" not in sys.modules and "matplotlib" not in sys.modules
-        """
-    )

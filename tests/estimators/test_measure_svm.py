@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
-import textwrap
 import warnings
 from itertools import product
 
@@ -487,21 +484,6 @@ def test_refitting_with_another_kernel_leaves_nothing_behind(cancer):
     assert hasattr(model, "coef_")
     for name in ("dual_coef_", "support_", "kernel_left_out_"):
         assert not hasattr(model, name)
-
-
-def test_prediction_imports_no_numba(tmp_path):
-    X, y = small()
-    models = [MeasureSVM(kernel=kernel, C=0.01).fit(X, y) for kernel in ("linear", "rbf")]
-    path = tmp_path / "models.pkl"
-    path.write_bytes(pickle.dumps((models, X)))
-    code = f"""
-        import pickle, sys
-        models, X = pickle.load(open({str(path)!r}, "rb"))
-        for model in models:
-            model.predict(X)
-        assert "numba" not in sys.modules and "matplotlib" not in sys.modules
-    """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
 
 
 def test_verbose_prints_a_line_a_cut(capsys, cancer):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-import subprocess
-import sys
 import tracemalloc
 
 import numpy as np
@@ -367,35 +364,6 @@ def test_fit_holds_no_second_x(kind, model):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.5 * size
-
-
-PREDICT = """
-import pickle, sys
-import numpy as np
-from scipy import sparse
-model = pickle.load(open(sys.argv[1], "rb"))
-X = np.load(sys.argv[2])
-for kind in (np.asarray, sparse.csr_matrix, sparse.csc_matrix):
-    for dtype in (np.float64, np.float32):
-        labels = model.predict(kind(X.astype(dtype)))
-np.save(sys.argv[3], model.decision_function(X))
-print(sorted({"numba", "matplotlib"} & sys.modules.keys()))
-"""
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_prediction_needs_neither_numba_nor_matplotlib(imbalanced, model, tmp_path):
-    X, y = imbalanced
-    fit = clone(MODELS[model]).set_params(tol=1e-2).fit(X, y)
-    files = [str(tmp_path / name) for name in ("model.pickle", "X.npy", "scores.npy")]
-    (tmp_path / "model.pickle").write_bytes(pickle.dumps(fit))
-    np.save(files[1], X)
-    done = subprocess.run(
-        [sys.executable, "-c", PREDICT, *files], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "[]"
-    np.testing.assert_array_equal(np.load(files[2]), fit.decision_function(X))
 
 
 def test_cv_trains_on_the_training_rows_of_a_fold_and_on_no_others(imbalanced):

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
-import textwrap
 import tracemalloc
 
 import numpy as np
@@ -367,19 +364,3 @@ def test_grid_search_and_pickle():
     search.fit(X, y)
     again = pickle.loads(pickle.dumps(search.best_estimator_))
     np.testing.assert_array_equal(again.decision_function(X), search.decision_function(X))
-
-
-def test_prediction_loads_no_compiler():
-    code = """
-        import pickle, sys
-        import numpy as np
-        from everypair import AUCRLS
-        X = np.random.default_rng(0).standard_normal((30, 3))
-        y = np.arange(30) % 2
-        for kernel in ("linear", "rbf"):
-            model = AUCRLS(kernel=kernel).fit(X, y)
-            pickle.loads(pickle.dumps(model)).predict(X)
-        assert "numba" not in sys.modules
-        assert "matplotlib" not in sys.modules
-    """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)

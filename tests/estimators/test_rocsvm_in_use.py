@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -132,19 +129,3 @@ def test_every_pair_beats_neighbours_on_the_papers_problem():
         scores[pairs] = roc_auc_score(truth, model.decision_function((test - mean) / deviation))
     assert scores["all"] > 0.9
     assert scores["all"] > scores["neighbors"] - 0.005
-
-
-def test_prediction_loads_no_numba(imbalanced, tmp_path):
-    X, y = imbalanced
-    model = ROCSVM(C=1e-3).fit(X, y)
-    (tmp_path / "model.pickle").write_bytes(pickle.dumps(model))
-    np.save(tmp_path / "X.npy", X)
-    code = (
-        "import pickle, sys, numpy as np\n"
-        f"model = pickle.load(open({str(tmp_path / 'model.pickle')!r}, 'rb'))\n"
-        f"X = np.load({str(tmp_path / 'X.npy')!r})\n"
-        "model.predict(X); model.pair_status(X[:1], X)\n"
-        "assert 'numba' not in sys.modules and 'matplotlib' not in sys.modules\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr

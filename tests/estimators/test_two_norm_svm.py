@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -255,16 +252,3 @@ def test_three_classes_work_through_one_vs_rest(imbalanced):
     X, _ = imbalanced
     y = np.digitize(X[:, 0], [-0.5, 0.5])
     assert OneVsRestClassifier(TwoNormSVM()).fit(X, y).score(X, y) > 0.8
-
-
-def test_prediction_loads_no_numba(imbalanced, tmp_path):
-    X, y = imbalanced
-    (tmp_path / "model.pickle").write_bytes(pickle.dumps(TwoNormSVM().fit(X, y)))
-    code = (
-        "import pickle, sys, numpy as np\n"
-        f"model = pickle.load(open({str(tmp_path / 'model.pickle')!r}, 'rb'))\n"
-        "model.predict(np.zeros((3, 6)))\n"
-        "assert 'numba' not in sys.modules and 'matplotlib' not in sys.modules\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr

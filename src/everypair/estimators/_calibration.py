@@ -98,7 +98,11 @@ class Isotonic(Calibrator):
     heights: Array
 
     def log_odds(self, decisions: Array) -> Array:
-        odds = logit(np.interp(decisions, self.knots, self.heights))
+        # Rounding, coarse where knots are huge, must not carry a value past the next knot's.
+        above = np.searchsorted(self.knots, decisions, side="right")
+        low = self.heights[np.maximum(above - 1, 0)]
+        high = self.heights[np.minimum(above, self.knots.size - 1)]
+        odds = logit(np.clip(np.interp(decisions, self.knots, self.heights), low, high))
         return np.clip(odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
 
     def shifted(self, by: float) -> Isotonic:

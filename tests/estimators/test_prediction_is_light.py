@@ -1,0 +1,74 @@
+"""Fitted models predict in a new process without numba and without matplotlib."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+from everypair import (
+    ROCSVM,
+    AUCClassifier,
+    MeasureSVM,
+    RankOpt,
+    RankOptCV,
+    TwoNormSVM,
+)
+from everypair.estimators._calibration import METHODS
+
+MODELS = [
+    AUCClassifier(),
+    *(AUCClassifier(calibration=method) for method in METHODS),
+    RankOpt(tol=1e-2),
+    RankOpt(pairs="linear", random_state=0, tol=1e-2),
+    RankOptCV(tol=1e-2, saturation=(0.1, 0.6), cv=2),
+    MeasureSVM(C=0.01),
+    MeasureSVM(C=0.01, kernel="rbf"),
+    ROCSVM(C=1e-3),
+    TwoNormSVM(),
+]
+
+# One process for all models, as it takes a second to start. It prints every model that loaded
+# something heavy, and whether its scores are those of the process that fitted it.
+PREDICT = """
+import pickle, sys
+import numpy as np
+from scipy import sparse
+
+def finish(name):
+    for module in ("numba", "matplotlib"):
+        if sys.modules.pop(module, None):
+            print(name, "loads", module)
+
+models, X, scores = pickle.load(sys.stdin.buffer)
+finish("unpickling")
+for model, wanted in zip(models, scores, strict=True):
+    for kind in (np.asarray, sparse.csr_matrix, sparse.csc_matrix):
+        for dtype in (np.float64, np.float32):
+            assert model.predict(kind(X.astype(dtype))).shape == (X.shape[0],)
+    if hasattr(model, "predict_proba"):
+        assert model.predict_proba(X).shape == (X.shape[0], 2)
+    if hasattr(model, "pair_status"):
+        model.pair_status(X[:1], X)
+    if not np.array_equal(model.decision_function(X), wanted):
+        print(model, "has other scores")
+    finish(model)
+
+from everypair import AUCRLS
+
+for kernel in ("linear", "rbf"):
+    model = AUCRLS(kernel=kernel).fit(X, X[:, 0] > 1)
+    pickle.loads(pickle.dumps(model)).predict(X)
+    finish(f"fitting {model}")
+print("done")
+"""
+
+
+def test_no_prediction_loads_numba_or_matplotlib(imbalanced):
+    X, y = imbalanced
+    fits = [model.fit(X, y) for model in MODELS]
+    given = pickle.dumps((fits, X, [fit.decision_function(X) for fit in fits]))
+    done = subprocess.run(
+        [sys.executable, "-c", PREDICT], input=given, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout.decode()) == (0, "done\n"), done.stderr.decode()
