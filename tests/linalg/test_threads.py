@@ -48,7 +48,7 @@ class WatchedPool(ThreadPoolExecutor):
 @pytest.fixture
 def pool(monkeypatch):
     """A machine of eight cores, as far as the library can see."""
-    monkeypatch.setattr(threads.joblib, "cpu_count", lambda: 8)
+    monkeypatch.setattr(threads, "_cores", lambda: 8)
     with WatchedPool(7) as pool:
         monkeypatch.setattr(threads, "_pool", lambda: pool)
         yield pool

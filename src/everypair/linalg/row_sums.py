@@ -14,7 +14,7 @@ Index = NDArray[np.intp]
 BLOCK_BYTES = 2**20
 """A block of widened or centred rows: small enough to stay in a core's own cache."""
 
-CENTRE_ROWS = 1000
+CENTRE_ROWS = 300
 """Rows whose median serves as the centre: any point amid the data removes cancellation, but a
 mean may be dragged away from them by one outlier."""
 

@@ -44,8 +44,14 @@ def available_threads() -> int:
 
 
 def _blas_threads() -> int:
-    allowed = (library["num_threads"] for library in _blas().info())
-    return max(1, min([joblib.cpu_count(), *allowed]))
+    allowed = (library.num_threads for library in _blas().lib_controllers)
+    return max(1, min([_cores(), *allowed]))
+
+
+@cache
+def _cores() -> int:
+    """Counted once: it takes the operating system longer than little work."""
+    return int(joblib.cpu_count())
 
 
 @contextmanager
@@ -60,7 +66,7 @@ def thread_limit(n_threads: int | None = None) -> Iterator[None]:
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max(1, joblib.cpu_count() - 1), thread_name_prefix="everypair")
+    return ThreadPoolExecutor(max(1, _cores() - 1), thread_name_prefix="everypair")
 
 
 def _begin_anew() -> None:
@@ -68,6 +74,7 @@ def _begin_anew() -> None:
     what its parent's other threads had entered, nobody would leave."""
     global _blas_lock, _blas_users, _blas_saved, _blas_limit  # noqa: PLW0603
     _pool.cache_clear()
+    _cores.cache_clear()
     _blas_lock, _blas_users, _blas_saved = Lock(), 0, None
     if _blas_limit is not None:
         _blas_limit.restore_original_limits()

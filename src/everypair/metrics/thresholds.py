@@ -270,7 +270,8 @@ def cut_by(
     if threshold is not None:
         return threshold
     codes = None if groups is None or asked.guarantee is None else _codes(rows, groups)
-    return chosen_cut(asked, rows, scores, dtype, codes).threshold
+    curve = Curve.of(rows, scores)
+    return curve.cut(_best(asked, curve, rows, scores, codes)[0], dtype)
 
 
 def _codes(rows: Rows, groups: ArrayLike) -> Index | None:
@@ -297,17 +298,24 @@ def chosen_cut(
     if threshold is not None:
         above = int(np.searchsorted(-curve.levels, -threshold, side="left"))
         return _described(curve, threshold, above, None, asked)
-    bound = None
-    allowed = np.ones(curve.tp.size, dtype=bool)
-    if asked.guarantee is not None:
-        allowed, bound = guaranteed(asked, rows, scores, groups)
-    elif asked.requirement is not None:
-        allowed = _met(asked, curve, scores)
-    worth = np.where(allowed, _worth(asked, curve), -np.inf)
-    chosen = int(np.argmax(worth))
-    if asked.takes_lowest:
-        chosen = worth.size - 1 - int(np.argmax(worth[::-1]))
+    chosen, bound = _best(asked, curve, rows, scores, groups)
     return _described(curve, curve.cut(chosen, dtype), chosen, bound, asked)
+
+
+def _best(
+    asked: Asked, curve: Curve, rows: Rows, scores: Array, groups: Index | None
+) -> tuple[int, float | None]:
+    """The number of the chosen cut, and the bound that a guarantee gives."""
+    worth, bound = _worth(asked, curve), None
+    if asked.requirement is not None:
+        if asked.guarantee is not None:
+            allowed, bound = guaranteed(asked, rows, scores, groups)
+        else:
+            allowed = _met(asked, curve, scores)
+        worth = np.where(allowed, worth, -np.inf)
+    if asked.takes_lowest:
+        return worth.size - 1 - int(np.argmax(worth[::-1])), bound
+    return int(np.argmax(worth)), bound
 
 
 def _without_order(asked: Asked, rows: Rows, scores: Array) -> float | None:

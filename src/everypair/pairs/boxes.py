@@ -16,13 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from everypair._compiled import COEFFICIENTS, box_far, box_near, box_near_rows
 from everypair.cached import cached_property
+from everypair.linalg.row_sums import slices
 
 Array = NDArray[np.float64]
 Function = Callable[[NDArray[np.longdouble]], NDArray[np.longdouble]]
@@ -78,7 +79,13 @@ WIDTH = 0.25
 PER_UNIT = 1 / WIDTH
 REACH_BOXES = round(REACH / WIDTH)
 NARROW = BoxGrid(WIDTH, COEFFICIENTS, REACH_BOXES)
-EXP_UP, EXP_DOWN = NARROW.exponentials(+1), NARROW.exponentials(-1)
+
+
+@cache
+def exponentials(n_coef: int) -> tuple[Array, Array]:
+    """The first coefficients of growing and of falling exponentials."""
+    up, down = (NARROW.exponentials(sign)[:, :n_coef].copy() for sign in (+1, -1))
+    return up, down
 
 
 @dataclass(frozen=True)
@@ -113,26 +120,31 @@ class BoxKernel:
         Only boxes ``wanted`` by a target are sure to be filled (all, when None): where targets
         are rare and boxes many, the others would be most of the work.
         """
-        out = np.zeros_like(moments)
         if wanted is None:
             wanted = np.ones(ids.size, dtype=bool)
         if ids[-1] - ids[0] == ids.size - 1:
-            self._add_near_grid(moments, out)
+            out = self._near_on_grid(moments)
         else:
+            out = np.zeros(moments.shape)
             box_near(ids, np.any(moments != 0, axis=1), wanted, moments, self.near, out)
         self._add_far(ids, wanted, moments[:, :, None], out[:, :, None])
         return out
 
-    def _add_near_grid(self, moments: Array, out: Array) -> None:
+    def _near_on_grid(self, moments: Array) -> Array:
         """`box_near` on a grid without gaps: a box's neighbours lie one after the other, so each
         field is the product of a window of the moments with the whole table."""
         n_boxes, n_coef = moments.shape
         padded = np.zeros((n_boxes + 2 * REACH_BOXES, n_coef))
         padded[REACH_BOXES : REACH_BOXES + n_boxes] = moments
-        windows = as_strided(padded, (n_boxes, self._near_window.shape[0]), padded.strides)
-        for begin in range(0, n_boxes, WINDOWS_AT_ONCE):
-            some = slice(begin, begin + WINDOWS_AT_ONCE)
-            out[some] += np.ascontiguousarray(windows[some]) @ self._near_window
+        table = self._near_window
+        # A view with overlaps; `as_strided` takes four times as long to make one.
+        windows = np.ndarray((n_boxes, table.shape[0]), np.float64, padded, strides=padded.strides)
+        if n_boxes <= WINDOWS_AT_ONCE:
+            return np.asarray(windows.copy() @ table)
+        out = np.empty(moments.shape)
+        for some in slices(0, n_boxes, WINDOWS_AT_ONCE):
+            np.matmul(windows[some].copy(), table, out=out[some])
+        return out
 
     def row_fields(
         self, ids: Array, held: NDArray[np.bool_], wanted: NDArray[np.bool_], moments: Array
@@ -151,8 +163,7 @@ class BoxKernel:
 
     def _add_far(self, ids: Array, wanted: NDArray[np.bool_], moments: Array, out: Array) -> None:
         if ids[-1] - ids[0] > REACH_BOXES:
-            n_coef = moments.shape[1]
-            up, down = EXP_UP[:, :n_coef].copy(), EXP_DOWN[:, :n_coef].copy()
+            up, down = exponentials(moments.shape[1])
             box_far(ids, wanted, moments, REACH_BOXES, WIDTH, self.far, up, down, out)
 
     def reflected(self) -> BoxKernel:

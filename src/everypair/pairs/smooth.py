@@ -164,7 +164,7 @@ class BoxedScores:
 
     def evaluate(self, on_negatives: Array, on_positives: Array) -> Array:
         """The fields of each row's own class at the row, times its weight."""
-        fields = np.stack([on_negatives, on_positives])
+        fields = np.array([on_negatives, on_positives])
         out = np.empty(self.scores.size)
         weight, positive = self.pairs.share, self.pairs.positive
         self._over_rows(

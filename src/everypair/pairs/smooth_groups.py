@@ -29,7 +29,7 @@ from everypair.linalg.group_blocks import GroupBlocks, rows_in_a_block, sums_ove
 from everypair.linalg.matrix import Matrix
 from everypair.linalg.row_sums import add_weighted_gram
 from everypair.linalg.threads import over_rows
-from everypair.pairs.boxes import EXP_DOWN, EXP_UP, PER_UNIT, WIDTH, BoxGrid, BoxKernel
+from everypair.pairs.boxes import PER_UNIT, WIDTH, BoxGrid, BoxKernel, exponentials
 from everypair.pairs.point import (
     FULL_ACCURACY,
     UNIT_ROUNDOFF,
@@ -193,7 +193,7 @@ class GroupedSmoothPoint:
             self._kind, x, y,
             self._paired.inside_of_class[1][parts[1]], groups.edges(0), groups.edges(1), negatives,
             PER_UNIT, WIDTH, np.ascontiguousarray(kernel.near[:, :n_coef, :n_coef]), kernel.far,
-            EXP_UP[:, :n_coef].copy(), EXP_DOWN[:, :n_coef].copy(), others,
+            *exponentials(n_coef), others,
         )  # fmt: skip
         yield parts[0], positives, others
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -33,6 +35,15 @@ HESSIAN_BYTES = 2**25
 """The sums behind a matrix may take this much, or as much as X."""
 
 
+class _Learnt(NamedTuple):
+    """A step, the change of the gradients of loss and objective along it, the curvature of both."""
+
+    step: Array
+    of_loss: Array
+    change: Array
+    curvature: float
+
+
 class NewtonMatrix:
     """The factored Hessian ``X'HX + alpha I`` at one point, scaled to a unit diagonal.
 
@@ -44,7 +55,7 @@ class NewtonMatrix:
     """
 
     def __init__(self, now: Iterate):
-        self._learnt: list[tuple[Array, Array]] = []
+        self._learnt: list[_Learnt] = []
         self._alpha = alpha = now.problem.quadratic.alpha
         self._read(now, ROUGH_ACCURACY)
         try:
@@ -68,9 +79,9 @@ class NewtonMatrix:
         self._alpha = alpha
         self._factor_lifted(alpha)
         del self._matrix
-        self._learnt = [
-            (step, change) for step, change in self._learnt if self._bends(step, change)
-        ]
+        learnt, self._learnt = self._learnt, []
+        for step, of_loss, *_ in learnt:
+            self._keep(step, of_loss)
 
     def _scaled(self, alpha: float, rough: bool = False) -> None:
         matrix = self._hessian.copy()
@@ -108,26 +119,22 @@ class NewtonMatrix:
 
         The penalty alone has a curvature of alpha: less than that is rounding.
         """
-        step, change = after.w - before.w, after.pulled - before.pulled
-        if self._bends(step, change):
-            self._learnt.append((step, change))
+        self._keep(after.w - before.w, after.pulled - before.pulled)
 
-    def _bends(self, step: Array, change: Array) -> bool:
-        of_loss, of_penalty = float(step @ change), self._alpha * float(step @ step)
-        return of_loss + of_penalty > 0 and of_loss >= -of_penalty / 2
+    def _keep(self, step: Array, of_loss: Array) -> None:
+        change = of_loss + self._alpha * step
+        curvature = float(step @ change)
+        if curvature > 0 and curvature >= self._alpha / 2 * float(step @ step):
+            self._learnt.append(_Learnt(step, of_loss, change, curvature))
 
     def step(self, gradient: Array) -> Array:
         """The step of the matrix corrected by what was learnt: BFGS, two loops (Nocedal 1980)."""
-        learnt = []
-        for step, of_loss in self._learnt:
-            change = of_loss + self._alpha * step
-            learnt.append((step, change, float(step @ change)))
         left, shares = -gradient, []
-        for step, change, curvature in reversed(learnt):
+        for step, _, change, curvature in reversed(self._learnt):
             shares.append(float(step @ left) / curvature)
             left = left - shares[-1] * change
         way = self._scale * cho_solve(self._factor, self._scale * left, check_finite=False)
-        for step, change, curvature in learnt:
+        for step, _, change, curvature in self._learnt:
             way += (shares.pop() - float(change @ way) / curvature) * step
         return way
 
