@@ -19,8 +19,7 @@ from everypair.measures import MEASURES, FixedCount, Measure, measure_of
 from everypair.metrics.at_k import rows_at_k
 
 if TYPE_CHECKING:
-    from everypair.linalg.matrix import Matrix
-    from everypair.solvers.cutting_plane import SlackPath
+    from everypair.solvers.cutting_plane import SlackPath, SlackResult
 
 Array = NDArray[np.float64]
 
@@ -260,27 +259,23 @@ class MeasureSVM(KernelRanker):
                 "relative duality gap", fit.distance, self.tol, fit.n_iter, "lower C"
             )
         elif not np.any(fit.coef):
-            self._warn_of_zero(path, matrix, positive, C, fit.slack, fit.distance)
+            self._warn_of_zero(path, C, fit)
         return self
 
     def _has_constant(self, measure: Measure) -> bool:
         return bool(self.fit_intercept) and not measure.ranks
 
-    def _warn_of_zero(
-        self, path: SlackPath, X: Matrix, positive: NDArray[np.bool_], C: float, slack: float,
-        gap: float,
-    ) -> None:  # fmt: skip
+    def _warn_of_zero(self, path: SlackPath, C: float, fit: SlackResult) -> None:
         """w = 0 is the best: is C too small, or is the bound of no use whatever C is?
 
         Weights of the planes that leave a gap at C leave at most D / C times it at a larger D.
         Where that proves too little, the fit goes on at a C that is much larger, with its planes.
         """
-        worst = self.measure_.most_violated(positive, np.zeros(positive.size))
+        slack = fit.slack
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            slope = X.pull_back(worst.change)
-            at_work = worst.loss / max(float(slope @ slope), 1e-290)
+            at_work = fit.loss_at_zero / max(fit.square_at_zero, 1e-290)
             much = MUCH_LARGER * max(C, at_work)
-            vacuous = max(gap, np.finfo(np.float64).eps) * (much / C) <= self.tol
+            vacuous = max(fit.distance, np.finfo(np.float64).eps) * (much / C) <= self.tol
             if not vacuous and much <= LARGEST_C:
                 large = path.fit(much, self.tol, FEW_CUTS)
                 vacuous, slack = not np.any(large.coef), large.slack

@@ -69,7 +69,7 @@ class Measure:
         return 0.0
 
 
-def checked_rows(positive: ArrayLike, scores: ArrayLike) -> tuple[Rows, Array]:
+def checked_rows(positive: ArrayLike | Rows, scores: ArrayLike) -> tuple[Rows, Array]:
     """The rows as a measure gets them, and their scores, which are finite."""
-    rows = Rows.uncut(positive)
+    rows = positive if isinstance(positive, Rows) else Rows.uncut(positive)
     return rows, rows.scores(scores, "scores")

@@ -85,12 +85,12 @@ class ContingencyMeasure(Measure):
 
     def searcher(self, positive: ArrayLike) -> Callable[[Array], Violation]:
         mine, full = type(self), ContingencyMeasure
-        if mine.search is not full.search or mine.most_violated is not full.most_violated:
+        if mine.most_violated is not full.most_violated:
             return super().searcher(positive)
-        # Every table is looked at once, not at each search.
-        rows = Rows.uncut(positive)
-        losses = LossRows(self.loss_of_table, rows.n_positive, rows.n_negative)
-        return lambda scores: self._violation(Ranked(rows.positive, scores), losses.search)
+        rows, search = Rows.uncut(positive), self.search
+        if mine.search is full.search:  # every table is looked at once, not at each search
+            search = LossRows(self.loss_of_table, rows.n_positive, rows.n_negative).search
+        return lambda scores: self._violation(Ranked(rows, scores), search)
 
 
 class ErrorRate(ContingencyMeasure):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from everypair.measures._base import Array, checked_rows
+from everypair.rows import Rows
 
 LOSS_ROUNDING = 1e-12
 """Share of the largest loss: rounding may make the right labelling lose up to this much."""
@@ -24,7 +25,7 @@ class Ranked:
     concave: each further row brings twice its score.
     """
 
-    def __init__(self, positive: ArrayLike, scores: ArrayLike):
+    def __init__(self, positive: ArrayLike | Rows, scores: ArrayLike):
         from everypair.linalg.order import descending
 
         rows, scores = checked_rows(positive, scores)

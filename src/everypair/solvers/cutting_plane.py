@@ -39,6 +39,10 @@ class SlackResult(Result):
     slack: float = 0.0
     n_cuts: int = 0
     """Planes in the model at the end."""
+    loss_at_zero: float = 0.0
+    """Loss of the labelling that is violated most at w = 0."""
+    square_at_zero: float = 0.0
+    """Squared norm of its slope, without the constant's."""
 
 
 def cutting_plane(
@@ -81,7 +85,7 @@ def _cutting_plane(
 ) -> SlackResult:
     progress = Progress(max_iter, verbose)
     zero = problem.at(np.zeros_like(w))
-    at_zero = zero.objective
+    at_zero, loss_at_zero, slope = zero.objective, zero.cut.offset, zero.cut.slope[:-1]
     now = problem.at(w) if np.any(w) else zero
     planes.move_to(now.w)
     best = min(zero, now, key=lambda point: point.objective)
@@ -118,4 +122,5 @@ def _cutting_plane(
     return SlackResult(
         best.w[:-1], best.scores, best.objective, gap, progress.n_iter, progress.history,
         constant=float(best.w[-1]), slack=best.slack, n_cuts=planes.n_cuts,
+        loss_at_zero=loss_at_zero, square_at_zero=float(slope @ slope),
     )  # fmt: skip
