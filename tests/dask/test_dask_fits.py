@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 
 from everypair import AUCRLS, AUCClassifier, MeasureOpt, RankOpt, metrics
@@ -22,6 +23,7 @@ from everypair.dask import (  # noqa: E402
     DaskMeasureOpt,
     DaskRankOpt,
     auc_score,
+    engine,
 )
 
 
@@ -67,6 +69,41 @@ def test_sparse_penalties_on_a_cluster(client, data):
     model = DaskAUCClassifier(penalty="l1", alpha=0.1).fit(in_chunks(X, 3), in_chunks(y, 3))
     assert np.array_equal(model.coef_ != 0, local.coef_ != 0)
     close(model.coef_, local.coef_)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("setting", [{"penalty": "l1"}, {"bounds": (0, 0.3)}], ids=str)
+def test_hinges_on_a_cluster_take_every_penalty(client, data, loss, setting):
+    X, y, weight = (of[::4] for of in data)
+    settings = {"loss": loss, "alpha": 0.05, "tol": 1e-8, **setting}
+    local = AUCClassifier(**settings).fit(X, y, weight)
+    chunks = (in_chunks(of, 3) for of in (X, y, weight))
+    model = DaskAUCClassifier(**settings, client=client).fit(*chunks)
+    close(model.coef_, local.coef_, 1e-8)
+    assert model.dual_gap_ <= 1e-8
+
+
+def test_a_vector_that_was_left_behind_is_made_again(client, data, monkeypatch):
+    """Where the task that keeps a vector runs on another worker than the one that made it."""
+    X, y, _ = data
+    local = AUCClassifier().fit(X, y)
+    dX, dy = in_chunks(X, 2), in_chunks(y, 2)
+
+    def moved(made, *given):
+        assert made.vectors is not None
+        return engine._vectors(pickle.loads(pickle.dumps(made)), *given)
+
+    each, seen = engine.DaskBlocks._each, []
+
+    def elsewhere(self, what, function, *args):
+        if function is engine._vectors:
+            seen.append(what)
+            function = moved
+        return each(self, what, function, *args)
+
+    monkeypatch.setattr(engine.DaskBlocks, "_each", elsewhere)
+    close(DaskAUCClassifier(client=client).fit(dX, dy).coef_, local.coef_)
+    assert seen
 
 
 def test_bounds_on_a_cluster(client, data):
@@ -176,6 +213,8 @@ def test_what_is_wrong_with_a_block_names_it(client, data):
         lambda x, block_info=None: x[:, :3] if block_info[0]["chunk-location"][0] == 2 else x,
         in_chunks(X, 4), dtype=float, chunks=in_chunks(X, 4).chunks,
     )  # fmt: skip
+    with pytest.raises(ValueError, match=r"Block \d: X is a sparse csr_array: give dense blocks"):
+        fit(in_chunks(X, 4).map_blocks(sparse.csr_array), in_chunks(y, 4))
     with pytest.raises(ValueError, match="Block 2 has 3 columns, but block 0 has 5"):
         fit(wide, in_chunks(y, 4))
     with pytest.raises(ValueError, match="y has 19999 values, but X has 20000"):
@@ -255,3 +294,24 @@ def test_intervals_and_gains_on_a_cluster_are_those_of_arrays(client, data):
     np.testing.assert_allclose(curve.gain, exact, atol=2e-4)
     with pytest.raises(ValueError, match="k=0 means 0 of 20000 rows"):
         on_dask.gain_at_k(*given, 0)
+
+
+def test_intervals_and_gains_of_weighted_rows_on_a_cluster(client, data):
+    X, y, weight = data
+    scores = np.round(X @ [1, 0, 0, 1, 0], 2)
+    given, dw = [in_chunks(values, 4) for values in (y, scores)], in_chunks(weight, 4)
+    wanted = metrics.auc_confidence_interval(y, scores, sample_weight=weight)
+    found = on_dask.auc_confidence_interval(*given, sample_weight=dw)
+    assert found.auc == pytest.approx(wanted.auc, abs=5e-5)
+    assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high), abs=6e-5)
+    assert (found.se, found.df) == pytest.approx((wanted.se, wanted.df), rel=1e-4)
+    of_k = on_dask.gain_at_k(*given, 0.05, sample_weight=dw)
+    exact = metrics.gain_at_k(y, scores, 0.05, sample_weight=weight)
+    assert (of_k.gain, of_k.low, of_k.lift) == pytest.approx((exact.gain, exact.low, exact.lift))
+    curve = on_dask.gain_curve(*given, [0.1, 0.2], sample_weight=dw)
+    exact = metrics.gain_curve(y, scores, [0.1, 0.2], sample_weight=weight)
+    np.testing.assert_allclose(curve.gain, exact.gain, atol=2e-4)
+    cut = on_dask.threshold_for(*given, fpr=0.1, sample_weight=dw)
+    assert cut == threshold_for(y, scores, fpr=0.1, sample_weight=weight)
+    with pytest.raises(ValueError, match="with sample_weight give a share"):
+        on_dask.gain_at_k(*given, 100, sample_weight=dw)

@@ -75,6 +75,7 @@ def test_the_solution_is_the_local_one(client, grouped, loss, rule):
         {"loss": "sigmoid", "alpha": 1e-3},
         {"loss": "hinge", "alpha": 0.05},
         {"loss": "squared_hinge", "alpha": 0.05},
+        {"loss": "squared_hinge", "penalty": "l1", "alpha": 0.02},
     ],
     ids=str,
 )

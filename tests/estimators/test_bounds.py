@@ -83,6 +83,17 @@ def test_the_hinge_keeps_its_bounds_and_its_certificate(penalty):
         assert objective(w) >= model.objective_ * (1 - 1e-6)
 
 
+def test_the_limit_of_the_hinge_does_not_leave_the_bounds():
+    """The line through the solutions of two roundings leads out of them here."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((5000, 5)) + np.linspace(-2, 4, 5)
+    y = X @ [1, 0.3, -1, -1, 1] + 2 * rng.logistic(size=5000) > 5
+    for upper in (0.2, 0.3):
+        model = AUCClassifier("hinge", alpha=0.05, bounds=(0, upper), tol=1e-8).fit(X, y)
+        assert model.coef_.max() == upper
+        assert model.dual_gap_ <= 1e-8
+
+
 def test_bounds_that_nothing_meets_change_nothing():
     X, y = rows()
     plain = AUCClassifier(alpha=0.01, tol=1e-9).fit(X, y)

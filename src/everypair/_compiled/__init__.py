@@ -78,6 +78,7 @@ from everypair._compiled.row_products import (
     csr_window_cross,
     dense_add_moments,
     dense_add_rows,
+    rows_look,
 )
 from everypair._compiled.simplex import (
     simplex_ascent,
@@ -159,6 +160,7 @@ __all__ = [
     "merge_levels",
     "order_keys",
     "part_orders",
+    "rows_look",
     "simplex_ascent",
     "smooth_group_curvatures",
     "smooth_group_rows",

@@ -1,8 +1,9 @@
 """Blocks on the workers of a Dask cluster (`linalg.blocks.Blocks`).
 
 A job is one task per block and a tree of tasks that combine the parts. What a task keeps, a vector
-with a number per row, stays on its worker beside its part, which a task of its own hands on. Each
-is a function of blocks and numbers alone, so what a dead worker held is computed again.
+with a number per row, stays on its worker: it is not sent with the part, and a task of its own, for
+which nobody waits, holds on to it (`Made`). Each is a function of blocks and numbers alone, so what
+a dead worker held is computed again.
 """
 
 from __future__ import annotations
@@ -63,6 +64,16 @@ class Store(NamedTuple):
     place: int
 
 
+class Made:
+    """What a task has made: its part of the job, and vectors to be kept, which are never sent."""
+
+    def __init__(self, part: Any, vectors: tuple[Any, ...] | None):
+        self.part, self.vectors = part, vectors
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Made, (self.part, None)
+
+
 class Order(NamedTuple):
     """What a worker needs to know of a job, the same for all blocks."""
 
@@ -109,8 +120,14 @@ class DaskBlocks(Blocks):
             )
             for k, (hold, arguments) in enumerate(given_blocks)
         ]
-        self._blocks: list[Future] = self.client.compute(blocks)
-        seen: list[Seen] = self._results(self._each("labels", seen_of, self._blocks))
+        stem = f"everypair-labels-{uuid4().hex[:8]}"
+        labels = [
+            delayed(seen_of, pure=False)(block, dask_key_name=f"{stem}-{k}")
+            for k, block in enumerate(blocks)
+        ]
+        futures: list[Future] = self.client.compute([*blocks, *labels])
+        self._blocks = futures[: len(blocks)]
+        seen: list[Seen] = self._results(futures[len(blocks) :])
         self.classes = self._check(seen, name)
         # Empty blocks have nothing to say.
         self._places = tuple(k for k, of in enumerate(seen) if of.n_rows)
@@ -248,13 +265,11 @@ class DaskBlocks(Blocks):
             message = self._submit("job", _itself, message)
         n_blocks = len(self._blocks)
         kept_parts = [v.store.tasks for v in stored]
-        tasks = self._each(
-            job.name, _work, [message] * n_blocks, range(n_blocks), self._blocks, *kept_parts
-        )
-        parts = tasks
+        given = [message] * n_blocks, range(n_blocks), self._blocks, *kept_parts
+        parts = self._each(job.name, _work, *given)
         if fresh:
-            parts = self._each(f"{job.name}-part", _first, tasks)
-            for place, vector in enumerate(fresh, start=1):
+            tasks = self._each(f"{job.name}-kept", _vectors, parts, *given)
+            for place, vector in enumerate(fresh):
                 vector.keep(Store(tasks, place))
         if job.reads is not None:
             self._passes.append(job.name)
@@ -268,11 +283,10 @@ class DaskBlocks(Blocks):
                     )
                     for k in groups
                 ]
-        return reduce(job.combine, self._results(parts))
+        return reduce(job.combine, map(_part_of, self._results(parts)))
 
-    def spread(self, values: NDArray[Any]) -> BlockVector:
-        pieces = np.split(values, self.starts[1:-1])
-        tasks = self._each("scores", _alone_in, pieces)
+    def place(self, parts: Sequence[Any]) -> BlockVector:
+        tasks = self._each("scores", _alone_in, parts)
         return BlockVector(self, Kept(store=Store(tasks, 0)))
 
 
@@ -295,16 +309,23 @@ def _itself(value: Any) -> Any:
     return value
 
 
-def _first(values: Sequence[Any]) -> Any:
-    return values[0]
-
-
 def _alone_in(value: Any) -> tuple[Any]:
     return (value,)
 
 
+def _part_of(made: Any) -> Any:
+    return made.part if isinstance(made, Made) else made
+
+
 def _combined(combine: bytes, *parts: Any) -> Any:
-    return reduce(pickle.loads(combine), parts)
+    return reduce(pickle.loads(combine), map(_part_of, parts))
+
+
+def _vectors(made: Made, *given: Any) -> tuple[Any, ...]:
+    """The vectors that a task has made; made again where they were left behind."""
+    found = _work(*given).vectors if made.vectors is None else made.vectors
+    assert found is not None
+    return found
 
 
 @lru_cache(maxsize=4)
@@ -314,7 +335,7 @@ def _read(message: bytes) -> Order:
 
 
 def _work(message: bytes, number: int, block: Held, *kept: Any) -> Any:
-    """The part of a job that one block makes; with what it keeps, if anything, after it."""
+    """The part of a job that one block makes; `Made` where it keeps something besides."""
     order = _read(message)
     job, reads = order.job, ALL if order.job.reads is None else order.job.reads
     shard = Shard(
@@ -334,4 +355,4 @@ def _work(message: bytes, number: int, block: Held, *kept: Any) -> Any:
         part = job.work(shard, *map(shard.value, job.operands))
     if not order.fresh:
         return part
-    return (part, *(shard.fresh[token] for token in order.fresh))
+    return Made(part, tuple(shard.fresh[token] for token in order.fresh))

@@ -73,6 +73,11 @@ def parts_of(given: dict[str, Any]) -> list[tuple[Any, ...]]:
 
 
 def held(number: int, X: Any, y: Any, weight: Any = None) -> Held:
+    if hasattr(X, "tocsr"):
+        raise ValueError(
+            f"Block {number}: X is a sparse {type(X).__name__}: give dense blocks, for example by "
+            "dX.map_blocks(lambda block: block.toarray())."
+        )
     X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
     y = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:

@@ -13,8 +13,7 @@ from everypair.dask.engine import DaskBlocks
 from everypair.linalg.block_histogram import Ranking
 from everypair.linalg.block_shard import ALL, Expression, Shard
 from everypair.linalg.block_vector import BlockVector
-from everypair.metrics.at_k import rows_at_k
-from everypair.metrics.gain import Gain
+from everypair.metrics.gain import Gain, share_at_k
 from everypair.metrics.inference import AUCInterval
 from everypair.metrics.interval import levels_between
 from everypair.metrics.streamed import cut_of_ranking, gains_of_ranking, interval_of_ranking
@@ -189,13 +188,14 @@ def auc_confidence_interval(
     level: float = 0.95,
     logit: bool = True,
     *,
+    sample_weight: Any = None,
     client: Client | None = None,
 ) -> AUCInterval:
     """AUC with DeLong's confidence interval, from counts in boxes of scores.
 
     The rows of a box share the placement of its middle. With at most 16,384 boxes the standard
     error differs from that of `everypair.metrics.auc_confidence_interval` by less than one part in
-    ten thousand, and the area by at most 5e-5. Rows weigh the same.
+    ten thousand, and the area by at most 5e-5. Weights are taken as given and fixed.
 
     Parameters
     ----------
@@ -207,6 +207,8 @@ def auc_confidence_interval(
         Confidence level.
     logit : bool, default=True
         Build the interval on the logit scale.
+    sample_weight : dask.array or dask.dataframe.Series, default=None
+        Weights >= 0; None means 1 for every row.
     client : distributed.Client, default=None
         The cluster; None takes the client that was started last.
 
@@ -218,7 +220,7 @@ def auc_confidence_interval(
     See Also
     --------
     auc_score : The area, with an interval that surely holds it.
-    everypair.metrics.auc_confidence_interval : The same for arrays, with weights and groups.
+    everypair.metrics.auc_confidence_interval : The same for arrays, with groups.
 
     Examples
     --------
@@ -232,7 +234,7 @@ def auc_confidence_interval(
     0.854 [0.312, 0.987]
     """
     level = check_level(level)
-    ranking = _ranking(y_true, y_score, None, client, "auc_confidence_interval")
+    ranking = _ranking(y_true, y_score, sample_weight, client, "auc_confidence_interval")
     return interval_of_ranking(ranking, level, logit)
 
 
@@ -242,13 +244,13 @@ def gain_at_k(
     k: int | float | str,
     *,
     level: float = 0.95,
+    sample_weight: Any = None,
     client: Client | None = None,
 ) -> Gain:
     """Gain and lift of the k highest scores, each with a confidence interval; exact, without a
     sort.
 
     The box of scores that holds the cut is split and counted again until one score is left in it.
-    Rows weigh the same.
 
     Parameters
     ----------
@@ -257,9 +259,12 @@ def gain_at_k(
     y_score : dask.array or dask.dataframe.Series
         Scores, finite: the higher, the more likely positive.
     k : int, float or str
-        A number of rows, a share of them, or a multiple of the positives such as ``"2p"``.
+        A number of rows, a share of them, or a multiple of the positives such as ``"2p"``; with
+        weights only a share, which is then a share of the weight.
     level : float, default=0.95
         Confidence level.
+    sample_weight : dask.array or dask.dataframe.Series, default=None
+        Weights >= 0; None means 1 for every row.
     client : distributed.Client, default=None
         The cluster; None takes the client that was started last.
 
@@ -271,7 +276,7 @@ def gain_at_k(
     See Also
     --------
     gain_curve : At many shares.
-    everypair.metrics.gain_at_k : The same for arrays, with weights and groups.
+    everypair.metrics.gain_at_k : The same for arrays, with groups.
 
     Examples
     --------
@@ -285,10 +290,9 @@ def gain_at_k(
     5.0
     """
     level = check_level(level)
-    ranking = _ranking(y_true, y_score, None, client, "gain_at_k")
-    n_negative, n_positive = (int(total) for total in ranking.scores.blocks.totals)
-    n_rows = n_negative + n_positive
-    shares = np.array([rows_at_k(k, n_rows, n_positive) / n_rows])
+    ranking = _ranking(y_true, y_score, sample_weight, client, "gain_at_k")
+    n_negative, n_positive = np.sum(ranking.scores.blocks.counts, axis=0).tolist()
+    shares = np.array([share_at_k(k, n_negative + n_positive, n_positive, sample_weight)])
     found = gains_of_ranking(ranking, shares, level, split=True)
     gain, low, high = (float(of[0]) for of in (found.gain, found.low, found.high))
     return Gain(float(shares[0]), gain, low, high, level)
@@ -300,12 +304,13 @@ def gain_curve(
     shares: ArrayLike | None = None,
     *,
     level: float = 0.95,
+    sample_weight: Any = None,
     client: Client | None = None,
 ) -> Gain:
     """Gain and lift at many shares of the rows, with pointwise confidence limits.
 
     From one count in at most 16,384 boxes: rows of the box that holds a cut count as tied, so that
-    a gain differs from the exact one by less than the positives of one box. Rows weigh the same.
+    a gain differs from the exact one by less than the positives of one box.
 
     Parameters
     ----------
@@ -317,6 +322,8 @@ def gain_curve(
         Shares of the rows, above 0 and below 1; None means 0.005, 0.01, ..., 0.995.
     level : float, default=0.95
         Confidence level at one share.
+    sample_weight : dask.array or dask.dataframe.Series, default=None
+        Weights >= 0; None means 1 for every row.
     client : distributed.Client, default=None
         The cluster; None takes the client that was started last.
 
@@ -328,7 +335,7 @@ def gain_curve(
     See Also
     --------
     gain_at_k : Exact, at one share or number of rows.
-    everypair.metrics.gain_curve : The same for arrays, with weights and groups.
+    everypair.metrics.gain_curve : The same for arrays, with groups.
 
     Examples
     --------
@@ -342,7 +349,7 @@ def gain_curve(
     """
     level = check_level(level)
     grid = np.arange(1, 200) / 200 if shares is None else levels_between(shares, "shares", 0, 1)
-    ranking = _ranking(y_true, y_score, None, client, "gain_curve")
+    ranking = _ranking(y_true, y_score, sample_weight, client, "gain_curve")
     return gains_of_ranking(ranking, grid, level, split=False)
 
 

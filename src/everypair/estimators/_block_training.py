@@ -68,14 +68,6 @@ class BlockTraining:
         model.n_groups_without_pairs_ = self.pairs.n_groups_without_pairs
         gathers = loss not in (*BLOCK_POINTS, "extent")
         if gathers:
-            if (
-                getattr(model, "penalty", "l2") != "l2"
-                or getattr(model, "bounds", None) is not None
-            ):
-                raise ValueError(
-                    f"loss={loss!r} over rows in blocks takes penalty='l2' without bounds, because "
-                    "other penalties need its Hessian: use loss='logistic', or arrays."
-                )
             refuse_to_gather(blocks, f"loss={loss!r}", "use loss='logistic'")
             self.pairs = self.pairs.gathered()
         if not streams(model.threshold):

@@ -82,13 +82,22 @@ class Ranking:
         known: Ranking | None = vars(scores).get("_ranking")  # it serves area and cut
         if known is not None:
             return known
+        boxes = cls._count(scores, cls._first_edges(scores), -np.inf, np.inf)
+        found = vars(scores)["_ranking"] = cls(scores, boxes)
+        return found
+
+    @staticmethod
+    def _first_edges(scores: BlockVector) -> Array:
+        """Quantiles of the scores, about: from what a loss knows of them, or from a sample."""
+        if "summary" in vars(scores):
+            edges = scores.blocks.summary.edges(scores.summary, MOST_BOXES)
+            if edges is not None:
+                return np.unique(edges)
         step = max(1, scores.size // SAMPLE_ROWS)
         job = Job.of("score-sample", partial(_every, step), [scores], followed_by)
         sample = np.sort(np.concatenate(scores.blocks.run(job)))
         places = np.linspace(0, sample.size - 1, min(MOST_BOXES, sample.size)).astype(np.intp)
-        boxes = cls._count(scores, np.unique(sample[places]), -np.inf, np.inf)
-        found = vars(scores)["_ranking"] = cls(scores, boxes)
-        return found
+        return np.unique(sample[places])
 
     @staticmethod
     def _count(scores: BlockVector, edges: Array, low: float, high: float) -> Boxes:

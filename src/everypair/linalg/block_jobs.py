@@ -72,6 +72,9 @@ class Summary(Protocol):
 
     def part(self, shard: Shard, scores: Array) -> Any: ...
     def combine(self, first: Any, second: Any) -> Any: ...
+    def edges(self, found: Any, n: int) -> Array | None:
+        """``n`` scores with about as many rows between them; None where this summary has none."""
+        ...
 
 
 class Extent:
@@ -86,6 +89,10 @@ class Extent:
     @staticmethod
     def combine(first: Any, second: Any) -> Any:
         return joined(first[0], second[0]), None
+
+    @staticmethod
+    def edges(found: Any, n: int) -> Array | None:
+        return None
 
 
 def joined(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:

@@ -12,8 +12,16 @@ from numpy.typing import NDArray
 from everypair.cached import cached_property
 from everypair.linalg.block_folds import Folds
 from everypair.linalg.block_jobs import Job, add, followed_by
+from everypair.linalg.block_sample import BlockSample, Wanted
 from everypair.linalg.block_shard import ALL, Expression, Kept, Shard
 from everypair.linalg.block_vector import BlockVector, Statistics
+from everypair.linalg.block_windows import (
+    Part,
+    WindowBoxes,
+    gram_of_windows,
+    sums_in_boxes,
+    windows_of_blocks,
+)
 from everypair.linalg.blocks import Blocks
 from everypair.linalg.class_moments import ClassMoments
 from everypair.linalg.column_sizes import CONSTANT_COLUMN_SPREAD, SAFE_SQUARES, Sizes
@@ -101,11 +109,11 @@ class BlockMatrix:
         self._look(np.empty(0, dtype=np.intp))
         return self._frame
 
-    def _look(self, rows: Index) -> NDArray[Any]:
+    def _look(self, rows: Index | BlockSample) -> NDArray[Any]:
         """One pass: the frame, and a copy of these rows."""
         step = max(1, self.shape[0] // CENTRE_ROWS)
         amid = np.arange(0, self.shape[0], step)
-        work = partial(_look, self.blocks.starts, amid, rows)
+        work = partial(_look, amid, rows.wanted if isinstance(rows, BlockSample) else rows)
         seen = self.blocks.run(Job.of("first-look", work, (), _seen_both, ALL))
         largest, sums, squares, longest, amid_rows, taken = seen
         sizes = self._sizes(sums, squares, largest)
@@ -114,7 +122,7 @@ class BlockMatrix:
         apart = np.max(np.abs(near - centre), axis=0)
         unit = np.where(apart > 0, np.exp2(np.frexp(apart)[1]), 1.0)
         vars(self)["_frame"] = Frame(sizes, centre, unit, longest)
-        return np.concatenate(taken)
+        return _rows_of(rows, taken)
 
     def _sizes(self, sums: Array, squares: Array, largest: Array) -> Sizes:
         """`Sizes.of`; sums of squares that left the range are made again in units of the largest
@@ -236,16 +244,14 @@ class BlockMatrix:
 
     # --- rows ------------------------------------------------------------------------------
 
-    def take(self, rows: Index) -> DenseMatrix:
+    def take(self, rows: Index | BlockSample) -> DenseMatrix:
         """A copy of these rows, which ascend; the first look comes with it where it is due."""
         if "_frame" not in vars(self) and self._columns is ALL:
             return DenseMatrix(self._look(rows))
-        work = partial(_take, self._columns, self.blocks.starts, rows)
-        return DenseMatrix(
-            np.concatenate(
-                self.blocks.run(Job.of("take", work, (), followed_by, reads=self._columns))
-            )
-        )
+        wanted = rows.wanted if isinstance(rows, BlockSample) else rows
+        work = partial(_take, self._columns, wanted)
+        taken = self.blocks.run(Job.of("take", work, (), followed_by, reads=self._columns))
+        return DenseMatrix(_rows_of(rows, taken))
 
     def columns(self, columns: Index) -> BlockMatrix:
         """No copy: the columns are read again at each pass."""
@@ -275,7 +281,22 @@ class BlockMatrix:
         return self.take(rows).X.astype(np.float64)
 
     def window_cross(self, windows: Windows) -> Array:
-        raise NotImplementedError("Rows in blocks cannot be read in the order of their scores.")
+        raise NotImplementedError("Blocks have `gram_of_windows`.")
+
+    def gram_of_windows(self, windows: Windows) -> Array:
+        """``sum_k a_k sum_l b_l (x_k - x_l) (x_k - x_l)'``, l in the window of target k; about so
+        where rows are many (`block_windows`)."""
+        blocks, n_columns = self.blocks, self.shape[1]
+        if blocks.grouped:  # a block holds whole groups
+            of_blocks = blocks.place(windows_of_blocks(windows, blocks.starts))
+            return np.asarray(self.sum_over_shards("hessian", _gram_of_windows, of_blocks))
+        boxes = WindowBoxes(windows, n_columns)
+        work = partial(_sums_in_boxes, boxes.factors)
+        parts = blocks.place(boxes.parts(blocks.starts))
+        gram, sums = self.sum_over_shards("hessian", work, parts)
+        n_targets, n_sources = boxes.n_boxes
+        cross = boxes.cross(sums[1, :n_targets], sums[0, :n_sources])
+        return np.asarray(gram - cross - cross.T)
 
     def gram_of_differences(self, first: Index, second: Index, weights: Array) -> Array:
         raise NotImplementedError("Rows in blocks cannot be paired.")
@@ -287,14 +308,32 @@ def _here(shard: Shard, rows: Index) -> Index:
     return rows[low:high] - shard.start
 
 
-def _look(starts: Index, amid: Index, rows: Index, shard: Shard) -> tuple[Any, ...]:
-    from everypair._compiled import columns_look
+def _taken(X: NDArray[Any], wanted: Index | Wanted, shard: Shard) -> list[Any]:
+    """These rows of a shard's X; of a sample their classes and shares as well."""
+    if not isinstance(wanted, Wanted):
+        return [X[_here(shard, wanted)]]
+    here = wanted.here(shard)
+    return [(X[here], shard.positive[here], shard.share[here])]
+
+
+def _rows_of(rows: Index | BlockSample, taken: list[Any]) -> NDArray[Any]:
+    """All rows that the shards have `_taken`."""
+    if isinstance(rows, BlockSample):
+        rows.keep([part[1:] for part in taken])
+        taken = [part[0] for part in taken]
+    return np.concatenate(taken)
+
+
+def _look(amid: Index, wanted: Index | Wanted, shard: Shard) -> tuple[Any, ...]:
+    from everypair._compiled import columns_look, rows_look
 
     X = shard.matrix()
+    by_rows = X.X.flags.c_contiguous
 
     def part(start: int, stop: int) -> tuple[Array, float]:
         found = np.zeros((3, X.shape[1]))
-        return found, columns_look(X.X.T, start, stop, *found)
+        look, values = (rows_look, X.X) if by_rows else (columns_look, X.X.T)
+        return found, look(values, start, stop, *found)
 
     with np.errstate(over="ignore", invalid="ignore"):
         parts = over_rows(part, X.shape[0], X.X.size)
@@ -303,8 +342,8 @@ def _look(starts: Index, amid: Index, rows: Index, shard: Shard) -> tuple[Any, .
         longest = max(longest for _, longest in parts)
         largest[np.isnan(sums) & np.isfinite(largest)] = np.nan
     refuse_missing(shard, largest)
-    near, taken = X.X[_here(shard, amid)], X.X[_here(shard, rows)]
-    return largest, sums, squares, float(np.sqrt(longest)), [near], [taken]
+    near = X.X[_here(shard, amid)]
+    return largest, sums, squares, float(np.sqrt(longest)), [near], _taken(X.X, wanted, shard)
 
 
 def refuse_missing(shard: Shard, largest: NDArray[Any]) -> None:
@@ -331,8 +370,8 @@ def _scaled_squares(columns: Index, largest: Array, shard: Shard) -> Array:
     return np.asarray(np.sum((shard.matrix(ALL).X[:, columns] / largest) ** 2, axis=0))
 
 
-def _take(columns: Any, starts: Index, rows: Index, shard: Shard) -> list[NDArray[Any]]:
-    return [shard.matrix(columns).X[_here(shard, rows)]]
+def _take(columns: Any, wanted: Index | Wanted, shard: Shard) -> list[Any]:
+    return _taken(shard.matrix(columns).X, wanted, shard)
 
 
 def _dot(columns: Any, vector: Array, shard: Shard) -> Array:
@@ -393,6 +432,14 @@ def _gram_and_boxes(
 
 def _with_matrix(frame: Frame, columns: Any, work: Any, shard: Shard, *vectors: Array) -> Any:
     return work(frame.of(shard, columns), shard, *vectors)
+
+
+def _sums_in_boxes(factors: Any, X: DenseMatrix, shard: Shard, part: Part) -> tuple[Array, Array]:
+    return sums_in_boxes(factors, X, part)
+
+
+def _gram_of_windows(X: DenseMatrix, shard: Shard, windows: Windows) -> Array:
+    return gram_of_windows(X, windows)
 
 
 def _pair_moments(shard: Shard) -> tuple[ClassMoments, ClassMoments]:

@@ -76,6 +76,10 @@ class Blocks:
 
     def spread(self, values: NDArray[Any]) -> BlockVector:
         """A vector that lies here, in the blocks."""
+        return self.place(np.split(values, self.starts[1:-1]))
+
+    def place(self, parts: Sequence[Any]) -> BlockVector:
+        """What lies here of each block, in the blocks."""
         raise NotImplementedError
 
     def weigh(self, parts: Sequence[ClassTotals]) -> None:
@@ -111,7 +115,11 @@ class Blocks:
 
     @property
     def zeros(self) -> BlockVector:
-        return BlockVector(self, Expression(_zeros))
+        zeros = BlockVector(self, Expression(_zeros), known_mean=0.0)
+        # One row per class, with the share of all rows of the class, has the same sums.
+        classes = Shard("zeros", 0, np.array([False, True]), None, Shares(1.0, 1.0))
+        zeros.summary = self.summary.part(classes, np.zeros(2))
+        return zeros
 
 
 class LocalBlocks(Blocks):
@@ -179,8 +187,7 @@ class LocalBlocks(Blocks):
         start = int(self.starts[k])
         return Shard(name, start, positive, weight, self.shares, X, reads, some=self.some)
 
-    def spread(self, values: NDArray[Any]) -> BlockVector:
-        parts = np.split(values, self.starts[1:-1])
+    def place(self, parts: Sequence[Any]) -> BlockVector:
         return BlockVector(self, Kept(store=parts))
 
 

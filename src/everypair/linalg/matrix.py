@@ -35,7 +35,8 @@ class Matrix(Protocol):
     differences_pay: bool
     """Whether `gram_of_differences` is worth its price in a solver."""
     in_order_only: bool
-    """Whether rows are read in their own order alone: then `window_cross` is not there."""
+    """Whether rows are read in their own order alone: then `gram_of_windows` is there, and
+    `window_cross` is not."""
     keeps_products: bool
     """Whether scores from `dot` can be used more than once."""
 

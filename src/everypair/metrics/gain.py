@@ -165,15 +165,7 @@ def gain_at_k(
 [5.9, 7.6]
     """
     rows = Rows.of(y_true, sample_weight, pos_label)
-    if rows.weight is not None:
-        if not isinstance(k, float):
-            raise ValueError(
-                f"k={k!r} is a count of rows: with sample_weight give a share, such as 0.1."
-            )
-        rows_at_k(k, rows.n_rows, rows.n_positive)
-        share = float(k)
-    else:
-        share = rows_at_k(k, rows.n_rows, rows.n_positive) / rows.n_rows
+    share = share_at_k(k, rows.n_rows, rows.n_positive, rows.weight)
     gain, low, high = _gains(rows, rows.scores(y_score), np.array([share]), level, groups)
     return Gain(share, float(gain[0]), float(low[0]), float(high[0]), level)
 
@@ -221,6 +213,16 @@ def gain_curve(
     grid = np.arange(1, 200) / 200 if shares is None else levels_between(shares, "shares", 0, 1)
     rows = Rows.of(y_true, sample_weight, pos_label)
     return Gain(grid, *_gains(rows, rows.scores(y_score), grid, level, groups), check_level(level))
+
+
+def share_at_k(k: int | float | str, n_rows: int, n_positive: int, weight: Any) -> float:
+    """The share of the rows, or of their weight, that k of them are."""
+    if weight is not None and not isinstance(k, float):
+        raise ValueError(
+            f"k={k!r} is a count of rows: with sample_weight give a share, such as 0.1."
+        )
+    found = rows_at_k(k, n_rows, n_positive)
+    return found / n_rows if weight is None else float(k)
 
 
 def _gains(

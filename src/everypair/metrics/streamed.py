@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.linalg.block_histogram import Ranking
+from everypair.linalg.block_jobs import Job
+from everypair.linalg.block_shard import Shard
 from everypair.metrics.asked import SHARE_ROUNDING, Asked
 from everypair.metrics.curve import Curve
 from everypair.metrics.gain import Gain, Top
@@ -23,7 +25,7 @@ from everypair.metrics.inference import (
     independent_pairs,
     standard_error,
 )
-from everypair.metrics.placements import bessel, satterthwaite
+from everypair.metrics.placements import bessel, leverage, satterthwaite
 from everypair.metrics.thresholds import RULES
 
 Array = NDArray[np.float64]
@@ -77,7 +79,7 @@ def cut_of_ranking(rule: Any, ranking: Ranking, totals: tuple[float, float]) -> 
 
 
 def interval_of_ranking(ranking: Ranking, level: float, on_logit: bool) -> AUCInterval:
-    """The area with DeLong's interval (`placements`), of rows that weigh the same.
+    """The area with DeLong's interval (`placements`).
 
     Rows of one box have the placement of its middle: that of equal scores. The standard error is
     too small by a part of the order of the boxes' share of the rows, squared.
@@ -87,38 +89,99 @@ def interval_of_ranking(ranking: Ranking, level: float, on_logit: bool) -> AUCIn
     low, high = ranking.area(AREA_WIDTH)
     boxes = ranking.boxes  # some were split
     counts = boxes.positive, boxes.negative
-    n_positive, n_negative = (float(of_class.sum()) for of_class in counts)
-    among_negatives = (np.cumsum(boxes.negative) - boxes.negative / 2) / n_negative
-    among_positives = 1 - (np.cumsum(boxes.positive) - boxes.positive / 2) / n_positive
+    totals = float(boxes.positive.sum()), float(boxes.negative.sum())
+    among_negatives = (np.cumsum(boxes.negative) - boxes.negative / 2) / totals[1]
+    among_positives = 1 - (np.cumsum(boxes.positive) - boxes.positive / 2) / totals[0]
     auc = low + (high - low) / 2
-    parts = [
-        bessel(int(total), what) * float(of_class @ (placed - auc) ** 2) / total**2
-        for of_class, placed, total, what in zip(
-            counts, (among_negatives, among_positives), (n_positive, n_negative),
-            ("positive row", "negative row"), strict=True,
-        )
-    ]  # fmt: skip
+    above = among_negatives - auc, among_positives - auc
+    if ranking.scores.blocks.weighted:
+        parts, degrees, sizes = _weighted_spread(ranking, above)
+    else:
+        sizes = totals
+        parts = [
+            bessel(int(total), what) * float(of_class @ of_box**2) / total**2
+            for of_class, of_box, total, what in zip(
+                counts, above, totals, ("positive row", "negative row"), strict=True
+            )
+        ]
+        degrees = [total - 1 for total in totals]
     separated = low == high and low in (0.0, 1.0)
     se = 0.0 if separated else standard_error(sum(parts))
-    df = np.inf if separated else satterthwaite(parts, [n_positive - 1, n_negative - 1])
-    sizes = n_positive, n_negative
+    df = np.inf if separated else satterthwaite(parts, degrees)
     ends = area_interval(auc, se, sizes, independent_pairs(sizes), level, on_logit, df=df)
     return AUCInterval(auc, *ends, se, level, "delong", df)
 
 
+def _weighted_spread(
+    ranking: Ranking, above: tuple[Array, Array]
+) -> tuple[list[float], list[float], tuple[float, float]]:
+    """Of the positives and of the negatives: variance, degrees of freedom, Kish's number of rows.
+
+    ``above`` is what a row of each box is placed above the area.
+    """
+    work = partial(_influences, ranking.boxes.low, above)
+    sums = ranking.scores.blocks.run(Job.of("influences", work, [ranking.scores]))
+    for n, what in zip(sums[:, 0], ("positive row", "negative row"), strict=True):
+        bessel(int(n), what)
+    degrees = [
+        1 / (1 / (n - 1) + (max(0.0, fourth / square**2 - equal4 / equal**2) if square > 0 else 0))
+        for n, _, _, square, fourth, equal, equal4 in sums
+    ]
+    of_positives, of_negatives = 1 / sums[:, 1]
+    return sums[:, 2].tolist(), [max(1.0, df) for df in degrees], (of_positives, of_negatives)
+
+
+def _influences(low: Array, above: tuple[Array, Array], shard: Shard, scores: Array) -> Array:
+    """Sums over the rows of each class with weight: how many, their squared shares, their squared
+    influences with HC2's factor, and q, q^2, q / share^2 and its square of `degrees_of_class`."""
+    sums = []
+    for members, of_box in zip((shard.positive, ~shard.positive), above, strict=True):
+        rows = np.flatnonzero(members & (shard.share > 0))
+        share, placed = shard.share[rows], of_box[_box_of(low, scores[rows])]
+        squares = (share * placed) ** 2
+        of_class = [share**2, squares * leverage(share) ** 2]
+        of_class += [squares, squares**2, placed**2, placed**4]
+        sums.append([float(rows.size), *map(np.sum, of_class)])
+    return np.array(sums)
+
+
+def _box_of(low: Array, scores: Array) -> NDArray[np.intp]:
+    return np.searchsorted(low, scores, side="right") - 1
+
+
 def gains_of_ranking(ranking: Ranking, shares: Array, level: float, split: bool) -> Gain:
-    """Gains at these shares of the rows, which weigh the same.
+    """Gains at these shares of the weight.
 
     ``split``: each box that holds a cut is split until one score is left. Otherwise its rows count
     as tied, which moves a gain by less than the positives of one box.
     """
+    total = float(ranking.boxes.positive.sum() + ranking.boxes.negative.sum())
+    weighted = ranking.scores.blocks.weighted
     if split:
-        n_rows = float(ranking.boxes.positive.sum() + ranking.boxes.negative.sum())
-        for most in shares * n_rows + ROW_ROUNDING:
+        rounding = SHARE_ROUNDING * total if weighted else ROW_ROUNDING
+        for most in shares * total + rounding:
             ranking.crossing(partial(_at_most, most))
     boxes = ranking.boxes
-    top = Top.of_counts(boxes.positive[::-1], boxes.negative[::-1])
+    counts = boxes.positive[::-1], boxes.negative[::-1]
+    if weighted:
+        job = Job.of("squared-weights", partial(_squared_weights, boxes.low), [ranking.scores])
+        n_rows, squares = ranking.scores.blocks.run(job)
+        of_boxes = [of_class[::-1] / total**2 for of_class in squares]
+        top = Top(counts[0] / total, counts[1] / total, of_boxes, n_rows)
+    else:
+        top = Top.of_counts(*counts)
     return Gain(shares, *top.limits(shares, level), level)
+
+
+def _squared_weights(low: Array, shard: Shard, scores: Array) -> tuple[int, Array]:
+    """Rows with weight, and the sums of their squared weights by class and box."""
+    assert shard.weight is not None
+    weight = shard.weight.astype(np.float64, copy=False)
+    sums = [
+        np.bincount(_box_of(low, scores[rows]), weight[rows] ** 2, low.size)
+        for rows in (np.flatnonzero(of & (weight > 0)) for of in (shard.positive, ~shard.positive))
+    ]
+    return int(np.count_nonzero(weight)), np.array(sums)
 
 
 def _at_most(most: float, tp: Array, fp: Array) -> NDArray[np.bool_]:

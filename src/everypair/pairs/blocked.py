@@ -17,6 +17,7 @@ from scipy.special import logsumexp
 from everypair._compiled import COEFFICIENTS
 from everypair.cached import cached_property
 from everypair.linalg.block_jobs import Extent, Job, Summary, joined
+from everypair.linalg.block_sample import BlockSample
 from everypair.linalg.block_shard import Shard
 from everypair.linalg.block_vector import BlockVector
 from everypair.linalg.blocks import Blocks
@@ -51,7 +52,6 @@ class BlockRows:
     def __init__(self, blocks: Blocks, loss: str):
         self.blocks = blocks
         blocks.summary = SUMMARIES.get(loss, Extent())
-        self._sampled: tuple[Index, Rows]
 
     @property
     def n_rows(self) -> int:
@@ -93,24 +93,15 @@ class BlockRows:
         with np.errstate(over="ignore"):
             return float(np.exp(of_negatives + of_positives))
 
-    def sample(self, n_rows: int) -> Index:
-        """As `Rows.sample`: the same rows."""
-        counts = np.array(self.blocks.counts).reshape(-1, 2)
-        n_negative, n_positive = (int(n) for n in counts.sum(axis=0))
-        wanted = sampled_ordinals(n_positive, n_negative, n_rows)
-        before = np.concatenate([np.zeros((1, 2), dtype=np.intp), np.cumsum(counts, axis=0)])
-        work = partial(_numbers_of, self.blocks.starts, before, wanted)
-        numbers, positive, share = map(np.concatenate, self.blocks.run(Job.of("sample", work, ())))
-        order = np.argsort(numbers)
-        rows: Index = numbers[order]
-        self._sampled = rows, Rows.uncut(positive[order], share[order])
-        return rows
+    def sample(self, n_rows: int) -> Any:
+        """As `Rows.sample`: the same rows, which X and these `take`."""
+        n_negative, n_positive = np.sum(self.blocks.counts, axis=0).tolist()
+        return BlockSample(self.blocks, *sampled_ordinals(n_positive, n_negative, n_rows))
 
-    def take(self, rows: Index) -> Rows:
+    def take(self, rows: Any) -> Rows:
         """The rows of `sample`, with weights that sum to one in each class again."""
-        sampled, found = self._sampled
-        assert rows is sampled
-        return found
+        sampled: BlockSample = rows
+        return Rows.uncut(*sampled.found)
 
     def gathered(self) -> Rows:
         """All rows in this process."""
@@ -118,29 +109,11 @@ class BlockRows:
         return Rows.uncut(self.positive.gather(), weight)
 
 
-def _numbers_of(
-    starts: Index, before: Index, wanted: tuple[Index, Index], shard: Shard
-) -> tuple[list[Index], list[Bool], list[Array]]:
-    """The rows of the shard that are these positives and negatives: their numbers among all, their
-    classes and shares."""
-    block = int(np.searchsorted(starts, shard.start, side="right")) - 1
-    out = []
-    for side, ordinals in ((1, wanted[0]), (0, wanted[1])):
-        first, last = before[block, side], before[block + 1, side]
-        here = ordinals[(ordinals >= first) & (ordinals < last)] - first
-        members = shard.positive if side else ~shard.positive
-        if shard.weight is not None:
-            members = members & (shard.weight > 0)
-        out.append(np.flatnonzero(members)[here])
-    found = np.concatenate(out)
-    return [found + shard.start], [shard.positive[found]], [shard.share[found]]
-
-
 # --- smooth losses -----------------------------------------------------------------------------
 
 
 class BoxSummary:
-    """Extent, boxes and their moments of both classes."""
+    """Extent, boxes and their moments of both classes; the first moment is the weight."""
 
     name = "box-moments"
 
@@ -159,6 +132,16 @@ class BoxSummary:
         for _, some, of_these in (first, second):
             moments[:, np.searchsorted(ids, some)] += of_these
         return joined(first[0], second[0]), ids, moments
+
+    @staticmethod
+    def edges(found: Any, n: int) -> Array:
+        """As if the rows of a box lay evenly in it."""
+        _, ids, moments = found
+        weight = np.cumsum(moments[:, :, 0].sum(axis=0))
+        # Boxes that are not here are empty: the weight does not grow from one's end to the next.
+        ends = np.column_stack([ids, ids + 1]).ravel() / PER_UNIT
+        below = np.column_stack([np.append(0.0, weight[:-1]), weight]).ravel()
+        return np.interp(np.linspace(0.0, weight[-1], n + 2)[1:-1], below, ends)
 
 
 class BlockBoxes:
@@ -246,7 +229,7 @@ class ClassMean(NamedTuple):
         return ClassMean(weight, self.mean + part * apart, scatter)
 
 
-class SquareSummary:
+class SquareSummary(Extent):
     """Extent, and weight, mean and scatter of both classes."""
 
     name = "class-means"
@@ -266,7 +249,7 @@ class SquareSummary:
         return (joined(first[0], second[0]), *of_classes)
 
 
-class ExponentialSummary:
+class ExponentialSummary(Extent):
     """Extent, and the logarithms of ``sum_N b exp(s)`` and ``sum_P a exp(-s)``."""
 
     name = "class-exponentials"

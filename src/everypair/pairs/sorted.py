@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -281,6 +281,9 @@ class _SortedPoint:
             targets.rows[held], targets.weights[held], sources.rows, sources.inside,
             low[held], high[held],
         )  # fmt: skip
+        if X.in_order_only:
+            of_blocks: Any = X
+            return np.asarray(self._height * of_blocks.gram_of_windows(windows))
         cross = X.window_cross(windows)
         few = rows_that_count(X, self._curvature)
         out = X.gram(self._curvature) if few is None else few[0].gram(self._curvature[few[1]])

@@ -61,8 +61,6 @@ def choose_solver(X: Matrix, loss: str, solver: str) -> Solver:
             "solver='newton' cannot be used because the sigmoid loss is not convex: "
             "use 'newton-cg' or 'auto'."
         )
-    if X.in_order_only and loss in ("hinge", "squared_hinge"):
-        return newton_cg  # their Hessian takes the rows in the order of the scores
     # A Hessian takes X by rows; products do without a copy of a CSC matrix while they are enough.
     n_rows, n_columns = X.shape
     if solver == "newton" or (X.by_rows and n_columns <= HESSIAN_COLUMNS):
@@ -140,8 +138,8 @@ def _solution_of_sample(
     if size == 0:
         return start
     rows = pairs.sample(size)
-    part = pairs.take(rows)
-    rough = _descend(X.take(rows), part, loss, alpha, start, SAMPLE_TOL, Progress(max_iter), run)
+    few, part = X.take(rows), pairs.take(rows)
+    rough = _descend(few, part, loss, alpha, start, SAMPLE_TOL, Progress(max_iter), run)
     # The hinge's matrices wear out with the rounding.
     if isinstance(run, Newton | ProductsFirst) and loss != "hinge":
         run.renew(rough, pairs.n_rows)

@@ -22,7 +22,7 @@ from everypair.pairs import pair_point
 from everypair.pairs.listed import ListedHuberHingePoint, PairList
 from everypair.pairs.point import growth
 from everypair.pairs.sorted import HingePoint, HuberHingePoint, SortedScores
-from everypair.penalties import Penalty
+from everypair.penalties import ElasticNet, Penalty
 from everypair.rows import Rows
 from everypair.solvers.problem import Iterate, Problem, Solver, at_rest, run_settled, settled
 from everypair.solvers.progress import Judgement, Progress
@@ -178,7 +178,8 @@ class _Limit:
         if before is not None:
             error = now.point.error + before.point.error
             step = now.w - before.w, now.scores - before.scores
-            found.append(found[1].moved(1 / (NARROWING_FACTOR - 1), *step, error) or found[1])
+            beyond = found[1].moved(1 / (NARROWING_FACTOR - 1), *step, error)
+            found.append(found[1] if beyond is None else _allowed(beyond))
         self._best = min(found, key=lambda at: at.value)
         self._judge()
 
@@ -239,9 +240,19 @@ def _continued(now: Iterate, before: Iterate | None, width: float) -> Iterate:
         ahead = start.moved(
             1 / NARROWING_FACTOR, now.w - before.w, now.scores - before.scores, error
         )
-        if ahead is not None and _nearer(ahead, start):
+        if ahead is not None and _nearer(ahead := _allowed(ahead), start):
             return ahead
     return start
+
+
+def _allowed(now: Iterate) -> Iterate:
+    """The same point, or the nearest inside the bounds of the coefficients: a line through two
+    solutions may lead out of them."""
+    penalty = now.problem.penalty
+    if not isinstance(penalty, ElasticNet):
+        return now
+    w = np.clip(now.w, penalty.lower, penalty.upper)
+    return now if np.array_equal(w, now.w) else now.problem.at(w)
 
 
 def _nearer(one: Iterate, other: Iterate) -> bool:
@@ -256,9 +267,10 @@ def result_at(now: Iterate, progress: Progress) -> Result:
     if width is not None:
         stretch, _ = best_stretch(now)
     objective, distance, rounding = now.judged
+    scores = now.scores if stretch == 1 else stretch * now.scores  # what is known of them stays
     return Result(
-        stretch * now.w, stretch * now.scores, objective, distance, progress.n_iter,
-        progress.history, rounding, width, stretch,
+        stretch * now.w, scores, objective, distance, progress.n_iter, progress.history, rounding,
+        width, stretch,
     )  # fmt: skip
 
 
