@@ -1,6 +1,7 @@
 """Rows in blocks: from disk, from generated blocks, on a Dask cluster; and the cost model.
 
 python -m lab bench blocks disk --rows 1e6 1e7 --folder /tmp/rows   Parquet, 20 columns of float32
+python -m lab bench blocks cli --rows 1e7 --folder /tmp/rows        `fit` and `compare` on a folder
 python -m lab bench blocks generated --rows 1e6 1e7 1e8             blocks made as they are read
 python -m lab bench blocks dask --rows 1e6                          two workers beside two threads
 python -m lab bench blocks arrays --before /tmp/before              arrays, beside another tree
@@ -25,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from lab.benchmarks import blocks_cli
 from lab.harness import DOCS, Page, markdown_table
 
 RESULTS = DOCS / "blocks.json"
@@ -80,6 +82,24 @@ def write_rows(folder: Path, n: int) -> None:
         X, y = some_rows(min(FILE_ROWS, n - begin), COLUMNS, k)
         table = pa.table({**{f"x{j}": X[:, j] for j in range(COLUMNS)}, "y": y})
         pq.write_table(table, folder / f"part-{k:03d}.parquet", row_group_size=10**6)
+
+
+def write_copies(folder: Path, n: int) -> None:
+    """One file, under as many names as ``n`` rows take."""
+    write_rows(folder, min(n, FILE_ROWS))
+    for k in range(1, n // FILE_ROWS):
+        os.link(folder / "part-000.parquet", folder / f"part-{k:03d}.parquet")
+
+
+def command_line(sizes: list[int], folder: Path, names: list[str]) -> None:
+    for n in sizes:
+        here = folder / f"{n:.0e}"
+        try:
+            write_copies(here, n)
+            for name, result in blocks_cli.measure(here, n, names).items():
+                keep(name, result)
+        finally:
+            shutil.rmtree(here, ignore_errors=True)
 
 
 def measure_disk(folder: Path, n: int) -> None:
@@ -362,6 +382,10 @@ def page() -> None:
             lines,
         ),
     )
+    report.add(
+        "The command line",
+        blocks_cli.WORDS + "\n\n" + markdown_table(blocks_cli.HEADER, blocks_cli.lines_of(found)),
+    )
     lines = []
     for name, of in found.items():
         if name.startswith("dask"):
@@ -445,18 +469,24 @@ def _billion(constants: dict[str, float]) -> str:
     )  # fmt: skip
 
 
+WHAT = ["disk", "one-disk", "cli", "generated", "dask", "arrays", "page"]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("what", choices=["disk", "one-disk", "generated", "dask", "arrays", "page"])
+    parser.add_argument("what", choices=WHAT)
     parser.add_argument("--rows", type=float, nargs="+", default=[1e6])
     parser.add_argument("--folder", type=Path, default=Path("/tmp/everypair-blocks"))
     parser.add_argument("--before", type=Path, help="the other tree")
+    parser.add_argument("--commands", nargs="+", default=["fit", "compare"])
     given = parser.parse_args()
     sizes = [int(n) for n in given.rows]
     if given.what == "disk":
         disk(sizes, given.folder)
+    elif given.what == "cli":
+        command_line(sizes, given.folder, given.commands)
     elif given.what == "one-disk":
         measure_disk(given.folder, sizes[0])
     elif given.what == "generated":

@@ -12,6 +12,14 @@ from numpy.typing import NDArray
 from everypair.cached import cached_property
 from everypair.linalg.block_folds import Folds
 from everypair.linalg.block_jobs import Job, add, followed_by
+from everypair.linalg.block_look import (
+    look_at,
+    refuse_missing,
+    rows_of,
+    scaled_squares,
+    seen_both,
+    taken_from,
+)
 from everypair.linalg.block_sample import BlockSample, Wanted
 from everypair.linalg.block_shard import ALL, Expression, Kept, Shard
 from everypair.linalg.block_vector import BlockVector, Statistics
@@ -31,7 +39,6 @@ from everypair.linalg.dense import (
     DenseMatrix,
 )
 from everypair.linalg.row_sums import CENTRE_ROWS, BoxedRows, Windows
-from everypair.linalg.threads import over_rows
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -113,8 +120,8 @@ class BlockMatrix:
         """One pass: the frame, and a copy of these rows."""
         step = max(1, self.shape[0] // CENTRE_ROWS)
         amid = np.arange(0, self.shape[0], step)
-        work = partial(_look, amid, rows.wanted if isinstance(rows, BlockSample) else rows)
-        seen = self.blocks.run(Job.of("first-look", work, (), _seen_both, ALL))
+        work = partial(look_at, amid, rows.wanted if isinstance(rows, BlockSample) else rows)
+        seen = self.blocks.run(Job.of("first-look", work, (), seen_both, ALL))
         largest, sums, squares, longest, amid_rows, taken = seen
         sizes = self._sizes(sums, squares, largest)
         near = np.concatenate(amid_rows)
@@ -122,7 +129,7 @@ class BlockMatrix:
         apart = np.max(np.abs(near - centre), axis=0)
         unit = np.where(apart > 0, np.exp2(np.frexp(apart)[1]), 1.0)
         vars(self)["_frame"] = Frame(sizes, centre, unit, longest)
-        return _rows_of(rows, taken)
+        return rows_of(rows, taken)
 
     def _sizes(self, sums: Array, squares: Array, largest: Array) -> Sizes:
         """`Sizes.of`; sums of squares that left the range are made again in units of the largest
@@ -133,7 +140,7 @@ class BlockMatrix:
         lengths[doubtful] = 0.0
         again = np.flatnonzero(doubtful & (largest > 0))
         if again.size:
-            work = partial(_scaled_squares, again, largest[again])
+            work = partial(scaled_squares, again, largest[again])
             shares = self.blocks.run(Job.of("column-lengths", work, (), reads=ALL))
             lengths[again] = largest[again] * np.sqrt(shares)
         return Sizes.of(sums, squares, n_rows, lengths=lengths)
@@ -251,7 +258,7 @@ class BlockMatrix:
         wanted = rows.wanted if isinstance(rows, BlockSample) else rows
         work = partial(_take, self._columns, wanted)
         taken = self.blocks.run(Job.of("take", work, (), followed_by, reads=self._columns))
-        return DenseMatrix(_rows_of(rows, taken))
+        return DenseMatrix(rows_of(rows, taken))
 
     def columns(self, columns: Index) -> BlockMatrix:
         """No copy: the columns are read again at each pass."""
@@ -302,76 +309,8 @@ class BlockMatrix:
         raise NotImplementedError("Rows in blocks cannot be paired.")
 
 
-def _here(shard: Shard, rows: Index) -> Index:
-    """Which of these rows, by their numbers among all, lie in the shard: by their numbers there."""
-    low, high = np.searchsorted(rows, [shard.start, shard.start + shard.n_rows])
-    return rows[low:high] - shard.start
-
-
-def _taken(X: NDArray[Any], wanted: Index | Wanted, shard: Shard) -> list[Any]:
-    """These rows of a shard's X; of a sample their classes and shares as well."""
-    if not isinstance(wanted, Wanted):
-        return [X[_here(shard, wanted)]]
-    here = wanted.here(shard)
-    return [(X[here], shard.positive[here], shard.share[here])]
-
-
-def _rows_of(rows: Index | BlockSample, taken: list[Any]) -> NDArray[Any]:
-    """All rows that the shards have `_taken`."""
-    if isinstance(rows, BlockSample):
-        rows.keep([part[1:] for part in taken])
-        taken = [part[0] for part in taken]
-    return np.concatenate(taken)
-
-
-def _look(amid: Index, wanted: Index | Wanted, shard: Shard) -> tuple[Any, ...]:
-    from everypair._compiled import columns_look, rows_look
-
-    X = shard.matrix()
-    by_rows = X.X.flags.c_contiguous
-
-    def part(start: int, stop: int) -> tuple[Array, float]:
-        found = np.zeros((3, X.shape[1]))
-        look, values = (rows_look, X.X) if by_rows else (columns_look, X.X.T)
-        return found, look(values, start, stop, *found)
-
-    with np.errstate(over="ignore", invalid="ignore"):
-        parts = over_rows(part, X.shape[0], X.X.size)
-        sums, squares = np.sum([found[:2] for found, _ in parts], axis=0)
-        largest = np.max([found[2] for found, _ in parts], axis=0)
-        longest = max(longest for _, longest in parts)
-        largest[np.isnan(sums) & np.isfinite(largest)] = np.nan
-    refuse_missing(shard, largest)
-    near = X.X[_here(shard, amid)]
-    return largest, sums, squares, float(np.sqrt(longest)), [near], _taken(X.X, wanted, shard)
-
-
-def refuse_missing(shard: Shard, largest: NDArray[Any]) -> None:
-    """An error with the place where a column's largest value is not finite."""
-    if not np.all(np.isfinite(largest)):
-        column = int(np.argmin(np.isfinite(largest)))
-        value = "NaN" if np.isnan(largest[column]) else "an infinite value"
-        raise ValueError(
-            f"Column {column} of {shard.name} has {value}: "
-            "fill in missing values or leave out these rows."
-        )
-
-
-def _seen_both(first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
-    return (
-        np.maximum(first[0], second[0]),
-        *add(first[1:3], second[1:3]),
-        max(first[3], second[3]),
-        *add(first[4:], second[4:]),
-    )
-
-
-def _scaled_squares(columns: Index, largest: Array, shard: Shard) -> Array:
-    return np.asarray(np.sum((shard.matrix(ALL).X[:, columns] / largest) ** 2, axis=0))
-
-
 def _take(columns: Any, wanted: Index | Wanted, shard: Shard) -> list[Any]:
-    return _taken(shard.matrix(columns).X, wanted, shard)
+    return taken_from(shard.matrix(columns).X, wanted, shard)
 
 
 def _dot(columns: Any, vector: Array, shard: Shard) -> Array:
