@@ -162,6 +162,20 @@ class DaskAUCRLS(OnDask, AUCRLS):
     See Also
     --------
     everypair.AUCRLS : The same for arrays, with kernels.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from distributed import Client
+    >>> from everypair.dask import DaskAUCRLS
+    >>> X = np.random.default_rng(0).standard_normal((1000, 3))
+    >>> y = (X @ [1, 2, 0] > 1).astype(int)
+    >>> dX, dy = da.from_array(X, chunks=(250, 3)), da.from_array(y, chunks=250)
+    >>> with Client(processes=False, n_workers=1, dashboard_address=None) as client:
+    ...     model = DaskAUCRLS(client=client).fit(dX, dy)
+    >>> model.n_passes_
+    1
     """
 
     _local = AUCRLS
@@ -234,6 +248,20 @@ class DaskRankOpt(OnDask, RankOpt):
     See Also
     --------
     everypair.RankOpt : The same for arrays, and for rows on disk.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from distributed import Client
+    >>> from everypair.dask import DaskRankOpt
+    >>> X = np.random.default_rng(0).standard_normal((1000, 3))
+    >>> y = (X @ [1, 2, 0] > 1).astype(int)
+    >>> dX, dy = da.from_array(X, chunks=(250, 3)), da.from_array(y, chunks=250)
+    >>> with Client(processes=False, n_workers=1, dashboard_address=None) as client:
+    ...     model = DaskRankOpt(client=client).fit(dX, dy)
+    >>> print(f"{model.train_score_:.3f}")
+    1.000
     """
 
     _local = RankOpt
@@ -334,6 +362,20 @@ class DaskMeasureOpt(OnDask, MeasureOpt):
     See Also
     --------
     everypair.MeasureOpt : The same for arrays, with kernels, and for rows on disk.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from distributed import Client
+    >>> from everypair.dask import DaskMeasureOpt
+    >>> X = np.random.default_rng(0).standard_normal((1000, 3))
+    >>> y = (X @ [1, 2, 0] > 1).astype(int)
+    >>> dX, dy = da.from_array(X, chunks=(250, 3)), da.from_array(y, chunks=250)
+    >>> with Client(processes=False, n_workers=1, dashboard_address=None) as client:
+    ...     model = DaskMeasureOpt(client=client).fit(dX, dy)
+    >>> model.train_score_ >= model.start_score_
+    True
     """
 
     _local = MeasureOpt

@@ -247,10 +247,10 @@ def gain_at_k(
     sample_weight: Any = None,
     client: Client | None = None,
 ) -> Gain:
-    """Gain and lift of the k highest scores, each with a confidence interval; exact, without a
-    sort.
+    """Gain and lift of the k highest scores, exact, each with a confidence interval.
 
-    The box of scores that holds the cut is split and counted again until one score is left in it.
+    Nothing is sorted: the box of scores that holds the cut is split and counted again until one
+    score is left in it.
 
     Parameters
     ----------

@@ -16,16 +16,13 @@ from collections.abc import Callable
 from typing import Any
 
 from everypair.measures._base import Measure, Violation
-from everypair.measures.contingency import (
+from everypair.measures.contingency import ContingencyMeasure, ErrorRate, FBeta, TableMeasure
+from everypair.measures.fixed_count import (
     BreakEven,
-    ContingencyMeasure,
-    ErrorRate,
-    FBeta,
     FixedCount,
     PrecisionAtK,
     RecallAtK,
     RecallAtMostK,
-    TableMeasure,
 )
 from everypair.measures.ranked import Ranked
 from everypair.measures.roc_area import PartialROCArea, ROCArea
@@ -71,8 +68,31 @@ def measure_of(
 ) -> Measure:
     """The measure of that name, a `Measure` as it is, or a function of (a, b, c, d).
 
-    ``beta`` belongs to ``"fbeta"``, ``k`` to the measures at k,
-    ``fpr`` to ``"partial_roc_area"``.
+    Parameters
+    ----------
+    measure : str, Measure or callable
+        A name of `MEASURES`, a measure, or a function of the counts of the contingency table.
+    beta : float, default=1.0
+        Of ``"fbeta"``.
+    k : int, float or str, default=None
+        Of the measures at k.
+    fpr : tuple of float, default=(0.0, 0.1)
+        Of ``"partial_roc_area"``.
+
+    Returns
+    -------
+    Measure
+        The measure.
+
+    See Also
+    --------
+    everypair.MeasureSVM : Trains on it.
+
+    Examples
+    --------
+    >>> from everypair.measures import measure_of
+    >>> measure_of("precision_at_k", k=1).value([1, 0, 0, 1], [0.3, -1.0, 0.2, 2.0])
+    1.0
     """
     if isinstance(measure, Measure):
         return measure

@@ -26,10 +26,8 @@ from everypair.measures._base import (
     checked_rows,
 )
 from everypair.measures.ranked import LossRows, Ranked, TableFunction, checked
-from everypair.metrics.at_k import rows_at_k
 from everypair.rows import Rows
 
-Share = int | float | str
 Search = Callable[[Ranked], tuple[int, int]]
 
 
@@ -41,25 +39,82 @@ class ContingencyMeasure(Measure):
 
     The loss is ``100 (best - value)``, best being the value of the true labelling: the
     paper's ``100 (1 - value)`` wherever a perfect table is worth 1.
+
+    See Also
+    --------
+    TableMeasure : The same from a function.
+    everypair.MeasureSVM : Trains on it.
+
+    Examples
+    --------
+    >>> from everypair.measures import ContingencyMeasure
+    >>> class Informedness(ContingencyMeasure):
+    ...     def of_table(self, a, b, c, d):
+    ...         return a / (a + c) - b / (b + d)
+    >>> Informedness().value([1, 0, 0, 1], [0.3, -1.0, 0.2, 2.0])
+    0.5
     """
 
     def of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
-        """The measure's value, entry by entry where the counts are arrays."""
+        """The measure's value, entry by entry where the counts are arrays.
+
+        Parameters
+        ----------
+        {counts}
+
+        Returns
+        -------
+        float or array
+            The value; higher is better.
+        """
         raise NotImplementedError
 
     def loss_of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
-        """Delta of the table."""
+        """Delta of the table.
+
+        Parameters
+        ----------
+        {counts}
+
+        Returns
+        -------
+        float or array
+            The loss, 0 for the right labelling.
+        """
         return PERCENT * (self.of_table(a + c, 0 * b, 0 * c, b + d) - self.of_table(a, b, c, d))
 
     def search(self, ranked: Ranked) -> tuple[int, int]:
         """The a and b with the largest ``Delta + positive_gain[a] + negative_gain[b]``.
 
-        Here every table counts: O(n^2) time at worst, O(n) memory (`tables.LossRows`).
+        Here every table counts: O(n^2) time at worst, O(n) memory (`ranked.LossRows`).
+
+        Parameters
+        ----------
+        ranked : Ranked
+            Both classes in the order of the scores.
+
+        Returns
+        -------
+        tuple of int
+            The counts a and b.
         """
         return LossRows(self.loss_of_table, ranked.n_positive, ranked.n_negative).search(ranked)
 
     def predicted(self, rows: Rows, scores: Array) -> Bools:
-        """The labelling with the largest ``sum_i y'_i s_i`` (eq. 5)."""
+        """The labelling with the largest ``sum_i y'_i s_i`` (eq. 5).
+
+        Parameters
+        ----------
+        rows : Rows
+            Which rows are positive.
+        scores : array of shape (n_rows,)
+            Scores of the rows.
+
+        Returns
+        -------
+        array of bool, shape (n_rows,)
+            The rows that are classified as positive.
+        """
         return scores > 0
 
     def _table(self, positive: ArrayLike, scores: ArrayLike) -> tuple[int, int, int, int]:
@@ -94,7 +149,18 @@ class ContingencyMeasure(Measure):
 
 
 class ErrorRate(ContingencyMeasure):
-    """``1 - (b + c) / n``, with the loss ``2 (b + c)`` of Theorem 3: the ordinary hinge SVM."""
+    """``1 - (b + c) / n``, with the loss ``2 (b + c)`` of Theorem 3: the ordinary hinge SVM.
+
+    See Also
+    --------
+    FBeta : For rare positives.
+
+    Examples
+    --------
+    >>> from everypair.measures import ErrorRate
+    >>> print(f"{ErrorRate().value([1, 0, 0, 1], [0.3, -1.0, 0.2, 2.0]):.2f}")
+    0.75
+    """
 
     def of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
         return (a + d) / (a + b + c + d)
@@ -116,6 +182,21 @@ class FBeta(ContingencyMeasure):
     For fixed a the loss is concave in b, and so is the gain: the best b(a) is where one more
     false positive stops paying. As a grows, b(a) rises to a peak and falls again (beyond
     beta = 1 it only rises), so walking along it costs O(n) after the sort.
+
+    Parameters
+    ----------
+    beta : float, default=1.0
+        Above 1 recall counts more, below 1 precision does.
+
+    See Also
+    --------
+    measure_of : A measure by its name.
+
+    Examples
+    --------
+    >>> from everypair.measures import FBeta
+    >>> print(f"{FBeta(2.0).value([1, 0, 0, 1], [0.3, -1.0, 0.2, 2.0]):.2f}")
+    0.91
     """
 
     def __init__(self, beta: float = 1.0):
@@ -187,106 +268,24 @@ class Cost(ContingencyMeasure):
         return -(self.c_fp * b + self.c_fn * c) / (a + b + c + d)
 
 
-class FixedCount(ContingencyMeasure):
-    """Measures whose labellings have exactly k positives; the rule takes the k highest scores.
-
-    Their losses fall by the same amount for each true positive, so the most violated
-    labelling takes the k highest scores after the positives' are lowered by half of that: a
-    selection in O(n), no sort.
-    """
-
-    ranks = True
-
-    def __init__(self, k: Share):
-        self.k = k
-
-    def count(self, n_rows: int, n_positive: int) -> int:
-        """k for a sample of this size."""
-        return rows_at_k(self.k, n_rows, n_positive)
-
-    def loss_of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
-        return PERCENT * (1 - self.of_table(a, b, c, d))
-
-    def predicted(self, rows: Rows, scores: Array) -> Bools:
-        return top(scores, self.count(rows.n_rows, rows.n_positive))
-
-    def most_violated(self, positive: ArrayLike, scores: ArrayLike) -> Violation:
-        rows, scores = checked_rows(positive, scores)
-        n_positive, n_negative = rows.n_positive, rows.n_negative
-        k = self.count(scores.size, n_positive)
-        one_more = self.loss_of_table(0, k, n_positive, n_negative - k)
-        one_more -= self.loss_of_table(1, k - 1, n_positive - 1, n_negative - k + 1)
-        chosen = top(scores - np.where(rows.positive, one_more / 2, 0.0), k)
-        a = int(np.count_nonzero(chosen & rows.positive))
-        loss = self.loss_of_table(a, k - a, n_positive - a, n_negative - k + a)
-        return Violation(float(loss), 2.0 * (chosen.astype(np.float64) - rows.positive))
-
-    def threshold(self, positive: ArrayLike, scores: ArrayLike) -> float:
-        """Halfway between the k-th and the next training score."""
-        rows, scores = checked_rows(positive, scores)
-        k = self.count(rows.n_rows, rows.n_positive)
-        if k == scores.size:
-            return float(np.nextafter(scores.min(), -np.inf))
-        inside, outside = np.partition(scores, (-k - 1, -k))[[-k, -k - 1]]
-        between = outside / 2 + inside / 2
-        return float(between if between < inside else outside)
-
-
-class PrecisionAtK(FixedCount):
-    """``a / (a + b)`` with ``a + b = k`` (eq. 12)."""
-
-    def of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
-        return a / (a + b)
-
-
-class RecallAtK(FixedCount):
-    """``a / (a + c)`` with ``a + b = k`` (eq. 12, whose denominator is misprinted as b + d)."""
-
-    def of_table(self, a: Any, b: Any, c: Any, d: Any) -> Any:
-        return a / (a + c)
-
-
-class RecallAtMostK(RecallAtK):
-    """Recall of the k highest scores, trained against labellings of at most k positives.
-
-    The paper's labellings have exactly k, which leaves out the true one where k is more than the
-    positives. With a true positives fixed, further negatives pay as long as their score is above
-    zero and there is room: b = min(k - a, number of those).
-    """
-
-    ranks = False
-
-    def search(self, ranked: Ranked) -> tuple[int, int]:
-        n_positive, n_negative = ranked.n_positive, ranked.n_negative
-        k = self.count(n_positive + n_negative, n_positive)
-        a = np.arange(min(n_positive, k) + 1)
-        b = np.minimum(k - a, int(np.argmax(ranked.negative_gain)))
-        loss = self.loss_of_table(a, b, n_positive - a, n_negative - b)
-        best = int(np.argmax(loss + ranked.positive_gain[a] + ranked.negative_gain[b]))
-        return int(a[best]), int(b[best])
-
-    def most_violated(self, positive: ArrayLike, scores: ArrayLike) -> Violation:
-        return self._violation(Ranked(positive, scores), self.search)
-
-
-class BreakEven(PrecisionAtK):
-    """Precision where it equals recall: ``a / (a + b)`` with ``a + b = a + c`` (PRBEP)."""
-
-    def __init__(self) -> None:
-        super().__init__("1p")
-
-
-def top(scores: Array, k: int) -> Bools:
-    """Which are the k highest scores; among equal ones any."""
-    chosen = np.zeros(scores.size, dtype=bool)
-    chosen[np.argpartition(scores, scores.size - k)[scores.size - k :]] = True
-    return chosen
-
-
 class TableMeasure(ContingencyMeasure):
     """Any function of the counts (a, b, c, d), higher being better: Algorithm 2, pruned.
 
-    ``function`` is given arrays of counts and answers entry by entry.
+    Parameters
+    ----------
+    function : callable
+        Takes arrays of counts and answers entry by entry.
+
+    See Also
+    --------
+    ContingencyMeasure : The same from a class, which may search faster.
+
+    Examples
+    --------
+    >>> from everypair.measures import TableMeasure
+    >>> accuracy = TableMeasure(lambda a, b, c, d: (a + d) / (a + b + c + d))
+    >>> accuracy.value([1, 0, 0, 1], [0.3, -1.0, 0.2, 2.0])
+    0.75
     """
 
     def __init__(self, function: TableFunction):

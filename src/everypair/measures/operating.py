@@ -32,21 +32,23 @@ from everypair.measures.at_quota import (
     RecallAtPrecision,
 )
 from everypair.measures.contingency import (
-    BreakEven,
     ContingencyMeasure,
     Cost,
     FBeta,
-    FixedCount,
     GMean,
     Informedness,
     Jaccard,
     Matthews,
-    PrecisionAtK,
-    RecallAtK,
-    RecallAtMostK,
     TableMeasure,
 )
 from everypair.measures.curve_means import AveragePrecision, PartialArea, WholeArea
+from everypair.measures.fixed_count import (
+    BreakEven,
+    FixedCount,
+    PrecisionAtK,
+    RecallAtK,
+    RecallAtMostK,
+)
 from everypair.measures.free_cut import OfTable
 from everypair.measures.grouped import TopOfEachGroup
 from everypair.measures.operating_point import OperatingMeasure

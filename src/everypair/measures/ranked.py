@@ -23,6 +23,23 @@ class Ranked:
     ``positive_gain[a]`` and ``negative_gain[b]`` add up to ``sum_i (c'_i - c_i) s_i`` of the
     labelling with the a highest positives and the b highest negatives on top. Both are
     concave: each further row brings twice its score.
+
+    Parameters
+    ----------
+    positive : array of shape (n_rows,)
+        Which rows are positive, as booleans or as 0 and 1.
+    scores : array of shape (n_rows,)
+        Scores, finite.
+
+    See Also
+    --------
+    ContingencyMeasure.search : Takes it.
+
+    Examples
+    --------
+    >>> from everypair.measures import Ranked
+    >>> Ranked([1, 0, 0, 1], [0.3, -1.0, 0.2, 2.0]).negative_gain.tolist()
+    [0.0, 0.4, -1.6]
     """
 
     def __init__(self, positive: ArrayLike | Rows, scores: ArrayLike):
@@ -38,6 +55,18 @@ class Ranked:
         self.negative_gain = np.concatenate([[0.0], 2 * np.cumsum(self.negative_scores)])
 
     def change(self, a: int, b: int) -> Array:
+        """How a labelling changes the coefficients of the rows.
+
+        Parameters
+        ----------
+        a, b : int
+            The highest positives and negatives that it classifies as positive.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            -2 for missed positives, 2 for false positives, else 0.
+        """
         out = np.zeros(self.n_positive + self.n_negative)
         out[self.positives[a:]] = -2.0
         out[self.negatives[:b]] = 2.0

@@ -20,6 +20,16 @@ class ROCArea(Measure):
 
     Each pair is labelled on its own: swapping it gains ``1 - 2 (s_i - s_j)``. So the slack is
     ``2 sum_ij max(0, 1/2 - (s_i - s_j))``, the ROC-SVM with margin 1/2.
+
+    See Also
+    --------
+    PartialROCArea : Over a range of false positive rates.
+
+    Examples
+    --------
+    >>> from everypair.measures import ROCArea
+    >>> print(f"{ROCArea().value([1, 0, 0, 1], [0.3, -1.0, 0.2, 2.0]):.2f}")
+    1.00
     """
 
     ranks = True
@@ -47,7 +57,18 @@ class ROCArea(Measure):
         return Violation(swapped, change)
 
     def threshold(self, positive: ArrayLike, scores: ArrayLike) -> float:
-        """The cut where true less false positive rate is largest: an area has no cut."""
+        """The cut where true less false positive rate is largest: an area has no cut.
+
+        Parameters
+        ----------
+        {positive}
+        {scores}
+
+        Returns
+        -------
+        float
+            The threshold.
+        """
         return threshold_for(positive, scores, "balanced")
 
 
@@ -64,6 +85,21 @@ class PartialROCArea(Measure):
     Negatives ranked beyond ``high`` never count. Those above ``low`` bring no loss, and count
     only as far as a positive must be put below them to reach the range (none where low = 0).
     With the range (0, 1) this is `ROCArea`.
+
+    Parameters
+    ----------
+    fpr : tuple of float, default=(0.0, 0.1)
+        The range ``(low, high)``, ``0 <= low < high <= 1``.
+
+    See Also
+    --------
+    ROCArea : The whole area.
+
+    Examples
+    --------
+    >>> from everypair.measures import PartialROCArea
+    >>> print(f"{PartialROCArea((0.0, 0.5)).value([1, 0, 0, 1], [0.3, -1.0, 0.2, 2.0]):.2f}")
+    1.00
     """
 
     ranks = True
@@ -128,5 +164,16 @@ class PartialROCArea(Measure):
         return Violation(float(sums[0][chosen].sum()), change)
 
     def threshold(self, positive: ArrayLike, scores: ArrayLike) -> float:
-        """The cut whose false positive rate is the highest that the range allows."""
+        """The cut whose false positive rate is the highest that the range allows.
+
+        Parameters
+        ----------
+        {positive}
+        {scores}
+
+        Returns
+        -------
+        float
+            The threshold.
+        """
         return threshold_for(positive, scores, fpr=self.high)
