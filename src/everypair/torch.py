@@ -95,6 +95,8 @@ class PairLoss(torch.nn.Module):  # type: ignore[misc]
                     f"{name} is a {type(values).__name__}, not a tensor: pass "
                     f"torch.as_tensor({name})."
                 )
+        if not scores.is_floating_point():
+            raise TypeError(f"scores has the dtype {scores.dtype}: give scores.float().")
         if scores.numel() != target.numel():
             raise ValueError(
                 f"scores has {scores.numel()} values and target has {target.numel()}: give one "

@@ -113,3 +113,8 @@ def test_arrays_in_place_of_tensors_are_refused():
         PairLoss()(np.zeros(2), torch.tensor([0, 1]))
     with pytest.raises(TypeError, match=r"torch.as_tensor\(target\)"):
         PairLoss()(torch.zeros(2), np.array([0, 1]))
+
+
+def test_scores_of_whole_numbers_are_refused():
+    with pytest.raises(TypeError, match=r"dtype torch.int64: give scores.float\(\)"):
+        PairLoss()(torch.tensor([2, 0]), torch.tensor([1, 0]))
