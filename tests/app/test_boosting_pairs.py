@@ -10,8 +10,12 @@ import tests.model_seeds as seeds
 from everypair.app.comparison import models
 from everypair.app.comparison.models import candidates_of
 from everypair.app.comparison.race import choose
+from everypair.app.comparison.search import fit_candidate, inner_splits, values_of_fold
+from everypair.app.comparison.typed_measure import parse_measure
+from everypair.app.comparison.yardstick import ByMeasure
 from everypair.app.files.problems import DataError
 from everypair.app.model_file.store import load_model, packed, save_model
+from everypair.rows import Rows
 
 
 def checkers(n=900, seed=0):
@@ -42,6 +46,37 @@ class TestInstalled:
         model = found.candidate.at(found.settings).fit(X, y)
         assert model.n_rounds_ == found.settings["n_rounds"]
         assert found.candidate.knows(json.loads(json.dumps(found.settings)))
+
+    def test_a_fold_that_stops_early_does_not_bound_the_rounds_of_the_choice(self):
+        X, y = checkers(400)
+        candidate = models.CANDIDATES["boosting-pairs"]
+        folds = inner_splits(y, None, 0)
+        curves = [values_of_fold(candidate, X, y, None, fold) for fold in folds]
+        assert {len(curve) for curve in curves} == {models.MOST_ROUNDS}
+        means = np.mean([[one.value for one in curve] for curve in curves], axis=0)
+        own = fit_candidate(candidate, X, y).model
+        assert own.n_rounds_ == 1 + np.argmax(means)
+        np.testing.assert_allclose(own.cv_scores_, means[: own.cv_scores_.size])
+        assert choose([candidate], X, y).settings == {"n_rounds": own.n_rounds_}
+
+    def test_rounds_are_chosen_by_the_measure_of_the_command(self):
+        X, y = checkers(400)
+        measure = parse_measure("pauc@fpr=0.1")
+        by = ByMeasure.of(measure, Rows.of(y))
+        candidate = models.catalogue(measure)["boosting-pairs"]
+        fitted = fit_candidate(candidate, X, y, by=by)
+        assert fitted.remarks == []
+        assert fitted.model.measure == {"measure": "partial_roc_area", "fpr": 0.1}
+        scores = fitted.model.cv_scores_
+        assert fitted.settings == {"n_rounds": 1 + np.argmax(scores)}
+        again = fit_candidate(candidate, X, y, settings=fitted.settings, by=by)
+        levels = again.scores(X) - fitted.scores(X)  # the cuts differ, the trees do not
+        np.testing.assert_allclose(levels, levels[0], atol=1e-6)
+        by_area = fit_candidate(models.CANDIDATES["boosting-pairs"], X, y, by=by)
+        assert by_area.remarks == ["chooses its settings by AUC, not by the measure"]
+        assert not np.allclose(by_area.model.cv_scores_[:5], scores[:5])
+        found = choose([models.CANDIDATES["auc"], candidate], X, y, by=by)
+        assert found.candidate.name == "boosting-pairs"
 
     @pytest.mark.parametrize("table", seeds.TABLES)
     @pytest.mark.parametrize("library", ["lightgbm", "xgboost"])

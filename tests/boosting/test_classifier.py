@@ -97,10 +97,19 @@ def test_weights_count_and_rows_of_weight_zero_do_not(library):
 
 
 def test_a_library_that_is_missing_is_named_with_the_remedy(monkeypatch):
-    monkeypatch.setattr("everypair.boosting.classifier.find_spec", lambda name: None)
+    monkeypatch.setattr("everypair.boosting.libraries.find_spec", lambda name: None)
     X, y = table(100)
     with pytest.raises(ImportError, match=r"pip install 'everypair\[boost\]'"):
         AUCBoostingClassifier().fit(X, y)
+
+
+def test_one_positive_row_leaves_no_rounds_to_choose(library):
+    X, _ = table(100)
+    y = np.arange(100) == 3
+    with pytest.raises(ValueError, match=r"y has one positive row.*: set patience=None"):
+        AUCBoostingClassifier(library).fit(X, y)
+    model = AUCBoostingClassifier(library, max_rounds=5, patience=None).fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
 
 
 def test_leaves_may_ask_for_more_rows_than_there_are(library):
@@ -141,3 +150,49 @@ def test_the_unit_of_the_weights_does_not_matter(library, unit):
         for w in (weight, unit * weight)
     )
     np.testing.assert_allclose(scaled.decision_function(X), plain.decision_function(X), atol=1e-6)
+
+
+def test_lightgbm_prints_nothing_of_its_own_before_the_sentence(capfd):
+    _, y = table(100)
+    with pytest.raises(ValueError, match="no column of X that varies"):
+        AUCBoostingClassifier(max_rounds=5).fit(np.zeros((100, 2)), y)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("categories", [False, True])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("day", r"Column 'day' of X has values of type datetime64.*: turn dates and durations"),
+        ("wait", r"Column 'wait' of X has values of type timedelta64.*: turn dates and durations"),
+        ("word", r"Column 'word' of X .*: use numbers, or categories .*X\['word'\]\.astype"),
+        ("mixed", r"Column 'mixed' of X has values of type object: use numbers"),
+    ],
+)
+def test_a_column_that_is_neither_numbers_nor_categories_is_named(library, name, said, categories):
+    pd = pytest.importorskip("pandas")
+    X, y = table(100)
+    columns = {
+        "day": pd.date_range("2024-01-01", periods=100),
+        "wait": pd.to_timedelta(np.arange(100), "h"),
+        "word": ["red", "blue"] * 50,
+        "mixed": [1, "blue"] * 50,
+    }
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(**{name: columns[name]})
+    if categories:
+        frame["a"] = pd.Categorical(np.where(X[:, 0] > 0, "high", "low"))
+    model = AUCBoostingClassifier(library, **QUICK)
+    with pytest.raises(ValueError, match=said):
+        model.fit(frame, y)
+    model.fit(frame.assign(**{name: X[:, 0]}), y)
+    with pytest.raises(ValueError, match=said):
+        model.predict(frame)
+
+
+def test_xgboost_refuses_categories_of_truth_values_by_name():
+    pd = pytest.importorskip("pandas")
+    X, y = table(100)
+    frame = pd.DataFrame({"paid": pd.Categorical(X[:, 0] > 0), "b": X[:, 1]})
+    AUCBoostingClassifier("lightgbm", **QUICK).fit(frame, y)
+    with pytest.raises(ValueError, match=r"Column 'paid' .* X\['paid'\]\.astype\(bool\)"):
+        AUCBoostingClassifier("xgboost", **QUICK).fit(frame, y)

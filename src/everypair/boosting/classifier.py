@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy as shallow
-from importlib.util import find_spec
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -14,9 +13,17 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from everypair.boosting.libraries import LIBRARIES, Grown, Settings
+from everypair.boosting.columns import has_categories, refuse_unusual_columns
+from everypair.boosting.libraries import (
+    LIBRARIES,
+    Grown,
+    Settings,
+    Watch,
+    refuse_missing,
+    refuse_own_parameters,
+)
 from everypair.boosting.plain_trees import PlainTrees
-from everypair.estimators._base import CUTS, WITHIN_WEIGHTS, BinaryRanker
+from everypair.estimators._base import OWN_CUTS, WITHIN_WEIGHTS, BinaryRanker
 from everypair.estimators._cross_fit import OutOfFold, default_folds, mean_score
 from everypair.estimators._search import groups_with_pairs, with_progress
 from everypair.rows import Rows
@@ -25,31 +32,6 @@ from everypair.within import Groups
 Array = NDArray[np.float64]
 Data = tuple[Any, NDArray[np.bool_], Array | None, Groups | None]
 """X, which rows are positive, their weights and their groups."""
-
-OWN_PARAMETERS = {
-    **dict.fromkeys(
-        [
-            "n_estimators",
-            "num_iterations",
-            "num_iteration",
-            "n_iter",
-            "num_tree",
-            "num_trees",
-            "num_round",
-            "num_rounds",
-            "nrounds",
-            "num_boost_round",
-            "max_iter",
-        ],
-        "max_rounds",
-    ),
-    **dict.fromkeys(
-        ["early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change"],
-        "patience",
-    ),
-    **dict.fromkeys(["objective", "objective_type", "app", "application", "loss", "obj"], "push"),
-}
-"""Names by which the libraries know what the estimator sets, and its own parameter for each."""
 
 
 class AUCBoostingClassifier(BinaryRanker):
@@ -62,9 +44,9 @@ class AUCBoostingClassifier(BinaryRanker):
 
     With ``within`` the pairs of the loss and of the AUC are those inside groups (a user, a query).
 
-    The number of rounds is the one with the largest mean AUC over the folds of ``cv``. Threshold
-    and probabilities are made from the held-out scores of the same folds; then a booster of that
-    many rounds is grown on all rows.
+    The number of rounds is the one with the largest mean AUC, or another ``measure``, over the
+    folds of ``cv``. Threshold and probabilities are made from the held-out scores of the same
+    folds; then a booster of that many rounds is grown on all rows.
 
     Parameters
     ----------
@@ -82,8 +64,17 @@ class AUCBoostingClassifier(BinaryRanker):
     min_samples_leaf : int, default=20
         Rows of a leaf at least (LightGBM only; XGBoost bounds the curvature of a leaf from below).
     patience : int or None, default=50
-        A fold stops when its AUC has not grown for this many rounds. None: no choice of rounds,
-        all ``max_rounds`` are grown, and ``cv`` serves threshold and probabilities alone.
+        A fold stops when neither its AUC nor its ``measure`` has grown for this many rounds. None:
+        no choice of rounds, all ``max_rounds`` are grown, and ``cv`` serves threshold and
+        probabilities alone.
+    measure : str, dict, ContingencyMeasure or callable, default="roc_area"
+        By which the rounds are chosen, as in `everypair.MeasureOpt`: ``"roc_area"``,
+        ``"average_precision"``, ``"f1"``; with its numbers as a dict, such as
+        ``{"measure": "partial_roc_area", "fpr": 0.05}`` or ``{"measure": "precision_at_k",
+        "k": 100}``. A measure with a free cut, such as F1, is taken at the best cut of a fold's
+        held-out rows. Rounds with equal values are told apart by AUC. With ``within``:
+        ``"roc_area"``, or ``"precision_at_k"`` and ``"recall_at_k"`` of the k best rows of each
+        group. The trees are grown by the same loss, whatever the measure.
     params : dict, default=None
         Further parameters of the library, by its own names; they take precedence. Those of
         ``max_rounds``, ``patience`` and the objective are refused.
@@ -93,6 +84,7 @@ class AUCBoostingClassifier(BinaryRanker):
         ``within`` whole, or, where there are fewer groups than folds, share out its rows.
     {within_weight}
     {threshold}
+        Here the default is None: ``"balanced"``, or the cut that the measure asks for.
     {calibration}
     n_jobs : int or None, default=None
         Threads of the library; None is 1, -1 all cores.
@@ -109,8 +101,8 @@ class AUCBoostingClassifier(BinaryRanker):
     n_rounds_ : int
         Rounds chosen.
     cv_scores_ : array of shape (n_tried,)
-        Mean held-out AUC after each round, over the folds. A fold that has stopped counts with
-        its last value. Only with ``patience``.
+        Mean of the held-out AUC, or of the ``measure``, after each round over the folds. A fold
+        that has stopped counts with its last value. Only with ``patience``.
     best_score_ : float
         ``cv_scores_`` at ``n_rounds_``. Only with ``patience``.
     feature_importances_ : array of shape (n_features,)
@@ -152,9 +144,10 @@ class AUCBoostingClassifier(BinaryRanker):
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left")],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left"), None],
+        "measure": "no_validation",  # type: ignore[dict-item]
         "params": [dict, None],
         "within_weight": WITHIN_WEIGHTS,
-        **CUTS,
+        **OWN_CUTS,
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -169,10 +162,11 @@ class AUCBoostingClassifier(BinaryRanker):
         max_leaf_nodes: int = 31,
         min_samples_leaf: int = 20,
         patience: int | None = 50,
+        measure: Any = "roc_area",
         params: dict[str, Any] | None = None,
         cv: Any = None,
         within_weight: str = "pairs",
-        threshold: str | float | Mapping[str, Any] = "balanced",
+        threshold: str | float | Mapping[str, Any] | None = None,
         calibration: str | None = None,
         prior: float | None = None,
         n_jobs: int | None = None,
@@ -186,6 +180,7 @@ class AUCBoostingClassifier(BinaryRanker):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
         self.patience = patience
+        self.measure = measure
         self.params = params
         self.cv = cv
         self.within_weight = within_weight
@@ -220,21 +215,14 @@ class AUCBoostingClassifier(BinaryRanker):
 
         {returns_self}
         """
+        from everypair.boosting.held_out import chosen_measure, refuse_one_row
         from everypair.boosting.objective import BOOSTED_LOSSES
         from everypair.pairs import auc
         from everypair.pairs.pushed import check_push
 
         self._validate_params()
-        if find_spec(self.library) is None:
-            raise ImportError(
-                f"library={self.library!r} is not installed: pip install 'everypair[boost]'."
-            )
-        for name in self.params or {}:
-            if name in OWN_PARAMETERS:
-                raise ValueError(
-                    f"params has {name!r}, which the estimator sets itself: use the parameter "
-                    f"{OWN_PARAMETERS[name]} instead."
-                )
+        refuse_missing(self.library)
+        refuse_own_parameters(self.params or {})
         X, y = self._checked(X, y=y)
         positive = self._encode_labels(np.asarray(y))
         weight, kept = None, np.arange(positive.size)
@@ -247,32 +235,36 @@ class AUCBoostingClassifier(BinaryRanker):
         check_push("logistic", self.push, BOOSTED_LOSSES, within)
         inside = self._pair_up(positive, weight, within).within
         searched = self.patience is not None
-        folds = default_folds(self.cv, positive, weight, groups, within) if searched else []
-        folds = _among(kept, folds, positive.size)
+        if searched:
+            refuse_one_row(positive[kept])
+            folds = default_folds(self.cv, positive, weight, groups, within)
+            folds = _among(kept, folds, positive.size)
         if weight is not None:
             X, positive, weight = _safe_indexing(X, kept), positive[kept], weight[kept]
             inside = None if inside is None else inside.take(kept)
             groups, within = (None if g is None else np.asarray(g)[kept] for g in (groups, within))
         library = self._library()
         data = (X, positive, weight, inside)
+        rows = Rows.uncut(positive, weight, inside)
+        measure = chosen_measure(self.measure, rows)
         self.n_rounds_ = int(self.max_rounds)
+        for of_choice in ("cv_scores_", "best_score_"):
+            self.__dict__.pop(of_choice, None)  # of an earlier fit
         if searched:
-            grown = self._grow_folds(library, data, folds)
-            self.cv_scores_ = _mean_curve([fold.curve for fold in grown])
-            self.n_rounds_ = 1 + int(np.argmax(self.cv_scores_))
-            self.best_score_ = float(self.cv_scores_[self.n_rounds_ - 1])
-        self.booster_ = library.grow(_of_rows(data, None), None, self.n_rounds_, 0).booster
+            grown = self._choose_rounds(library, data, folds, measure)
+        self.booster_ = library.grow(_of_rows(data, None), self.n_rounds_).booster
         scores = library.scores(self.booster_, X, self.n_rounds_)
-        self.train_score_ = auc(Rows.uncut(positive, weight, inside), scores)
+        self.train_score_ = auc(rows, scores)
         gains = library.importances(self.booster_, self.n_features_in_)
         self.feature_importances_ = gains / gains.sum() if gains.any() else gains
+        own = "balanced" if measure.of_pairs else measure.best_cut
         if not searched:
-            cut = self._cut(X, positive, scores, weight, groups, within=within)
+            cut = self._cut(X, positive, scores, weight, groups, own, within)
         else:
             held_out = None
-            if self._needs_held_out():
+            if self._needs_held_out(own):
                 held_out = self._held_out(library, X, weight, folds, grown)
-            cut = self._choose_threshold(positive, scores, weight, held_out, groups=groups)
+            cut = self._choose_threshold(positive, scores, weight, held_out, own, groups)
         self.intercept_ = np.array([-cut])
         return self
 
@@ -288,7 +280,10 @@ class AUCBoostingClassifier(BinaryRanker):
         )  # fmt: skip
         return LIBRARIES[self.library](pair_objective(push=float(self.push)), settings)
 
-    def _grow_folds(self, library: Any, data: Data, folds: Any) -> list[Grown]:
+    def _choose_rounds(self, library: Any, data: Data, folds: Any, measure: Any) -> list[Grown]:
+        """The boosters of the folds, and what their held-out rows say of the rounds."""
+        from everypair.boosting.held_out import best_round, judges_of
+
         positive, inside = data[1], data[3]
 
         def one(train: Any, test: Any) -> Grown:
@@ -299,24 +294,31 @@ class AUCBoostingClassifier(BinaryRanker):
                     if inside is None
                     else "A fold of cv tests no pair inside a group of within: use fewer folds."
                 )
-            parts = [_of_rows(data, rows) for rows in (train, test)]
-            return library.grow(*parts, int(self.max_rounds), int(self.patience or 0))
+            held_out = _of_rows(data, test)
+            judges = judges_of(measure, Rows.uncut(positive[test], *held_out[2:]))
+            watch = Watch(held_out, judges, int(self.patience or 0))
+            return library.grow(_of_rows(data, train), int(self.max_rounds), watch)
 
-        grown = (one(*fold) for fold in folds)
-        return list(with_progress(grown, len(folds), "folds", int(self.verbose)))
+        growing = (one(*fold) for fold in folds)
+        grown = list(with_progress(growing, len(folds), "folds", int(self.verbose)))
+        self.n_rounds_, means = best_round([fold.curves for fold in grown])
+        self.cv_scores_ = measure.sign * means
+        self.best_score_ = float(self.cv_scores_[self.n_rounds_ - 1])
+        return grown
 
     def _held_out(
         self, library: Any, X: Any, weight: Array | None, folds: Any, grown: list[Grown]
     ) -> OutOfFold:
         found = []
         for (_, test), fold in zip(folds, grown, strict=True):
-            scores = library.scores(fold.booster, X, min(self.n_rounds_, fold.curve.size))
+            scores = library.scores(fold.booster, X, min(self.n_rounds_, len(fold.curves)))
             found.append(scores[test] - mean_score(scores, weight))
         return OutOfFold.of(folds, found)
 
     def _checked(self, X: Any, **options: Any) -> Any:
         """X as the library takes it: a data frame with categories stays one."""
-        if any(str(dtype) == "category" for dtype in getattr(X, "dtypes", ())):
+        refuse_unusual_columns(X, self.library)
+        if has_categories(X):
             return validate_data(self, X, skip_check_array=True, **options)
         return validate_data(
             self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32],
@@ -372,10 +374,3 @@ def _among(kept: NDArray[np.intp], folds: Any, n_rows: int) -> list[Any]:
     number = np.full(n_rows, -1)
     number[kept] = np.arange(kept.size)
     return [tuple(number[rows][number[rows] >= 0] for rows in fold) for fold in folds]
-
-
-def _mean_curve(curves: list[Array]) -> Array:
-    """The mean of curves of unequal lengths; the shorter ones go on with their last value."""
-    longest = max(curve.size for curve in curves)
-    padded = [np.concatenate([c, np.full(longest - c.size, c[-1])]) for c in curves]
-    return np.asarray(np.mean(padded, axis=0))

@@ -24,7 +24,7 @@ from everypair.estimators._shapes import (
     straight_by_sign,
 )
 from everypair.estimators._warnings import warn_not_converged
-from everypair.measures.operating import operating_measure
+from everypair.measures.operating import measure_with_numbers, operating_measure
 from everypair.measures.operating_point import OperatingMeasure
 from everypair.rows import Rows
 
@@ -91,13 +91,7 @@ class AdditiveRanker(BinaryRanker):
         if isinstance(self.loss, str) and self.loss in PAIR_LOSSES:
             return None
         if isinstance(self.loss, Mapping):
-            given = dict(self.loss)
-            if "measure" not in given:
-                raise ValueError(
-                    f"loss={self.loss!r} lacks the name of its measure: give it as "
-                    "{'measure': 'tpr_at_fpr', 'fpr': 0.05}."
-                )
-            return operating_measure(given.pop("measure"), rows, **given)
+            return measure_with_numbers(self.loss, rows, "loss")
         try:
             return operating_measure(self.loss, rows)
         except ValueError as error:

@@ -15,7 +15,7 @@ recall. Partial area and average precision are means over quotas.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -86,6 +86,7 @@ OTHERS: dict[str, Callable[[dict[str, Any]], OperatingMeasure]] = {
     "roc_area": lambda given: WholeArea(),
 }
 NAMES = (*TABLES, *QUOTAS, *OTHERS)
+NUMBERS = ("beta", "k", "fpr", "tpr", "recall", "precision", "cost")
 
 
 def operating_measure(
@@ -135,6 +136,29 @@ def operating_measure(
             "function of (a, b, c, d) or a ContingencyMeasure."
         )
     return OTHERS[measure](shares)
+
+
+def measure_with_numbers(given: Any, rows: Rows, parameter: str) -> OperatingMeasure:
+    """The measure that one parameter of an estimator names, alone or with its numbers.
+
+    ``"f1"``, or ``{"measure": "tpr_at_fpr", "fpr": 0.05}``.
+    """
+    if not isinstance(given, Mapping):
+        return operating_measure(given, rows)
+    numbers = dict(given)
+    if "measure" not in numbers:
+        raise ValueError(
+            f"{parameter}={given!r} lacks the name of its measure: give it as "
+            "{'measure': 'tpr_at_fpr', 'fpr': 0.05}."
+        )
+    measure = numbers.pop("measure")
+    for name in numbers:
+        if name not in NUMBERS:
+            raise ValueError(
+                f"{parameter} has the key {name!r}: use 'measure' and of {', '.join(NUMBERS)} "
+                "what the measure needs."
+            )
+    return operating_measure(measure, rows, **numbers)
 
 
 def _share_of_rows(k: Any, rows: Rows) -> float:

@@ -64,6 +64,7 @@ class OwnSearch:
     areas: Callable[[Any], tuple[NDArray[Any], NDArray[np.float64]]]
     """From a model fitted with one fold: the values tried, and the AUC of the fold at each."""
     build: Callable[..., Any]
+    by_measure: bool = False  # does it choose by the measure that models are judged by?
     takes_folds: ClassVar[bool] = False  # does `build` need ``cv`` as well?
 
     def chosen(self, model: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
@@ -98,6 +98,7 @@ NEEDS_MEASURE = (
     "measure-opt needs a measure, such as --measure f1: for the AUC it would be rankopt."
 )
 BOOSTED_PAIRS = "boosting-pairs"
+MOST_ROUNDS = 300
 NEEDS_LIBRARY = (
     "boosting-pairs needs LightGBM or XGBoost, and neither is installed: "
     "pip install 'everypair[boost]'."
@@ -142,7 +143,7 @@ def measure_opt(measure: TypedMeasure) -> Candidate:
         climbs = [[float(radius) for radius in saturation.split()]] if climbed else SATURATIONS
         return build(alphas=[alpha], saturation=climbs, cv=cv)
 
-    search = _MeasureSearch("alpha", _no_areas, at)
+    search = _MeasureSearch("alpha", _no_areas, at, by_measure=True)
     summary = f"climb of the measure itself ({measure.label})"
     return Candidate(MEASURE_OPT, "everypair", "linear", summary, build, own=search)
 
@@ -239,7 +240,8 @@ def _boosting_pairs(**settings: Any) -> Any:
     from everypair.boosting import AUCBoostingClassifier
 
     library = next(name for name in ("lightgbm", "xgboost") if find_spec(name) is not None)
-    given = {"max_rounds": 300, "patience": 20, **settings}
+    # The application makes its own cut, so that of the model costs no fits of folds.
+    given = {"max_rounds": MOST_ROUNDS, "patience": 20, "threshold": "balanced", **settings}
     return AUCBoostingClassifier(
         library, learning_rate=0.1, random_state=0,
         # As many as `boosting` has: one on small tables (`search.threads_for`).
@@ -251,11 +253,27 @@ def _boosting_pairs_at(n_rounds: float, **settings: Any) -> Any:
     return _boosting_pairs(max_rounds=int(n_rounds), patience=None, **settings)
 
 
-BOOSTING_SEARCH = OwnSearch(
-    "n_rounds",
-    lambda model: (1.0 + np.arange(model.cv_scores_.size), model.cv_scores_),
-    _boosting_pairs_at,
-)
+def _areas_by_rounds(model: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Of all rounds: a fold that has stopped goes on with its last value, as inside the model."""
+    values = model.cv_scores_
+    unseen = np.full(MOST_ROUNDS - values.size, values[-1])
+    return 1.0 + np.arange(MOST_ROUNDS), np.concatenate([values, unseen])
+
+
+BOOSTING_SEARCH = OwnSearch("n_rounds", _areas_by_rounds, _boosting_pairs_at)
+
+
+def boosting_pairs(measure: TypedMeasure) -> Candidate:
+    """`boosting-pairs` with rounds chosen by the measure."""
+
+    def build(**settings: Any) -> Any:
+        return _boosting_pairs(measure={"measure": measure.name, **measure.options}, **settings)
+
+    def at(n_rounds: float, **settings: Any) -> Any:
+        return build(max_rounds=int(n_rounds), patience=None, **settings)
+
+    own = replace(BOOSTING_SEARCH, build=at, by_measure=True)
+    return replace(CANDIDATES[BOOSTED_PAIRS], build=build, own=own)
 
 
 def _directed_trees(signs: NDArray[np.int8]) -> dict[str, Any]:
@@ -350,10 +368,13 @@ if find_spec("lightgbm") is not None or find_spec("xgboost") is not None:
 
 
 def catalogue(measure: TypedMeasure | None = None) -> dict[str, Candidate]:
-    """Every model by name; with a measure, the one trained on it as well."""
+    """Every model by name; with a measure, the one trained on it as well, and rounds by it."""
     if measure is None:
         return dict(CANDIDATES)
-    return {MEASURE_OPT: measure_opt(measure), **CANDIDATES}
+    known = {MEASURE_OPT: measure_opt(measure), **CANDIDATES}
+    if BOOSTED_PAIRS in known:
+        known[BOOSTED_PAIRS] = boosting_pairs(measure)
+    return known
 
 
 def form_of(name: str) -> Form:

@@ -105,7 +105,8 @@ def compare_methods(
         What models are judged by, such as ``"f1"``, ``"recall@fpr=0.01"`` or
         ``"precision@top=500"`` (`everypair.app.comparison.typed_measure.FORMS`). Settings are
         searched by it, with a cut from other folds; auc-l1, auc-rls, rankopt and additive search
-        theirs by AUC. The model ``measure-opt`` is trained on the measure. With ``within``, AUC or
+        theirs by AUC. The model ``measure-opt`` is trained on the measure, and ``boosting-pairs``
+        chooses its number of rounds by it. With ``within``, AUC or
         ``"precision@top=5"`` and ``"recall@top=5"``: of the five best rows of each group.
     increasing : list of str, default=()
         Columns of numbers in which the score of ``auc``, ``additive``, ``boosting`` and

@@ -83,9 +83,9 @@ def fit_candidate(
 ) -> Fitted:
     """Fit on these rows, with the settings given or searched on (a sample of) these rows.
 
-    A search goes ``by`` the AUC or by a measure, with the model's own cut; a model that searches
-    its settings itself goes by AUC. The AUC is that inside the groups ``within``, and methods that
-    can pair rows inside them do.
+    A search goes ``by`` the AUC or by a measure, with the model's own cut. A model that searches
+    its settings itself goes by AUC, or by the measure that it was built with. The AUC is that
+    inside the groups ``within``, and methods that can pair rows inside them do.
     """
     check_takes(candidate, X)
     remarks = []
@@ -100,7 +100,7 @@ def fit_candidate(
     with convergence_warnings() as troubles, threads_for(X):
         if settings is None and candidate.own is not None:
             model = candidate.build(cv=inner_splits(y, groups, seed))
-            if by is not AREA and not candidate.takes_folds:
+            if by is not AREA and not candidate.own.by_measure:
                 remarks.append("chooses its settings by AUC, not by the measure")
         else:
             if settings is None:
@@ -200,8 +200,8 @@ def values_of_fold(
 ) -> list[Tried]:
     """Settings (those ``wanted``, or all), each with its value on the fold's held-out rows.
 
-    A model that searches its settings itself goes by AUC. For another yardstick it searches among
-    the training rows, and has one value.
+    A model that searches its settings itself goes by AUC, or by the measure that it was built with.
+    For another yardstick than AUC it searches among the training rows, and has one value.
     """
     train, test = fold
     heeded = weight if candidate.weights else None
