@@ -10,7 +10,10 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 demo: .venv/installed
 	$(BIN)/everypair demo
 
-test: lint types unit
+# Lint and types side by side: neither needs both cores.
+test:
+	$(MAKE) --no-print-directory --output-sync=target -j2 lint types
+	$(MAKE) --no-print-directory unit
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

@@ -3,6 +3,9 @@
     python tests/smoke.py --install dist --packages newest
     python tests/smoke.py --install dist --packages oldest     the lowest stated versions
 
+Prints its line of docs/benchmarks/environments.md. Where Python has no global lock, nothing may
+switch the lock on.
+
 Not a test of pytest: it needs nothing but Python, so that it runs on every one.
 """
 
@@ -12,6 +15,7 @@ import argparse
 import re
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import tomllib
 import venv
@@ -23,6 +27,9 @@ MOST_IMPORT_SECONDS = 0.03
 """What `import everypair` may take, by the quickest of several turns."""
 
 USE = """
+import sys, sysconfig
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -37,6 +44,11 @@ for model in (AUCClassifier(calibration="auto"), MeasureOpt("f1")):
     interval = auc_confidence_interval(y, model.decision_function(X))
     assert interval.auc > 0.7, interval
     assert set(model.predict(X)) == {False, True}
+if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    assert not sys._is_gil_enabled()
+    with ThreadPoolExecutor(2) as threads:
+        fits = list(threads.map(lambda _: AUCClassifier().fit(X, y).coef_, range(8)))
+    assert all((fit == fits[0]).all() for fit in fits)
 print("fitted")
 """
 
@@ -102,10 +114,12 @@ def main() -> None:
         assert "score" in lines[0], lines[0]
         assert len(lines) == 601, len(lines)
         versions = run(python, "-m", "pip", "list", "--format=freeze", folder=folder)
-    wanted = r"^(numpy|scipy|scikit-learn|numba|joblib|pyarrow)==.*$"
-    print(f"Python {sys.version.split()[0]}, {given.packages} packages:", end=" ")
-    print(", ".join(found[0].strip() for found in re.finditer(wanted, versions, re.MULTILINE)))
-    print(f"import everypair: {1000 * took:.0f} ms; fit, predict, sample, fit and score passed")
+    wanted = r"^(numpy|scipy|scikit-learn|numba|joblib|pyarrow)==(\S+)"
+    found = dict(re.findall(wanted, versions, re.MULTILINE))
+    names = ("numpy", "scipy", "scikit-learn", "numba", "joblib", "pyarrow")
+    kind = " free-threaded" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
+    cells = [sys.version.split()[0] + kind, given.packages, *(found[name] for name in names)]
+    print("|", " | ".join([*cells, f"{1000 * took:.0f} ms"]), "|")
 
 
 if __name__ == "__main__":

@@ -504,7 +504,17 @@ def test_a_guaranteed_cut_comes_from_rows_that_were_held_out(cls):
     assert promised < without  # a higher cut than the one that promises nothing
 
 
-@pytest.mark.parametrize("model", [AUCClassifier(), AUCRLS(), RankOpt(), RankBoost(20)], ids=str)
+@pytest.mark.parametrize(
+    "model",
+    [
+        AUCClassifier(),
+        *(
+            pytest.param(model, marks=pytest.mark.slow)
+            for model in (AUCRLS(), RankOpt(), RankBoost(20))
+        ),
+    ],
+    ids=str,
+)
 def test_the_default_cut_of_few_rows_has_the_recall_that_was_asked_for(model):
     """Five rows per column: 0.9 by training scores is 0.82 or less on new rows."""
     rng = np.random.default_rng(0)

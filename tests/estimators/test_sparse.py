@@ -19,8 +19,8 @@ from lab.data.simulate import simulate
     AUCClassifier(penalty="l1"),
     AUCClassifier(penalty="elasticnet", loss="squared_hinge"),
     AUCClassifier(penalty="l1", loss="hinge"),
-    AUCClassifierCV(penalty="l1", n_alphas=8, eps=0.05, cv=3),
-    AUCClassifierCV(n_alphas=4, cv=3),
+    AUCClassifierCV(penalty="l1", n_alphas=3, eps=0.1, cv=2),
+    AUCClassifierCV(n_alphas=3, cv=2),
     CPAUC(),
 )
 def test_scikit_learn_contract(estimator, check):

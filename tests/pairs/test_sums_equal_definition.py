@@ -98,7 +98,7 @@ def check(case, pairs, scores, rng):
 
 
 @pytest.mark.parametrize("case", CASES)
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_fast_sums_equal_the_definition(case, data):
     check(case, *data.draw(ranked_data(scales=scales_of(case))))
@@ -106,13 +106,13 @@ def test_fast_sums_equal_the_definition(case, data):
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 30.0, 1e8])
-def test_fast_sums_equal_the_definition_at_three_thousand_rows(case, scale):
+def test_fast_sums_equal_the_definition_at_two_thousand_rows(case, scale):
     if scale not in scales_of(case):
         pytest.skip("exp(-z) overflows at this scale")
     rng = np.random.default_rng(0)
-    positive = rng.random(3000) < 0.1
-    scores = scale * (rng.standard_normal(3000) + positive)
-    check(case, Rows.uncut(positive, rng.integers(0, 4, 3000).astype(float)), scores, rng)
+    positive = rng.random(2000) < 0.1
+    scores = scale * (rng.standard_normal(2000) + positive)
+    check(case, Rows.uncut(positive, rng.integers(0, 4, 2000).astype(float)), scores, rng)
 
 
 @pytest.mark.slow

@@ -56,12 +56,11 @@ def _precision(
         )  # fmt: skip
         return _plain(at=band.recall, low=band.low, high=band.high)
     rng = np.random.default_rng(comparison.seed)
+    shares = [(n[-1], np.diff(n, prepend=0) / n[-1]) for n in (cuts.fp, cuts.tp)]
     drawn = []
     for _ in range(N_DRAWS):
         fpr, tpr = (
-            np.cumsum(rng.multinomial(round(counts[-1]), np.diff(counts, prepend=0) / counts[-1]))
-            / counts[-1]
-            for counts in (cuts.fp, cuts.tp)
+            np.cumsum(rng.multinomial(round(count), share)) / count for count, share in shares
         )
         drawn.append(precision_at(fpr, tpr, rows.n_negative / rows.n_positive, GRID))
     here = precision_at(

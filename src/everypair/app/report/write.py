@@ -6,8 +6,11 @@ import base64
 import hashlib
 import os
 from collections import Counter
+from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -76,19 +79,16 @@ def write_report(comparison: Comparison, path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def _render(comparison: Comparison) -> str:
-    try:
-        from jinja2 import Environment, FunctionLoader, StrictUndefined
-        from markupsafe import Markup
-    except ImportError as error:
-        raise ImportError(
-            "The report needs jinja2: pip install 'everypair[report]'.", name="jinja2"
-        ) from error
-    page = files("everypair.app.report") / "page"
-    environment = Environment(
+def _page() -> Traversable:
+    return files("everypair.app.report") / "page"
+
+
+@cache  # to compile it takes longer than to write the report of a small table
+def _template(jinja2: ModuleType) -> Any:
+    environment = jinja2.Environment(
         autoescape=True,
-        loader=FunctionLoader(lambda name: (page / name).read_text("utf-8")),
-        undefined=StrictUndefined,
+        loader=jinja2.FunctionLoader(lambda name: (_page() / name).read_text("utf-8")),
+        undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -98,11 +98,23 @@ def _render(comparison: Comparison) -> str:
         "decimals", "signed", "probability", "seconds", "count", "several", "share", "settings",
     ):  # fmt: skip
         environment.filters[name] = getattr(words, name)
+    return environment.get_template("report.html")
+
+
+def _render(comparison: Comparison) -> str:
+    try:
+        import jinja2
+        from markupsafe import Markup
+    except ImportError as error:
+        raise ImportError(
+            "The report needs jinja2: pip install 'everypair[report]'.", name="jinja2"
+        ) from error
+    page = _page()
     parts = [(page / name).read_text("utf-8") for name in SCRIPTS]
     script = '\n"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
     data = drawn(comparison)
     calibrated = all(model["calibration"] for model in data["models"])
-    return environment.get_template("report.html").render(
+    return _template(jinja2).render(
         comparison=comparison,
         data=data,
         facts=_facts(comparison),
