@@ -19,7 +19,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from everypair.metrics import cut_for
-from everypair.metrics.group_guarantees import Groups
+from everypair.metrics.group_guarantees import ScoredGroups
 from lab.harness import Page, markdown_table
 
 INTRO = """Made by `python -m lab bench guarantees --repetitions 300 --write`, some tables later by
@@ -299,7 +299,7 @@ def draw_groups(rng, n_groups, size, within, prevalence=0.3, shift=1.5):
 def kept_in_groups(repetitions, name, wanted, guarantee, n_groups, size, within, seed=24):
     """Per cent kept with groups, found, kept as if rows were independent; share of the best."""
     y, s, codes = draw_groups(np.random.default_rng(0), 20_000, size, within)
-    population = Groups(codes, s, y)
+    population = ScoredGroups(codes, s, y)
 
     def reached(cut):
         if GOAL[name] == "recall":

@@ -31,7 +31,7 @@ SMALLEST = 1e-6
 """Keeps the vote of a perfect stump finite."""
 
 PARTS = {"test file of today, 187 rows": "test", "file until 2006, 269 rows": "incorrect.test"}
-NEAR = 1.0
+SAME_AUC_WITHIN = 1.0
 """Points of AUC that count as the same."""
 
 VOTES = {"least Z": "Z", "largest r": "r"}
@@ -126,7 +126,7 @@ def write_spectf(page: PaperPage, found: Found, quoted: tuple[Any, ...]) -> None
         here = {k: found[f"{name}|{k}"] for k in tried}
         shown = [f"{f['AUC']:.1f}, {f['accuracy']:.1f}" for f in here.values()]
         rows.append([name, str(found["shared"][name]), *shown])
-        count = sum(abs(f["AUC"] - wanted) <= NEAR for f in here.values())
+        count = sum(abs(f["AUC"] - wanted) <= SAME_AUC_WITHIN for f in here.values())
         near.append(f"{count} of {len(tried)} ({name})")
         in_gap += [
             [name, str(k), *(f"{value:.1f}" for value in f["in the gap"])]
@@ -138,7 +138,7 @@ def write_spectf(page: PaperPage, found: Found, quoted: tuple[Any, ...]) -> None
         table(header, rows),
         "AUC, accuracy at the table's cut; trained on the 80 training rows. Quoted: "
         f"{wanted}, {quoted[1][0]}, without a spread. Numbers of rounds whose AUC is within "
-        f"{NEAR:g} of the quoted one: " + "; ".join(near) + ".",
+        f"{SAME_AUC_WITHIN:g} of the quoted one: " + "; ".join(near) + ".",
     ]
     if in_gap:
         header = ["judged on", "rounds", "cut at the highest negative", "a quarter above",

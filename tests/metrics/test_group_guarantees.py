@@ -11,7 +11,7 @@ from scipy.stats import norm
 from everypair import AUCClassifier, AUCClassifierCV
 from everypair.metrics import cut_for, threshold_for
 from everypair.metrics.curve import Curve
-from everypair.metrics.group_guarantees import STAKES, Groups, best_share, capital
+from everypair.metrics.group_guarantees import STAKES, ScoredGroups, best_share, capital
 from everypair.rows import Rows
 
 
@@ -47,7 +47,7 @@ def test_capital_is_the_mean_over_stakes_of_products():
 )
 def test_the_guaranteed_cut_is_the_furthest_whose_evidence_suffices(name, wanted):
     y, s, codes = grouped(np.random.default_rng(1))
-    groups = Groups(codes, s, y)
+    groups = ScoredGroups(codes, s, y)
     cuts = Curve.of(Rows.of(y), s).cuts()
     enough = [groups.evidence(cut, name, wanted) >= 1 / 0.1 for cut in cuts]
     rule = "specificity" if name == "recall" else None
@@ -62,7 +62,7 @@ def test_the_guaranteed_cut_is_the_furthest_whose_evidence_suffices(name, wanted
 def test_shares_are_of_the_group_not_of_its_rows():
     y = np.array([0, 0, 0, 0, 1, 0, 1]) > 0
     s = np.array([3.0, 1.0, 1.0, 1.0, 5.0, 2.0, 0.0])
-    groups = Groups(np.array([0, 0, 0, 0, 0, 1, 1]), s, y)
+    groups = ScoredGroups(np.array([0, 0, 0, 0, 0, 1, 1]), s, y)
     assert groups.shares_at(1.5, "fpr") == pytest.approx([0.25, 1.0])
     assert groups.shares_at(1.5, "precision") == pytest.approx([0.5, 0.0])
     assert groups.shares_at(1.5, "npv") == pytest.approx([1.0, 0.0])

@@ -25,7 +25,7 @@ from distributed.protocol import pickle as task_pickle
 from numpy.typing import NDArray
 
 from everypair.dask.held_rows import (
-    Held,
+    HeldBlock,
     Seen,
     held,
     parts_of,
@@ -334,7 +334,7 @@ def _read(message: bytes) -> Order:
     return order
 
 
-def _work(message: bytes, number: int, block: Held, *kept: Any) -> Any:
+def _work(message: bytes, number: int, block: HeldBlock, *kept: Any) -> Any:
     """The part of a job that one block makes; `Made` where it keeps something besides."""
     order = _read(message)
     job, reads = order.job, ALL if order.job.reads is None else order.job.reads

@@ -12,7 +12,7 @@ from everypair.checks import distinct_labels, group_labels, is_missing
 from everypair.linalg.block_shard import ClassTotals, class_totals
 
 
-class Held(NamedTuple):
+class HeldBlock(NamedTuple):
     """The rows of one block on its worker."""
 
     number: int
@@ -72,7 +72,7 @@ def parts_of(given: dict[str, Any]) -> list[tuple[Any, ...]]:
     return list(zip(*parts, strict=True))
 
 
-def held(number: int, X: Any, y: Any, weight: Any = None) -> Held:
+def held(number: int, X: Any, y: Any, weight: Any = None) -> HeldBlock:
     if hasattr(X, "tocsr"):
         raise ValueError(
             f"Block {number}: X is a sparse {type(X).__name__}: give dense blocks, for example by "
@@ -95,7 +95,7 @@ def held(number: int, X: Any, y: Any, weight: Any = None) -> Held:
                 f"Block {number}: y has NaN or None: leave out the rows without a label."
             )
         y = y.astype(str)
-    return Held(number, X, y, weight)
+    return HeldBlock(number, X, y, weight)
 
 
 def split_by_group(number: int, n_parts: int, X: Any, y: Any, *more: Any) -> list[tuple[Any, ...]]:
@@ -118,7 +118,7 @@ def split_by_group(number: int, n_parts: int, X: Any, y: Any, *more: Any) -> lis
     ]
 
 
-def whole_groups(number: int, *pieces: tuple[Any, ...]) -> Held:
+def whole_groups(number: int, *pieces: tuple[Any, ...]) -> HeldBlock:
     # Without the empty ones, whose type may be another.
     there = [piece for piece in pieces if len(piece[1])] or pieces[:1]
 
@@ -128,10 +128,10 @@ def whole_groups(number: int, *pieces: tuple[Any, ...]) -> Held:
     codes = np.unique(joined(3), return_inverse=True)[1].astype(np.intp, copy=False)
     order = np.argsort(codes, kind="stable")
     weight = None if pieces[0][2] is None else joined(2)[order]
-    return Held(number, joined(0)[order], joined(1)[order], weight, codes[order])
+    return HeldBlock(number, joined(0)[order], joined(1)[order], weight, codes[order])
 
 
-def _sizes_differ(block: Held) -> str | None:
+def _sizes_differ(block: HeldBlock) -> str | None:
     X, y, weight = block.X, block.y, block.weight
     if X.ndim != 2 or y.ndim != 1:
         return f"X has shape {X.shape} and y {y.shape}: give rows of X and a label for each."
@@ -143,7 +143,7 @@ def _sizes_differ(block: Held) -> str | None:
     return None
 
 
-def seen_of(block: Held) -> Seen:
+def seen_of(block: HeldBlock) -> Seen:
     X, y, weight = block.X, block.y, block.weight
     trouble = _sizes_differ(block)
     if trouble is None and y.dtype.kind == "f" and not np.all(np.isfinite(y)):

@@ -49,7 +49,7 @@ class Design(NamedTuple):
         """The constraints in the coefficients of the matrix."""
         from everypair.penalties import ConePart
 
-        places = matrix.X.places
+        places = matrix.starts
         return [ConePart(int(places[j]), self.shapes[j].cone(w)) for j, w in self.wants.items()]
 
     def with_pairs(self, pairs: list[PairShape], strength: float) -> Design:

@@ -188,7 +188,7 @@ class AdditiveRanker(BinaryRanker):
         from everypair.solvers.penalised_climb import climb_with_penalty
         from everypair.solvers.soft_measure import smoothed
 
-        kept = np.flatnonzero(np.add.reduceat(fit.coef != 0, matrix.X.places))
+        kept = np.flatnonzero(np.add.reduceat(fit.coef != 0, matrix.starts))
         if kept.size == 0:
             return fit
         part = matrix if kept.size == matrix.X.widths.size else matrix.parts(kept)

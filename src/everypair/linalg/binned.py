@@ -22,6 +22,11 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
+HESSIAN_COLUMNS, ROWS_PER_COLUMN = 1000, 100
+"""Columns up to which, and rows per column from which on, the Hessian of a sample serves all rows:
+it takes four gradients in place of more than a hundred products."""
+
+
 class BinnedRows:
     """An array of rows that are made when they are asked for: ``X[rows]``, ``X[rows, columns]``."""
 
@@ -86,6 +91,16 @@ class BinnedMatrix(DenseMatrix):
 
     def __init__(self, X: BinnedRows):
         super().__init__(X)  # type: ignore[arg-type]
+
+    @property
+    def sample_hessian_pays(self) -> bool:  # type: ignore[override]
+        n_rows, n_columns = self.shape
+        return n_columns <= min(HESSIAN_COLUMNS, n_rows / ROWS_PER_COLUMN)
+
+    @property
+    def starts(self) -> Index:
+        """The first column of each table."""
+        return self.X.places
 
     @property
     def chain(self) -> float:

@@ -68,6 +68,7 @@ class BlockMatrix:
 
     by_rows = True
     differences_pay = False
+    sample_hessian_pays = False
     in_order_only = True
 
     def __init__(

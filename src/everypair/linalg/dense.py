@@ -39,6 +39,7 @@ class DenseMatrix:
 
     by_rows = True
     differences_pay = True
+    sample_hessian_pays = False
     in_order_only = False
     keeps_products = True
     in_a_fit = False

@@ -41,6 +41,12 @@ class Matrix(Protocol):
     """Whether scores from `dot` can be used more than once."""
 
     @property
+    def sample_hessian_pays(self) -> bool:
+        """Whether the Hessian of a sample, which serves all rows, is worth its price however many
+        columns there are."""
+        ...
+
+    @property
     def nbytes(self) -> int: ...
     @property
     def rough(self) -> Matrix:

@@ -41,6 +41,7 @@ class SparseMatrix:
 
     covariance_pays = False
     differences_pay = False
+    sample_hessian_pays = False
     in_order_only = False
     keeps_products = True
 

@@ -42,7 +42,7 @@ GROUPS_PER_WIN = 1.7
 
 
 @dataclass(frozen=True)
-class Groups:
+class ScoredGroups:
     """The group of each row, numbered from 0, with the score and the class of the row."""
 
     codes: Index

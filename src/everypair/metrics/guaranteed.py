@@ -7,7 +7,7 @@ import numpy as np
 from everypair.metrics import guarantees
 from everypair.metrics.asked import Asked
 from everypair.metrics.curve import Curve
-from everypair.metrics.group_guarantees import AT_MOST, GROUPS_PER_WIN, Groups, best_share
+from everypair.metrics.group_guarantees import AT_MOST, GROUPS_PER_WIN, ScoredGroups, best_share
 from everypair.rows import Array, Bool, Index, Rows
 
 
@@ -24,7 +24,7 @@ def guaranteed(asked: Asked, rows: Rows, scores: Array, codes: Index | None) -> 
             "guarantee= with top= needs rows of equal weight: leave out sample_weight."
         )
     curve = Curve.of(Rows(rows.positive, None, None, rows.labels), scores)
-    groups = None if codes is None else Groups(codes, scores, rows.positive)
+    groups = None if codes is None else ScoredGroups(codes, scores, rows.positive)
     if asked.requirement in ("precision", "npv"):
         if groups is not None and skew != 1:
             raise ValueError(
@@ -55,7 +55,9 @@ def _guaranteed_rate(asked: Asked, curve: Curve) -> tuple[Bool, float]:
     return above <= k, guarantees.highest_share(k, n_rows, risk)
 
 
-def _guaranteed_rate_of_groups(asked: Asked, curve: Curve, groups: Groups) -> tuple[Bool, float]:
+def _guaranteed_rate_of_groups(
+    asked: Asked, curve: Curve, groups: ScoredGroups
+) -> tuple[Bool, float]:
     name, wanted, risk = str(asked.requirement), float(asked.wanted), asked.risk
     n_cuts, at_most = curve.tp.size, name in AT_MOST
 
@@ -75,7 +77,7 @@ def _guaranteed_rate_of_groups(asked: Asked, curve: Curve, groups: Groups) -> tu
 
 
 def _guaranteed_precision(
-    asked: Asked, curve: Curve, skew: float, groups: Groups | None
+    asked: Asked, curve: Curve, skew: float, groups: ScoredGroups | None
 ) -> tuple[Bool, float]:
     """npv is the precision of the other class, from the other end."""
     name, wanted, risk = str(asked.requirement), float(asked.wanted), asked.risk

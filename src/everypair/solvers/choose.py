@@ -7,7 +7,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.linalg.binned import BinnedMatrix
 from everypair.linalg.matrix import Matrix
 from everypair.pairs import pair_point
 from everypair.pairs.point import usable
@@ -31,10 +30,6 @@ Array = NDArray[np.float64]
 
 HESSIAN_COLUMNS = 300
 """Columns up to which a whole Hessian is cheaper than its products."""
-
-BINNED_COLUMNS, ROWS_PER_COLUMN = 1000, 100
-"""Columns of binned rows up to which, and rows per column from which on, the Hessian of a sample
-serves all rows: it takes four gradients in place of more than a hundred products."""
 
 FIRM_ALPHA, FACTOR_COLUMNS = 2e-5, 128
 """With a penalty of at least the first, in units of the kernel's diagonal, few Hessian products
@@ -62,10 +57,8 @@ def choose_solver(X: Matrix, loss: str, solver: str) -> Solver:
             "use 'newton-cg' or 'auto'."
         )
     # A Hessian takes X by rows; products do without a copy of a CSC matrix while they are enough.
-    n_rows, n_columns = X.shape
-    if solver == "newton" or (X.by_rows and n_columns <= HESSIAN_COLUMNS):
-        return Newton()
-    if isinstance(X, BinnedMatrix) and n_columns <= min(BINNED_COLUMNS, n_rows / ROWS_PER_COLUMN):
+    few = X.by_rows and X.shape[1] <= HESSIAN_COLUMNS
+    if solver == "newton" or few or X.sample_hessian_pays:
         return Newton()
     return ProductsFirst()
 

@@ -49,7 +49,7 @@ def group_strengths(X: BinnedMatrix, pairs: Rows) -> tuple[Array, float]:
     weight = pairs.share / 2
     means, squares = X.pull_back_moments(weight)
     variances = np.maximum(squares - means**2, 0)
-    starts = X.X.places
+    starts = X.starts
     weights = np.sqrt(np.add.reduceat(variances, starts))
     slopes = X.pull_back(pair_point("logistic", pairs, X.zero_scores).gradient())
     sizes = np.sqrt(np.add.reduceat(slopes * slopes, starts))
@@ -72,7 +72,7 @@ def minimise_in_groups(
 ) -> Result:
     """From ``start`` or from zero to a relative gap of ``tol``; a group is a column of bins."""
     n_columns = X.shape[1]
-    penalty = GroupNet(alpha, l1, X.X.places, np.ones(n_columns))
+    penalty = GroupNet(alpha, l1, X.starts, np.ones(n_columns))
     problem = Problem(X, partial(pair_point, loss, pairs), penalty, tol=tol)
     progress = Progress(max_iter, verbose)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -114,7 +114,7 @@ def _inside(
     """The solution with all other columns at zero; None where there is no way down."""
     part = X.parts(kept)
     columns = np.concatenate([X.columns_of(group) for group in kept.tolist()])
-    inner_penalty = GroupNet(penalty.alpha, penalty.l1[kept], part.X.places, np.ones(columns.size))
+    inner_penalty = GroupNet(penalty.alpha, penalty.l1[kept], part.starts, np.ones(columns.size))
     problem = Problem(part, now.problem.loss_at, inner_penalty, tol=now.problem.tol)
     first = Iterate(problem, now.w[columns], now.point)
     model = partial(minimise_group_model, inner_penalty.starts)

@@ -40,7 +40,7 @@ def climb_with_penalty(
     none. ``distance`` of the result is the relative gradient norm.
     """
     progress, free = Progress(max_iter, 0, distance="relative gradient"), statistic.free_cut
-    seen = _Seen()
+    seen = _LastPoint()
 
     def at(v: Array) -> tuple[float, Array]:
         w = v[:-1] if free else v
@@ -88,7 +88,7 @@ def climb_with_penalty(
     return Result(w, seen.scores, seen.value, seen.distance, progress.n_iter, [])
 
 
-class _Seen:
+class _LastPoint:
     """The point that L-BFGS looked at last."""
 
     v: Array

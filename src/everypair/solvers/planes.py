@@ -56,11 +56,13 @@ class SlackProblem:
         if not np.isfinite(np.float64(self.C) * self.C * max(square, 1.0)):
             raise ValueError(f"C={self.C:g} is too large for float64: lower C or rescale X.")
         objective = float(w @ w) / 2 + self.C * slack
-        return SlackPoint(w, scores, slack, objective, Cut(found.loss, found.change, slope))
+        return SlackPoint(
+            w, scores, slack, objective, CuttingPlane(found.loss, found.change, slope)
+        )
 
 
 @dataclass(frozen=True)
-class Cut:
+class CuttingPlane:
     """The plane ``offset + slope . w`` below the slack, slope being X'change."""
 
     offset: float
@@ -74,7 +76,7 @@ class SlackPoint:
     scores: Array
     slack: float
     objective: float
-    cut: Cut
+    cut: CuttingPlane
 
 
 class DenseSlopes:
@@ -84,7 +86,7 @@ class DenseSlopes:
         self._rows = np.zeros((8, problem.X.shape[1] + 1))
         self._n_rows = 1
 
-    def append(self, cut: Cut) -> None:
+    def append(self, cut: CuttingPlane) -> None:
         if self._n_rows == len(self._rows):
             self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
         self._rows[self._n_rows] = cut.slope
@@ -115,7 +117,7 @@ class SlopesOfChanges:
         self._problem = problem
         self._changes = sparse.csr_array((1, problem.X.shape[0]))
 
-    def append(self, cut: Cut) -> None:
+    def append(self, cut: CuttingPlane) -> None:
         one = sparse.csr_array(cut.change[None])
         self._changes = sparse.vstack([self._changes, one], format="csr")
 
@@ -150,7 +152,7 @@ class Planes:
     def n_cuts(self) -> int:
         return self.offsets.size - 1
 
-    def add(self, cut: Cut, centre: Array) -> None:
+    def add(self, cut: CuttingPlane, centre: Array) -> None:
         """One more plane; ``centre`` is the point where the last projection ended."""
         self._at_centre = np.append(self._at_centre, cut.slope @ centre)
         across = self.slopes.products(cut.slope)

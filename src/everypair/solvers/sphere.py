@@ -203,7 +203,7 @@ def climb_by_lbfgs(
     The statistic does not see the length of v, so its gradient is perpendicular to v of
     itself and the sphere needs no constraint. A free cut is one more coordinate.
     """
-    coordinates, seen = sphere.coordinates, _Seen()
+    coordinates, seen = sphere.coordinates, _LastOnSphere()
     free = statistic.free_cut
 
     def loss_and_gradient(y: Array) -> tuple[float, Array]:
@@ -253,7 +253,7 @@ def climb_by_lbfgs(
     return Climb(seen.direction, seen.scores, seen.loss, converged, history, seen.cut, seen.slope)
 
 
-class _Seen:
+class _LastOnSphere:
     """The point that L-BFGS looked at last."""
 
     y: Array

@@ -13,7 +13,7 @@ from everypair.app.cli.guard import guarded
 from everypair.app.cli.show import interval, print_json, print_text, text_stream
 
 if TYPE_CHECKING:
-    from everypair.app.cli.fit_plan import Done, Plan
+    from everypair.app.cli.fit_plan import Done, FitPlan
     from everypair.app.comparison.own_cut import OwnCut
     from everypair.app.comparison.typed_measure import TypedMeasure
     from everypair.app.model_file.store import SavedModel
@@ -80,9 +80,9 @@ def fit(
     import pyarrow.csv  # noqa: F401
 
     from everypair.app.cli.fit_large import fit_large
-    from everypair.app.cli.fit_plan import Asked, fit_in_memory
+    from everypair.app.cli.fit_plan import FitRequest, fit_in_memory
     from everypair.app.cli.handover import read_handover
-    from everypair.app.cli.held_out_rows import Wanted
+    from everypair.app.cli.held_out_rows import DecisionOptions
     from everypair.app.comparison.budget import Budget
     from everypair.app.comparison.rule import rule_of
     from everypair.app.comparison.typed_measure import parse_measure
@@ -92,7 +92,7 @@ def fit(
 
     bounds, by = Budget(budget), parse_measure(measure)
     _check_options(method, by, fast, from_, budget)
-    wanted = Wanted(rule_of(threshold, guarantee), prior, held_out)
+    wanted = DecisionOptions(rule_of(threshold, guarantee), prior, held_out)
     check_writable(output, data, *([] if from_ is None else [from_]))
     words = text_stream(output, show.json)
     told = None if from_ is None else read_handover(from_, _typed(context), method)
@@ -100,7 +100,7 @@ def fit(
         columns, reading, seed, by = told.columns, told.reading, told.seed, told.by
     wanted.check(by, columns.within)
     source = reading.of(data)
-    asked = Asked(data, source, columns, method, by, fast, bounds, wanted, told, seed, show)
+    asked = FitRequest(data, source, columns, method, by, fast, bounds, wanted, told, seed, show)
     done = fit_large(asked) if is_large(source) else fit_in_memory(asked)
     save_model(done.model, output, done.some)
     _say_what_was_done(done, output, show, words)
@@ -196,7 +196,7 @@ def _say_what_was_done(done: Done, output: Path, show: opt.Show, words: TextIO |
         )
 
 
-def _fold_values(plan: Plan, of_area: bool) -> dict[str, Any] | None:
+def _fold_values(plan: FitPlan, of_area: bool) -> dict[str, Any] | None:
     """By model, one for each fold of the race, if it went by AUC or by a measure."""
     from everypair.app.comparison.yardstick import AREA
 

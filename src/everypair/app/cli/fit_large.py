@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from everypair.app.cli.fit_plan import CHECKED_ROWS, Asked, Done, Plan, saved_model
+from everypair.app.cli.fit_plan import CHECKED_ROWS, Done, FitPlan, FitRequest, saved_model
 from everypair.app.cli.guard import naming
 from everypair.app.cli.inputs import Labelled
 from everypair.app.cli.large_inputs import load_large
@@ -37,7 +37,7 @@ from everypair.checks import finite_scores
 from everypair.linalg.block_folds import HashedFolds
 
 
-def fit_large(asked: Asked) -> Done:
+def fit_large(asked: FitRequest) -> Done:
     """The model of all rows, with what the sample says of it."""
     _check_options(asked)
     source, wanted, seed, show, by = asked.source, asked.wanted, asked.seed, asked.show, asked.by
@@ -74,7 +74,7 @@ def fit_large(asked: Asked) -> Done:
     return Done(model, plan, refits, cut, chosen, rows.check, some, int(X.shape[1]), spent)
 
 
-def _check_options(asked: Asked) -> None:
+def _check_options(asked: FitRequest) -> None:
     source, columns, method = asked.source, asked.columns, asked.method
     if columns.target is None:
         raise DataError("say which column is the target: --target COLUMN.", source.path)
@@ -93,18 +93,18 @@ def _check_options(asked: Asked) -> None:
         )
 
 
-def _plan(asked: Asked, X: Any, rows: Labelled) -> Plan:
+def _plan(asked: FitRequest, X: Any, rows: Labelled) -> FitPlan:
     known, budget, seed = catalogue(asked.by), asked.budget, asked.seed
     if asked.method != "auto":
-        return Plan(known[asked.method])
+        return FitPlan(known[asked.method])
     if asked.fast:
-        return Plan(known["auc"])
+        return FitPlan(known["auc"])
     candidates = [known[name] for name in BY_ITSELF]
     with progress(None, asked.show.silent) as advance:
         choice = choose(
             candidates, X, rows.y, rows.weight, rows.check.groups, seed, budget, advance, None, AREA
         )
-    return Plan(choice.candidate, choice.settings, AREA, choice, choice.sentences(budget))
+    return FitPlan(choice.candidate, choice.settings, AREA, choice, choice.sentences(budget))
 
 
 def _fits(

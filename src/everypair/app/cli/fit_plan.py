@@ -16,7 +16,7 @@ from everypair.app.cli.show import progress
 
 if TYPE_CHECKING:
     from everypair.app import Check
-    from everypair.app.cli.held_out_rows import Wanted
+    from everypair.app.cli.held_out_rows import DecisionOptions
     from everypair.app.cli.inputs import Labelled
     from everypair.app.comparison.budget import Budget
     from everypair.app.comparison.candidate import Candidate
@@ -36,7 +36,7 @@ CHECKED_ROWS = 100
 
 
 @dataclass(frozen=True)
-class Asked:
+class FitRequest:
     """The options of the command, checked."""
 
     data: Path
@@ -46,7 +46,7 @@ class Asked:
     by: TypedMeasure | None
     fast: bool
     budget: Budget
-    wanted: Wanted
+    wanted: DecisionOptions
     told: Any
     """What --from brings; None without it."""
     seed: int
@@ -58,7 +58,7 @@ class Done:
     """What the command writes and says."""
 
     model: SavedModel
-    plan: Plan
+    plan: FitPlan
     refits: Refits | None
     cut: OwnCut | None
     chosen: ChosenCut | None
@@ -70,7 +70,7 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Plan:
+class FitPlan:
     """What to fit, and how that was chosen."""
 
     candidate: Candidate
@@ -110,7 +110,7 @@ def plan_of(
     rows: Labelled,
     seed: int,
     show: opt.Show,
-) -> Plan:
+) -> FitPlan:
     from everypair.app.comparison.models import fast_models
     from everypair.app.comparison.race import choose
 
@@ -121,7 +121,7 @@ def plan_of(
         )
     yardstick = yardstick_of(by, rows)
     if method != "auto" and budget.seconds is None:
-        return Plan(known[method], by=yardstick)
+        return FitPlan(known[method], by=yardstick)
     names = (method,) if method != "auto" else fast_models(by) if fast else known
     candidates = [known[name] for name in names if name in known]
     with progress(None, show.silent) as advance:
@@ -129,7 +129,7 @@ def plan_of(
             candidates, X, rows.y, rows.weight, rows.check.groups, seed, budget, advance,
             rows.within, yardstick,
         )  # fmt: skip
-    return Plan(choice.candidate, choice.settings, yardstick, choice, choice.sentences(budget))
+    return FitPlan(choice.candidate, choice.settings, yardstick, choice, choice.sentences(budget))
 
 
 def yardstick_of(by: TypedMeasure | None, rows: Labelled) -> Yardstick:
@@ -145,7 +145,7 @@ def _rows_of(rows: Labelled) -> Rows:
     return Rows.of(rows.y, rows.weight, within=rows.within)
 
 
-def fit_in_memory(asked: Asked) -> Done:
+def fit_in_memory(asked: FitRequest) -> Done:
     """The model of a table that fits in memory."""
     from everypair.app.cli.inputs import load_labelled
     from everypair.app.comparison.models import catalogue
@@ -171,7 +171,7 @@ def fit_in_memory(asked: Asked) -> Done:
         plan = (
             plan_of(asked.method, by, known, asked.fast, asked.budget, X, rows, seed, show)
             if told is None
-            else Plan(known[told.method], told.settings, yardstick_of(by, rows))
+            else FitPlan(known[told.method], told.settings, yardstick_of(by, rows))
         )
         fitted = plan.fit(X, rows, seed)
         clock.append(time.perf_counter())
@@ -204,7 +204,7 @@ def saved_model(
     rows: Labelled,
     encoder: Any,
     X: Any,
-    plan: Plan,
+    plan: FitPlan,
     fitted: Fitted,
     source: str,
     by: TypedMeasure | None,

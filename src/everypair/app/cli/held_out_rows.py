@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DecisionOptions:
     """What was asked for that needs such rows."""
 
     rule: Rule | None
