@@ -8,8 +8,8 @@ pytest.importorskip("lightgbm")
 pytest.importorskip("xgboost")
 
 from everypair.boosting import AUCBoostingClassifier
-from everypair.boosting.held_out import best_round
 from everypair.boosting.libraries import LIBRARIES, Watch
+from everypair.boosting.rounds import best_round
 from everypair.metrics import auc_score, precision_at_k
 
 

@@ -215,8 +215,8 @@ class AUCBoostingClassifier(BinaryRanker):
 
         {returns_self}
         """
-        from everypair.boosting.held_out import chosen_measure, refuse_one_row
         from everypair.boosting.objective import BOOSTED_LOSSES
+        from everypair.boosting.rounds import chosen_measure, refuse_one_row
         from everypair.pairs import auc
         from everypair.pairs.pushed import check_push
 
@@ -282,7 +282,7 @@ class AUCBoostingClassifier(BinaryRanker):
 
     def _choose_rounds(self, library: Any, data: Data, folds: Any, measure: Any) -> list[Grown]:
         """The boosters of the folds, and what their held-out rows say of the rounds."""
-        from everypair.boosting.held_out import best_round, judges_of
+        from everypair.boosting.rounds import best_round, judges_of
 
         positive, inside = data[1], data[3]
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from everypair.boosting.held_out import Judge
     from everypair.boosting.objective import PairObjective
+    from everypair.boosting.rounds import Judge
 
 Array = NDArray[np.float64]
 
