@@ -167,14 +167,18 @@ def too_large(what: str) -> ValueError:
     )
 
 
-def rows_that_count(X: Matrix, weights: Array) -> tuple[Matrix, Index] | None:
-    """A copy of the rows whose weight is not zero, and their numbers; None where they are many.
+def rows_that_count(
+    X: Matrix, weights: Array, share: float | None = None
+) -> tuple[Matrix, Index] | None:
+    """A copy of the rows whose weight is not zero, and their numbers; None where they are more
+    than this ``share``, `COPIED_SHARE` unless told.
 
     The copy has X's centre.
     """
     if X.in_order_only or not X.by_rows:
         return None
-    if np.count_nonzero(weights) > COPIED_SHARE * X.shape[0]:
+    most = COPIED_SHARE if share is None else share
+    if np.count_nonzero(weights) > most * X.shape[0]:
         return None
     rows = np.flatnonzero(weights)
     part = X.take(rows)

@@ -12,7 +12,13 @@ from everypair.pairs import pair_point
 from everypair.pairs.point import usable
 from everypair.penalties import L2
 from everypair.rows import Rows
-from everypair.solvers.hinge import hinge_by_continuation, result_at, rounded_problem
+from everypair.solvers.hinge import (
+    INNER_SHARE,
+    INNER_SHARE_OF_PRODUCTS,
+    hinge_by_continuation,
+    result_at,
+    rounded_problem,
+)
 from everypair.solvers.newton import Newton, ProductsFirst
 from everypair.solvers.newton_cg import newton_cg
 from everypair.solvers.problem import (
@@ -151,7 +157,8 @@ def _descend(
 ) -> Iterate:
     if loss == "hinge":
         problem = rounded_problem(X, pairs, L2(alpha), tol)
-        return hinge_by_continuation(better_start(problem, start), progress, run)[0]
+        share = INNER_SHARE_OF_PRODUCTS if isinstance(run, ProductsFirst) else INNER_SHARE
+        return hinge_by_continuation(better_start(problem, start), progress, run, share)[0]
     problem = Problem(X, partial(pair_point, loss, pairs), L2(alpha), tol=tol)
     return run_settled(run, better_start(problem, start), CloseEnough(tol), progress)
 

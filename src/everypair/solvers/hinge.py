@@ -48,6 +48,10 @@ lie on the margin; the best of these stretches is kept."""
 INNER_SHARE = 0.3
 """An inner solve ends when its own gap is this share of what the rounding costs."""
 
+INNER_SHARE_OF_PRODUCTS = 0.03
+"""The same with many columns: a finer solution foretells the next one better, and a step that it
+spares costs more there than one that it takes."""
+
 
 def judge_as_hinge(now: Iterate) -> Judgement:
     """The hinge objective and its relative gap at a point of the rounded problem, stretched."""

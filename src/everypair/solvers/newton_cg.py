@@ -13,11 +13,13 @@ A hinge is curved at the rows that have a pair in its window, and products read 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everypair.linalg.matrix import rows_that_count, too_large
+from everypair.solvers.falling_alpha import through_alphas
 from everypair.solvers.line_search import search_line
 from everypair.solvers.problem import Iterate, Stop
 from everypair.solvers.progress import Progress
@@ -25,7 +27,11 @@ from everypair.solvers.progress import Progress
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-LARGEST_FORCING = 0.1
+LARGEST_FORCING, FORCING_APART = 0.1, 0.03
+COPIED_SHARE_APART = 0.4
+"""Where the classes come apart, a third of the rows is left in the window, and each step takes
+many products."""
+
 PROMISED_GAP_SHARE = 0.5
 """Conjugate gradients end where they promise this share of the gap that would do."""
 
@@ -50,18 +56,33 @@ class Patience:
 def newton_cg(
     now: Iterate, stop: Stop, progress: Progress, patience: Patience | None = None
 ) -> Iterate:
-    """Trust-region steps from ``now`` until ``stop``, no way down, or the end of patience."""
+    """Steps from ``now`` until ``stop``, no way down, or the end of patience."""
+    begin = through_alphas(now, progress, partial(_descend, apart=True))
+    return _descend(begin, stop, progress, patience, apart=begin is not now)
+
+
+def _descend(
+    now: Iterate,
+    stop: Stop,
+    progress: Progress,
+    patience: Patience | None = None,
+    apart: bool = False,
+) -> Iterate:
+    """``apart``: without a region, by finer solutions of the model. The line search shortens what
+    is too long, and a region would keep later steps as short as that."""
     radius = np.inf
     first_norm: float | None = None
     while not stop(now) and not progress.exhausted:
-        curved = CurvedRows(now)
+        curved = CurvedRows(now, COPIED_SHARE_APART if apart else None)
         preconditioner = _diagonal(now, curved)
         residual_norm = _norm(now.gradient, 1 / preconditioner)
         first_norm = first_norm or residual_norm
         if residual_norm == 0:
             break
         # Quadratic convergence near the end, no more work than that needs before it.
-        forcing = min(LARGEST_FORCING, np.sqrt(residual_norm / first_norm))
+        forcing = min(
+            FORCING_APART if apart else LARGEST_FORCING, np.sqrt(residual_norm / first_norm)
+        )
         enough = np.sqrt(
             2 * now.problem.quadratic.alpha * PROMISED_GAP_SHARE * stop.gap_wanted(now)
         )
@@ -75,7 +96,7 @@ def newton_cg(
         ratio = (now.value - after.value) / predicted if predicted > 0 else 0.0
         if ratio > 0.75 and at_edge:
             radius = 3 * length
-        elif ratio < 0.25:
+        elif ratio < 0.25 and not apart:
             radius = length / 4
         now = after
         progress.step(now)
@@ -93,10 +114,11 @@ class CurvedRows:
     zero.
     """
 
-    def __init__(self, now: Iterate):
+    def __init__(self, now: Iterate, most: float | None = None):
+        """``most``: the share of the rows up to which they are copied."""
         self._loss, self.X = now.loss, now.problem.X
         self._rows: Index | None = None
-        few = rows_that_count(self.X, now.loss.curvature())
+        few = rows_that_count(self.X, now.loss.curvature(), most)
         if few is not None:
             self.X, self._rows = few
 
