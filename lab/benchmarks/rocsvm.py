@@ -156,7 +156,7 @@ def greedy(kernel, rank):
         pivots.append(pivot)
         left = np.maximum(left - features[r] ** 2, 0.0)
         left[pivots] = 0.0
-    return LowRank(features.T, np.array(pivots), float(left.mean()))
+    return features.T, LowRank(np.array(pivots), features.T[pivots], float(left.mean()))
 
 
 def pivots(page, rank=500):
@@ -170,7 +170,7 @@ def pivots(page, rank=500):
         def drawn(importance, trained=trained):
             factor = GrowingFactor(trained)
             factor.grow(importance, rank, 0.0)
-            return factor.low_rank
+            return factor.features, factor.low_rank
 
         ways = {
             "greedy, a column at a time": lambda k=trained: greedy(k, rank),
@@ -181,11 +181,9 @@ def pivots(page, rank=500):
         for way, choose in ways.items():
             with thread_limit(), one_blas_thread():
                 began = time.process_time()
-                basis = choose()
+                features, basis = choose()
                 seconds = time.process_time() - began
-                fit = minimise(
-                    as_matrix(np.ascontiguousarray(basis.features)), pairs, "hinge", alpha
-                )
+                fit = minimise(as_matrix(np.ascontiguousarray(features)), pairs, "hinge", alpha)
             scores = trained.expansion(basis.pivots).scores(test, basis.coefficients(fit.coef))
             rows.append(
                 [way, f"{fit.objective:.4f}", f"{roc_auc_score(truth, scores):.4f}",

@@ -10,15 +10,22 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from everypair.estimators._base import BinaryRanker
 from everypair.estimators._linear import linear_scores
 from everypair.estimators._warnings import warn
+from everypair.linalg.dense import DenseMatrix
 from everypair.linalg.kernels import BLOCK_ENTRIES, KERNEL_NAMES, Expansion, Kernel, TrainingKernel
-from everypair.linalg.low_rank import GrowingFactor, LowRank, rank_that_fits
+from everypair.linalg.low_rank import LowRank, rank_that_fits
+from everypair.linalg.pivot_features import (
+    chosen_on_sample,
+    drawn_features,
+    most_pivots,
+    sample_rows,
+)
 from everypair.linalg.row_sums import CENTRE_ROWS
+from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -71,13 +78,18 @@ class KernelRanker(BinaryRanker):
         kernel = Kernel(self.kernel, self.gamma, self.degree, self.coef0)
         return training_kernel(kernel, X, sample_weight)
 
-    def _rank(self, n_rows: int, max_rank: int | str | None) -> int:
-        """Columns of the factor; a warning where memory does not hold those asked for."""
+    def _rank(self, n_rows: int, max_rank: int | str | None, sampled: bool = False) -> int:
+        """Columns of the factor; a warning where memory does not hold those asked for.
+
+        A factor of a sample is small, and that of all rows is not kept where it is large.
+        """
         if max_rank == "auto":
             wanted = int(np.clip(RANK_PER_ROOT * np.sqrt(n_rows), *AUTO_RANKS))
+            wanted = most_pivots(n_rows, wanted)
         else:
             wanted = n_rows if max_rank is None else int(max_rank)
-        wanted, fits = min(wanted, n_rows), rank_that_fits(n_rows)
+        wanted = min(wanted, n_rows)
+        fits = rank_that_fits(min(n_rows, sample_rows(wanted)) if sampled else n_rows)
         if wanted > fits:
             warn(
                 f"A kernel factor of {n_rows} rows and {wanted} columns does not fit in memory, "
@@ -87,12 +99,16 @@ class KernelRanker(BinaryRanker):
             )
         return min(wanted, fits)
 
-    def _balanced_factor(self, kernel: TrainingKernel, positive: NDArray[np.bool_]) -> LowRank:
-        """Each class has the same share of the pivots' chances, however rare it is."""
-        share = np.where(positive, 1 / positive.sum(), 1 / (~positive).sum())
-        factor = GrowingFactor(kernel)
-        factor.grow(share, self._rank(positive.size, self.max_rank), float(self.kernel_tol))
-        return factor.low_rank
+    def _features(
+        self, kernel: TrainingKernel, rows: Rows, max_rank: int | str | None, tol: float
+    ) -> tuple[DenseMatrix, LowRank]:
+        """Features of all rows; each class has the same share of the pivots' chances, however
+        rare it is."""
+        sampled = chosen_on_sample(kernel.n_rows)
+        rank = self._rank(kernel.n_rows, max_rank, sampled)
+        share = np.where(rows.positive, 1 / rows.positives.size, 1 / rows.negatives.size)
+        sample = rows.sample(sample_rows(rank)) if sampled else None
+        return drawn_features(kernel, sample, share, rank, tol)
 
     def _keep_linear(self, coef: Array) -> None:
         self.coef_ = coef.reshape(1, -1)
@@ -146,7 +162,12 @@ class CentredRBF:
     def __call__(self, X: Any, Z: Any) -> Array:
         if sparse.issparse(X):  # new rows may come sparse
             X = X.toarray()
-        return np.asarray(rbf_kernel(X - self.centre, Z - self.centre, gamma=self.gamma))
+        X, Z = X - self.centre, Z - self.centre
+        out = np.dot(X, (2 * self.gamma) * Z.T)
+        out -= self.gamma * np.einsum("ij,ij->i", X, X)[:, None]
+        out -= self.gamma * np.einsum("ij,ij->i", Z, Z)
+        np.minimum(out, 0.0, out=out)  # distances are not negative
+        return np.asarray(np.exp(out, out=out))
 
 
 def weighted_scale(X: Any, weight: Array) -> float:

@@ -21,8 +21,8 @@ kernel_tol : float, default={kernel_tol}
     The function is restricted to the span of some training rows (pivots). There are enough
     of them to leave out at most this share of the kernel matrix' trace, up to ``max_rank``.
 max_rank : "auto", int or None, default={max_rank}
-    Largest number of pivots. ``"auto"``: 7 sqrt(n_rows), at least 600 and at most 1000. None:
-    as many as ``kernel_tol`` needs and memory holds.
+    Largest number of pivots. ``"auto"``: 7 sqrt(n_rows), at least 600 and at most 1000, fewer for
+    more than half a million rows. None: as many as ``kernel_tol`` needs and memory holds.
 ''',
     "threshold": '''
 threshold : {"balanced", "accuracy", "f1", "midpoint"}, dict or float, default={threshold}

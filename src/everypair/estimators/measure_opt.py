@@ -97,8 +97,13 @@ class _MeasureClimber(KernelRanker):
         self._forget_fit()
         kernel = None if self.kernel == "linear" else self._training_kernel(X, sample_weight)
         with own_threads(), np.errstate(over="ignore", invalid="ignore"):
-            basis = None if kernel is None else self._balanced_factor(kernel, positive)
-            matrix = as_matrix(X if basis is None else basis.features)
+            matrix: Any
+            if kernel is None:
+                matrix, basis = as_matrix(X), None
+            else:
+                paired = Rows.uncut(positive, sample_weight)
+                tol = float(self.kernel_tol)
+                matrix, basis = self._features(kernel, paired, self.max_rank, tol)
             problem = ClimbProblem.of(matrix, positive, sample_weight, measure, within)
             coef, held_out = climb(problem)
             scores = matrix.dot(coef)

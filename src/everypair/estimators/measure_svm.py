@@ -17,6 +17,7 @@ from everypair.estimators._kernel import KernelRanker
 from everypair.estimators._warnings import warn, warn_not_converged
 from everypair.measures import MEASURES, FixedCount, Measure, measure_of
 from everypair.metrics.at_k import rows_at_k
+from everypair.rows import Rows
 
 if TYPE_CHECKING:
     from everypair.solvers.cutting_plane import SlackPath, SlackResult
@@ -230,8 +231,12 @@ class MeasureSVM(KernelRanker):
         self._forget_fit()
         kernel = None if self.kernel == "linear" else self._training_kernel(X)
         with own_threads(), np.errstate(over="ignore", invalid="ignore"):
-            basis = None if kernel is None else self._balanced_factor(kernel, positive)
-            matrix = as_matrix(X if basis is None else basis.features)
+            matrix: Any
+            if kernel is None:
+                matrix, basis = as_matrix(X), None
+            else:
+                tol = float(self.kernel_tol)
+                matrix, basis = self._features(kernel, Rows.uncut(positive), self.max_rank, tol)
             C, held_out = choose(matrix, positive, measure)
             path = SlackPath(matrix, positive, measure, self._has_constant(measure))
             fit = path.fit(C, self.tol, self.max_iter, int(self.verbose))

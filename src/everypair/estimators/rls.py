@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
+PIVOT_TOL = 1e-10
+"""Pivots are added while they explain more than this share of the kernel matrix' trace."""
+
 TRUSTED_GAP = 1e-6
 """A closed form that rounding has left further from the minimum than this warns."""
 
@@ -86,6 +89,10 @@ class AUCRLS(MomentStream, KernelRanker):
         ``primal`` solves for one coefficient per feature (linear kernel only), ``dual`` for one
         per row. ``auto`` takes the primal form for the linear kernel when there are fewer
         features than rows.
+    max_rank : "auto", int or None, default=None
+        With another kernel than the linear one, None solves for the whole kernel matrix, n_rows^2
+        numbers. A number restricts the function to the span of that many training rows (pivots),
+        in O(n_rows * max_rank^2) time; ``"auto"`` is 7 sqrt(n_rows), between 600 and 1000.
     {within_weight}
     {threshold}
         Here the default is ``"midpoint"``, halfway between the class means of the scores,
@@ -147,6 +154,7 @@ class AUCRLS(MomentStream, KernelRanker):
         "alpha": [Interval(Real, 0, None, closed="left")],
         **KernelRanker._kernel_constraints,
         "form": [StrOptions({"auto", "primal", "dual"})],
+        "max_rank": KernelRanker._rank_constraints["max_rank"],
         "within_weight": WITHIN_WEIGHTS,
         **CUTS,
     }
@@ -159,6 +167,7 @@ class AUCRLS(MomentStream, KernelRanker):
         degree: float = 3,
         coef0: float = 0.0,
         form: str = "auto",
+        max_rank: int | str | None = None,
         within_weight: str = "pairs",
         threshold: str | float | Mapping[str, Any] = "midpoint",
         calibration: str | None = None,
@@ -171,6 +180,7 @@ class AUCRLS(MomentStream, KernelRanker):
         self.degree = degree
         self.coef0 = coef0
         self.form = form
+        self.max_rank = max_rank
         self.within_weight = within_weight
         self.threshold = threshold
         self.calibration = calibration
@@ -233,6 +243,8 @@ class AUCRLS(MomentStream, KernelRanker):
             self._solve_primal(self._checked(moments, X), alpha)
             scores = linear_scores(X, self.coef_[0])
             midpoint = -self.intercept_[0]
+        elif self._takes_pivots(X):
+            midpoint, scores = self._solve_over_pivots(X, pairs, weight, alpha, pairs)
         else:
             if alpha == 0:
                 raise ValueError("alpha=0 has no dual form with within: give alpha > 0.")
@@ -332,6 +344,12 @@ class AUCRLS(MomentStream, KernelRanker):
         self._forget_moments()
         if self._takes_primal(X):
             self._fit_primal(X, positive, weight, alpha, cuts)
+        elif gram is None and self._takes_pivots(X):
+            rows = Rows.uncut(positive, weight)
+            threshold, scores = self._solve_over_pivots(X, rows, weight, alpha)
+            if cuts:
+                threshold = self._choose_threshold(positive, scores, weight)
+            self.intercept_ = np.array([-threshold])
         else:
             gram = self._gram(X, weight) if gram is None else gram
             self._fit_dual(positive, weight, alpha, gram, cuts)
@@ -411,6 +429,33 @@ class AUCRLS(MomentStream, KernelRanker):
             check_symmetric(K)
         basis = None if self.kernel == "precomputed" else X
         return Gram(K, rows, X, expansion=Expansion(kernel.kernel, rows, basis), own=K is not X)
+
+    def _takes_pivots(self, X: Any) -> bool:
+        """Whether the function is restricted to the span of some rows."""
+        return self.kernel != "linear" and self.max_rank is not None
+
+    def _solve_over_pivots(
+        self, X: Any, rows: Rows, weight: Array | None, alpha: float, grouped: Rows | None = None
+    ) -> tuple[float, Array]:
+        """The primal form in the features of the pivots: where the midpoint of the classes is
+        scored, and the scores of the rows."""
+        from everypair.linalg.threads import own_threads
+        from everypair.rls.moments import PairMoments
+        from everypair.rls.primal import solve
+
+        kernel = self._training_kernel(X, weight)
+        with own_threads():
+            matrix, basis = self._features(kernel, rows, self.max_rank, PIVOT_TOL)
+            if grouped is None:
+                moments = PairMoments.of(matrix, rows.positive, weight)
+            else:
+                moments = PairMoments.in_groups(matrix, grouped)
+            solution = solve(moments, alpha / 2)
+            scores = matrix.dot(solution.coef)
+        coefficients = basis.coefficients(solution.coef)
+        self._keep_expansion(kernel, basis.pivots, coefficients, basis.left_out)
+        self.objective_, self.dual_gap_ = solution.objective, solution.gap
+        return float(moments.midpoint @ solution.coef), scores
 
     def _fit_dual(
         self,

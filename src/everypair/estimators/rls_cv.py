@@ -121,8 +121,11 @@ class AUCRLSCV(AUCRLS):
     _streams = False  # a chunk has no cross-validation
 
     _takes_blocks = False
+    max_rank = None  # rows are left out of the whole kernel matrix
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{k: v for k, v in AUCRLS._parameter_constraints.items() if k != "alpha"},
+        **{
+            k: v for k, v in AUCRLS._parameter_constraints.items() if k not in ("alpha", "max_rank")
+        },
         "alphas": ["array-like", None],
         "cv": [StrOptions({LEAVE_PAIR_OUT, LEAVE_GROUP_OUT}), "cv_object", HasMethods(["split"])],
         "average": [StrOptions({"pooled", "folds"})],

@@ -121,11 +121,15 @@ class TrainingKernel:
             out[start : start + DIAGONAL_ROWS] = self.kernel.values(block, block).diagonal()
         return refuse_not_finite(out)
 
-    def columns(self, columns: Index, rows: Index | None = None) -> Array:
+    def take(self, rows: Index) -> TrainingKernel:
+        """The kernel between these rows alone."""
+        X = self.X[rows]
+        return type(self)(self.kernel, X[:, rows] if self._precomputed else X)
+
+    def columns(self, columns: Index, rows: Index | slice | None = None) -> Array:
         """k(x_i, x_r) for each r of ``columns`` and every i, or each of ``rows``; a new array."""
         if self._precomputed:
-            values = self.X[:, columns]
-            values = values if rows is None else values[rows]
+            values = self.X[:, columns] if rows is None else self.X[rows][:, columns]
             values = values.toarray() if sparse.issparse(values) else values
             values = np.asarray(values, dtype=np.float64)
         else:

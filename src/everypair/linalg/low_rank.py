@@ -40,17 +40,19 @@ MEMORY_SHARE = 0.5
 
 @dataclass(frozen=True)
 class LowRank:
-    """``K ~ features @ features.T``, exact in the rows and columns of the pivots."""
+    """``K ~ G G'``, exact in the rows and columns of the pivots."""
 
-    features: Array
     pivots: Index
+    triangle: Array
+    """The rows of the pivots in G: the Cholesky factor of the kernel between them."""
     left_out: float
     """What is left of the trace, as a share of it."""
 
     def coefficients(self, w: Array) -> Array:
-        """a with ``sum_r a_r k(x, x_pivot_r) = g(x) . w``, g(x_i) being row i of the features."""
-        triangle = self.features[self.pivots]
-        return solve_triangular(triangle, w, lower=True, trans="T", check_finite=False)
+        """a with ``sum_r a_r k(x, x_pivot_r) = g(x) . w``, g(x_i) being row i of G."""
+        return np.asarray(
+            solve_triangular(self.triangle, w, lower=True, trans="T", check_finite=False)
+        )
 
 
 class GrowingFactor:
@@ -61,6 +63,7 @@ class GrowingFactor:
         self.left = kernel.diagonal()
         self._largest = float(self.left.max(initial=0.0))
         self._trace = float(self.left.sum())
+        self._diagonal = self.left.copy()
         self._refuse_negative()
         self.features = np.empty((kernel.n_rows, 0))
         self.pivots: Index = np.empty(0, dtype=np.intp)
@@ -76,9 +79,13 @@ class GrowingFactor:
         """The trace that is not explained, as a share of the whole."""
         return float(self.left.sum()) / self._trace if self._trace > 0 else 0.0
 
+    def scale(self, share: Array) -> float:
+        """The mean of the kernel's diagonal by these shares."""
+        return float(share @ self._diagonal) / float(share.sum())
+
     @property
     def low_rank(self) -> LowRank:
-        return LowRank(self.features, self.pivots, self.left_out)
+        return LowRank(self.pivots, self.features[self.pivots], self.left_out)
 
     def grow(self, importance: Array, max_rank: int, tol: float) -> bool:
         """Add pivots up to ``max_rank``; True when they leave out at most ``tol`` of the trace.

@@ -9,6 +9,9 @@ rank leaves open is how much lower the objective would be over all of the space.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +19,7 @@ from everypair.linalg.dense import FactorMatrix
 from everypair.linalg.kernels import BLOCK_ENTRIES, TrainingKernel
 from everypair.linalg.low_rank import GrowingFactor, LowRank
 from everypair.linalg.matrix import Matrix
+from everypair.linalg.pivot_features import chosen_on_sample, features_of_all_rows, sample_rows
 from everypair.linalg.threads import one_blas_thread
 from everypair.pairs.listed import PairList
 from everypair.penalties import L2
@@ -26,9 +30,10 @@ from everypair.solvers.hinge import (
     rounded_hinge,
     rounded_problem,
 )
-from everypair.solvers.problem import better_start
+from everypair.solvers.problem import Iterate, Solver, better_start
 from everypair.solvers.progress import Progress
 from everypair.solvers.result import Result
+from everypair.solvers.sampled_newton import SampledNewton
 
 Array = NDArray[np.float64]
 
@@ -41,6 +46,8 @@ ROUGH_TOL = 1e-3
 GAP_SHARE, GAP_GROWTH = 0.1, 2
 """Where a gap over the whole kernel's space is asked for, rough solves end at this share of it, and
 the rank grows by this factor until it holds."""
+
+DIAGONAL_SHARE = 0.5
 
 LEAST_MULTIPLIER_SHARE = 1e-2
 """Rows without a multiplier may get one later: they count as if it were this share of the
@@ -58,30 +65,29 @@ def minimise_in_kernel(
     max_iter: int,
     verbose: int = 0,
     max_gap: float | None = None,
+    enough_gap: float | None = None,
 ) -> tuple[Result, LowRank]:
     """Minimise ``hinge(s) + alpha / 2 |f|^2`` over the functions f that the pivots span.
 
     With ``max_gap`` rough solves go on beyond ``max_rank`` until their `kernel_gap` is below it.
+    With ``enough_gap`` they may end before ``max_rank``, where that of a sample is below it.
     """
+    settings = _Settings(alpha, kernel_tol, max_iter, verbose)
+    if takes_sample(kernel, pairs, max_gap):
+        assert isinstance(pairs, Rows)
+        return _by_sample(kernel, pairs, settings, max_rank, tol, enough_gap)
     factor = GrowingFactor(kernel)
-    scale = float(pairs.share @ factor.left) / float(pairs.share.sum())
-    importance, start = pairs.share, np.zeros(0)
     rank, enough = min(FIRST_RANK, max_rank), max_gap is None
     rough_tol = ROUGH_TOL if max_gap is None else min(ROUGH_TOL, GAP_SHARE * max_gap)
+    importance, start = pairs.share, np.zeros(0)
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         while True:
             complete = factor.grow(importance, rank, kernel_tol)
             last = complete or (enough and factor.rank >= max_rank)
-            start = np.concatenate([start, np.zeros(factor.rank - start.size)])
-            progress = Progress(max_iter, verbose if last else 0)
-            solver = choose_for_factor(factor.rank, alpha, scale)
-            problem = rounded_problem(
-                FactorMatrix(factor.features), pairs, L2(alpha), tol if last else rough_tol
-            )
-            now, found = hinge_by_continuation(better_start(problem, start), progress, solver)
+            now, found = _solved(factor, pairs, settings, start, tol if last else rough_tol, last)
             if last:
                 return found, factor.low_rank
-            importance = now.point.gradient**2 + (LEAST_MULTIPLIER_SHARE * pairs.share) ** 2
+            importance = _importance(now, pairs)
             start = now.w
             if factor.rank < max_rank:
                 rank = min(RANK_GROWTH * rank, max_rank)
@@ -93,6 +99,95 @@ def minimise_in_kernel(
                 enough = left <= (1 - GAP_SHARE) * max_gap or factor.rank >= kernel.n_rows
                 if not enough:
                     rank = max_rank = min(GAP_GROWTH * factor.rank, kernel.n_rows)
+
+
+def takes_sample(kernel: TrainingKernel, pairs: Rows | PairList, max_gap: float | None) -> bool:
+    """Whether a sample of the rows chooses the pivots. A gap that is asked for takes all rows."""
+    return max_gap is None and isinstance(pairs, Rows) and chosen_on_sample(kernel.n_rows)
+
+
+@dataclass(frozen=True)
+class _Settings:
+    alpha: float
+    kernel_tol: float
+    max_iter: int
+    verbose: int
+
+
+def _solved(
+    factor: GrowingFactor,
+    pairs: Rows | PairList,
+    settings: _Settings,
+    start: Array,
+    tol: float,
+    last: bool,
+) -> tuple[Iterate, Result]:
+    """The solution over the factor's pivots, from one over the first of them."""
+    start = np.concatenate([start, np.zeros(factor.rank - start.size)])
+    progress = Progress(settings.max_iter, settings.verbose if last else 0)
+    solver = choose_for_factor(factor.rank, settings.alpha, factor.scale(pairs.share))
+    X = FactorMatrix(factor.features)
+    problem = rounded_problem(X, pairs, L2(settings.alpha), tol)
+    return hinge_by_continuation(better_start(problem, start), progress, solver)
+
+
+def _importance(now: Iterate, pairs: Rows | PairList) -> Array:
+    return np.asarray(now.point.gradient**2 + (LEAST_MULTIPLIER_SHARE * pairs.share) ** 2)
+
+
+def _gap_is_below(
+    gap: float, factor: GrowingFactor, pairs: Rows, now: Iterate, found: Result
+) -> bool:
+    """Whether the `kernel_gap` of these rows is. Its diagonal part, which costs nothing, is a
+    tenth to a half of it: it is computed only where that part is small."""
+    alpha, width = now.problem.quadratic.alpha, found.width
+    on_diagonal = float(now.point.gradient**2 @ factor.left) / (2 * alpha * found.objective)
+    if width is None or on_diagonal > DIAGONAL_SHARE * gap:
+        return False
+    scores = found.scores / found.stretch
+    return kernel_gap(factor.kernel, pairs, alpha, scores, found.objective, width) <= gap
+
+
+def _by_sample(
+    kernel: TrainingKernel,
+    pairs: Rows,
+    settings: _Settings,
+    max_rank: int,
+    tol: float,
+    enough_gap: float | None,
+) -> tuple[Result, LowRank]:
+    """Pivots and a first solution from a sample of the rows, the last one from all of them."""
+    rows = pairs.sample(sample_rows(max_rank))
+    part = pairs.take(rows)
+    factor = GrowingFactor(kernel.take(rows))
+    rank, importance, start = min(FIRST_RANK, max_rank), part.share, np.zeros(0)
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+        while True:
+            complete = factor.grow(importance, rank, settings.kernel_tol)
+            now, found = _solved(factor, part, settings, start, ROUGH_TOL, last=False)
+            start, importance = now.w, _importance(now, part)
+            if complete or factor.rank >= max_rank:
+                break
+            if enough_gap is not None and _gap_is_below(enough_gap, factor, part, now, found):
+                break
+            rank = min(GAP_GROWTH * rank, max_rank)
+        basis, sample = factor.low_rank, FactorMatrix(factor.features).rough
+        scale = factor.scale(part.share)
+        del factor, now
+        X, basis = features_of_all_rows(kernel, rows[basis.pivots], basis.triangle)
+
+        def on_sample(now: Iterate) -> Any:
+            loss: Any = now.loss
+            return rounded_hinge(part, loss.width, now.scores[rows])
+
+        problem = rounded_problem(X, pairs, L2(settings.alpha), tol)
+        progress = Progress(settings.max_iter, settings.verbose)
+        solver: Solver = SampledNewton(sample, on_sample)
+        if not X.in_order_only and X.X.dtype == np.float64:
+            # Of few rows: their own Hessian is cheaper than products with a sample's.
+            solver = choose_for_factor(start.size, settings.alpha, scale)
+        _, found = hinge_by_continuation(better_start(problem, start), progress, solver)
+    return found, basis
 
 
 def minimise_over_list(

@@ -1,0 +1,176 @@
+"""Kernels with many rows: pivots of a sample, features kept or streamed, one certificate."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics import roc_auc_score
+
+from everypair import AUCRLS, ROCSVM, MeasureOpt, MeasureSVM
+from everypair.linalg import pivot_features
+from everypair.linalg.pivot_features import StreamedFactor
+
+
+def data(n_rows=700, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_rows, 4))
+    y = np.abs(X).sum(axis=1) + rng.logistic(scale=0.3, size=n_rows) > 4.2
+    return X, y.astype(int)
+
+
+@pytest.fixture
+def many(monkeypatch):
+    """300 rows count as many, and pivots come from a sample of 200."""
+    monkeypatch.setattr(pivot_features, "MANY_ROWS", 300)
+    monkeypatch.setattr(pivot_features, "SAMPLE_ROWS", 200)
+    monkeypatch.setattr(pivot_features, "SAMPLE_PER_PIVOT", 2)
+    return monkeypatch
+
+
+def streams(monkeypatch):
+    monkeypatch.setattr(pivot_features, "SINGLE_BYTES", 0)
+
+
+SETTINGS = {"kernel": "rbf", "gamma": 0.3, "max_rank": 50}
+MODELS = [
+    ROCSVM(C=1e-3, **SETTINGS),
+    ROCSVM(C=1.0, **SETTINGS),
+    AUCRLS(alpha=1e-3, **SETTINGS),
+    MeasureOpt("f1", max_iter=20, **SETTINGS),
+    MeasureSVM("f1", C=10.0, tol=1e-3, **SETTINGS),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: f"{type(model).__name__}")
+def test_streamed_features_give_the_model_of_kept_ones(many, model):
+    X, y = data()
+    kept = model.fit(X, y).decision_function(X)
+    support = model.support_
+    streams(many)
+    streamed = model.fit(X, y).decision_function(X)
+    np.testing.assert_array_equal(model.support_, support)
+    np.testing.assert_allclose(streamed, kept, atol=2e-3 * np.ptp(kept))
+    assert abs(roc_auc_score(y, streamed) - roc_auc_score(y, kept)) < 1e-3
+
+
+@pytest.mark.parametrize("C", [1e-4, 1e-2, 1.0])
+@pytest.mark.parametrize("way", ["double", "single", "streamed"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_solution_over_the_pivots_of_a_sample_is_certified(many, C, way, weighted):
+    X, y = data()
+    weight = np.random.default_rng(1).integers(0, 3, y.size).astype(float) if weighted else None
+    if way == "single":
+        many.setattr(pivot_features, "DOUBLE_BYTES", 0)
+    if way == "streamed":
+        streams(many)
+    model = ROCSVM(C=C, **SETTINGS).fit(X, y, sample_weight=weight)
+    assert model.dual_gap_ <= model.tol
+    # The same objective from the definition, at the scores that the model gives.
+    scores, positive = model.decision_function(X), y == 1
+    weight = np.ones(y.size) if weight is None else weight
+    short = np.maximum(0, 1 - scores[positive][:, None] + scores[~positive])
+    loss = float(weight[positive] @ short @ weight[~positive])
+    basis = X[model.support_]
+    K = np.exp(-0.3 * ((basis[:, None] - basis[None]) ** 2).sum(axis=2))
+    norm = float(model.dual_coef_[0] @ K @ model.dual_coef_[0])
+    objective = norm / 2 + C * loss
+    assert model.objective_ == pytest.approx(objective, rel=1e-5 if way == "single" else 1e-8)
+    # No other solver finds less over the same pivots.
+    from scipy.linalg import cholesky, solve_triangular
+
+    from everypair.linalg.matrix import as_matrix
+    from everypair.rows import Rows
+    from everypair.solvers.choose import minimise
+
+    cross = np.exp(-0.3 * ((X[:, None] - basis[None]) ** 2).sum(axis=2))
+    G = solve_triangular(cholesky(K, lower=True), cross.T, lower=True).T
+    total = float(weight[positive].sum() * weight[~positive].sum())
+    pairs = Rows.uncut(positive, weight)
+    least = minimise(as_matrix(np.ascontiguousarray(G)), pairs, "hinge", 1 / (C * total))
+    assert model.objective_ == pytest.approx(C * total * least.objective, rel=2e-5)
+
+
+def test_pivots_of_a_sample_rank_as_those_of_all_rows(many):
+    X, y = data(1500)
+    test, truth = data(1500, seed=1)
+    settings = {"C": 1e-3, "gamma": 0.3, "max_rank": 120}
+    sampled = ROCSVM(**settings).fit(X, y)
+    many.setattr(pivot_features, "MANY_ROWS", 10**6)
+    whole = ROCSVM(**settings).fit(X, y)
+    assert not np.array_equal(sampled.support_, whole.support_)
+    areas = [roc_auc_score(truth, model.decision_function(test)) for model in (sampled, whole)]
+    assert abs(areas[0] - areas[1]) < 0.005
+
+
+def test_auto_takes_fewer_pivots_where_they_are_enough(many):
+    X, y = data(1500)
+    weak = ROCSVM(C=1e-6, gamma=0.1).fit(X, y)
+    strong = ROCSVM(C=1e-2, gamma=0.1).fit(X, y)
+    assert weak.support_.size < strong.support_.size
+    assert weak.kernel_gap(X, y) < 0.02
+
+
+def test_streaming_reads_the_rows_a_bounded_number_of_times(many):
+    streams(many)
+    passes = []
+    of = StreamedFactor._pieces
+
+    def counted(self, start, stop, whole=True):
+        passes.append(stop - start)
+        return of(self, start, stop, whole)
+
+    many.setattr(StreamedFactor, "_pieces", counted)
+    X, y = data()
+    model = ROCSVM(C=1e-2, **SETTINGS).fit(X, y)
+    assert model.dual_gap_ <= model.tol
+    assert sum(passes) / y.size < 40 * model.n_iter_
+
+
+def test_a_streamed_fit_never_holds_all_features(many):
+    streams(many)
+    X, y = data(12_000)
+    settings = {"C": 1e-6, "gamma": 0.3, "max_rank": 100, "tol": 1e-3, "threshold": 0.0}
+    ROCSVM(**settings).fit(X[:700], y[:700])  # what is compiled stays
+    tracemalloc.start()
+    try:
+        ROCSVM(**settings).fit(X, y)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * 12_000 * 100
+
+
+def test_sparse_rows_give_the_model_of_dense_ones(many):
+    X, y = data()
+    X[np.abs(X) < 0.5] = 0.0
+    dense = ROCSVM(C=1e-3, **SETTINGS).fit(X, y).decision_function(X)
+    few = ROCSVM(C=1e-3, **SETTINGS).fit(sparse.csr_matrix(X), y).decision_function(X)
+    np.testing.assert_allclose(few, dense, atol=1e-4 * np.ptp(dense))
+
+
+@pytest.mark.parametrize("rank", [120, 400])
+def test_least_squares_over_pivots_near_those_of_the_whole_kernel(rank):
+    X, y = data(400)
+    whole = AUCRLS(alpha=1e-3, kernel="rbf", gamma=0.1).fit(X, y)
+    few = AUCRLS(alpha=1e-3, kernel="rbf", gamma=0.1, max_rank=rank).fit(X, y)
+    assert few.support_.size <= rank
+    assert few.objective_ >= whole.objective_ * (1 - 1e-9)
+    close = 0.02 if rank == 120 else 1e-6
+    assert few.objective_ == pytest.approx(whole.objective_, rel=close)
+    difference = few.decision_function(X) - whole.decision_function(X)
+    assert np.abs(difference).max() < (0.1 if rank == 120 else 1e-4)
+
+
+def test_least_squares_over_pivots_in_groups_and_with_weights():
+    X, y = data(400)
+    rng = np.random.default_rng(0)
+    within, weight = rng.integers(0, 8, 400), rng.integers(0, 3, 400).astype(float)
+    settings = {"alpha": 1e-3, "kernel": "rbf", "gamma": 0.1}
+    for given in ({"within": within}, {"sample_weight": weight}):
+        whole = AUCRLS(**settings).fit(X, y, **given)
+        few = AUCRLS(max_rank=400, **settings).fit(X, y, **given)
+        assert few.objective_ == pytest.approx(whole.objective_, rel=1e-5)
+        np.testing.assert_allclose(few.decision_function(X), whole.decision_function(X), atol=1e-3)
