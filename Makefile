@@ -24,11 +24,11 @@ types: .venv/installed-dev
 	$(BIN)/mypy
 
 unit: .venv/installed-dev
-	$(BIN)/python -m pytest -n auto -m "not slow and not browser" --durations=10
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not browser" --durations=10
 
 # The same tests with a count of the lines they reach, which takes half as long again.
 coverage: .venv/installed-dev
-	$(BIN)/python -m pytest -n auto -m "not slow and not browser" --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not browser" --cov --cov-report=term:skip-covered
 
 # The report in a real browser; where none can be installed the tests say so and are skipped.
 test-browser: .venv/installed-dev
@@ -39,7 +39,7 @@ test-browser: .venv/installed-dev
 	$(BIN)/python -m pytest -m browser tests/app/report
 
 slow: .venv/installed-dev
-	$(BIN)/python -m pytest -n auto -m slow
+	$(BIN)/python -m pytest -n auto --dist worksteal -m slow
 
 # Broken files on the command line: make fuzz SECONDS=600 SEED=7
 SECONDS ?= 120
