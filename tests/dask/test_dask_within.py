@@ -73,17 +73,28 @@ def test_the_solution_is_the_local_one(client, grouped, loss, rule):
         {"penalty": "l1", "alpha": 0.02},
         {"penalty": "elasticnet", "alpha": 0.02},
         {"loss": "sigmoid", "alpha": 1e-3},
-        {"loss": "hinge", "alpha": 0.05},
-        {"loss": "squared_hinge", "alpha": 0.05},
+        {"loss": "hinge", "alpha": 0.05, "solver": "newton-cg"},
+        {"loss": "squared_hinge", "alpha": 0.05, "solver": "newton-cg"},
         {"loss": "squared_hinge", "penalty": "l1", "alpha": 0.02},
     ],
     ids=str,
 )
-def test_other_penalties_and_losses_agree(client, grouped, options):
+def test_other_penalties_and_losses_take_the_same_steps(client, grouped, options):
+    """Too few rows for a first solve on a sample, which holds other groups on a cluster."""
     there, local = both(DaskAUCClassifier, client, grouped, **options)
-    assert there.objective_ == pytest.approx(local.objective_, rel=5e-6)
-    np.testing.assert_allclose(there.coef_, local.coef_, atol=2e-3 * np.abs(local.coef_).max())
+    assert there.n_iter_ == local.n_iter_
+    assert there.objective_ == pytest.approx(local.objective_, rel=1e-12)
+    np.testing.assert_allclose(there.coef_, local.coef_, atol=1e-10 * np.abs(local.coef_).max())
     assert abs(there.coef_[0, 4]) < 1e-9  # the level of a group, which no pair sees
+
+
+def test_a_hinge_has_the_local_minimum(client, grouped):
+    """Its steps are by products with X there, by the Hessian here."""
+    there, local = both(
+        DaskAUCClassifier, client, grouped, loss="squared_hinge", alpha=0.05, tol=1e-12
+    )
+    assert there.objective_ == pytest.approx(local.objective_, rel=1e-12)
+    np.testing.assert_allclose(there.coef_, local.coef_, atol=1e-6 * np.abs(local.coef_).max())
 
 
 @pytest.mark.parametrize("rule", ["pairs", "equal"])

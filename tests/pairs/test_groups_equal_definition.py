@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import expit
 from test_sums_equal_definition import (
     CASES,
     assert_close,
@@ -16,12 +17,20 @@ from test_sums_equal_definition import (
 )
 
 from everypair._compiled import smooth_groups as compiled
+from everypair._compiled.exponential import exponential
+from everypair._compiled.group_series import (
+    CHANNELS_OF_SWEEP,
+    SERIES_COEFFICIENTS,
+    SWEEP,
+    series_slopes,
+)
 from everypair._compiled.logarithm import log_one_plus
 from everypair.linalg import group_blocks, order
 from everypair.linalg.dense import DenseMatrix
 from everypair.linalg.threads import thread_limit
 from everypair.pairs import auc, smooth_groups
 from everypair.pairs import brute as definition
+from everypair.pairs.smooth import LOGISTIC_KERNELS, SIGMOID_KERNELS
 from everypair.rows import Rows
 
 WEIGHTS = ("pairs", "rows", "equal")
@@ -122,6 +131,60 @@ def test_pairs_that_are_won_by_far_keep_their_digits():
     assert slow.value() < 1e-20
     assert fast.value() == pytest.approx(slow.value(), rel=1e-12)
     np.testing.assert_allclose(fast.gradient(), slow.gradient(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("level", range(len(SERIES_COEFFICIENTS)))
+@pytest.mark.parametrize("sizes", [(40, 9), (300, 520)])
+@pytest.mark.parametrize("kind", [0, 1])
+def test_one_series_meets_every_row_of_a_group(kind, sizes, level):
+    """Rows at both ends of the width; weights of many magnitudes, which show small pairs."""
+    kernels = (LOGISTIC_KERNELS, SIGMOID_KERNELS)[kind]
+    widths, loss, slope = smooth_groups._series(kernels)
+    rng = np.random.default_rng(level)
+    ends = 7.0 + widths[level] / 2 * np.array([-1, 1])
+    x, y = (np.concatenate([ends, rng.uniform(*ends, n - 2)]) for n in sizes)
+    a, b = (10 ** rng.uniform(-6 if kind == 0 else -1, 0, n) for n in sizes)
+    a, b = a / a.sum(), b / b.sum()
+    of_x, of_y = (np.empty(n + 16) for n in sizes)
+    room = np.empty((2, CHANNELS_OF_SWEEP * SWEEP)), np.empty((5, SERIES_COEFFICIENTS[-1]))
+    value, exact = series_slopes(
+        kind, x, a, of_x, x.size, y, b, of_y, y.size, 7.0, level, widths, loss, slope, *room
+    )
+    z = x[:, None] - y[None, :]
+    t = expit(-z)
+    losses, slopes = (np.logaddexp(0, -z), t) if kind == 0 else (t, t * expit(z))
+    assert exact
+    assert value == pytest.approx(a @ losses @ b, rel=2e-13)
+    np.testing.assert_allclose(of_x[: x.size], slopes @ b, rtol=2e-13)
+    np.testing.assert_allclose(of_y[: y.size], a @ slopes, rtol=2e-13)
+    if kind == 1:  # a positive row far above the negatives
+        one, ten = np.ones(1), np.full(10, 0.1)
+        above = (1, 8 + 3 * one, one, of_x, 1, 40 * ten, ten, of_y, 10, 8.0)
+        assert not series_slopes(*above, 5, widths, loss, slope, *room)[1]
+
+
+def test_sigmoid_slopes_that_are_tiny_keep_their_digits():
+    """The series of such a group is given up for another way."""
+    rng = np.random.default_rng(11)
+    codes = np.repeat(np.arange(4), 400)
+    positive = rng.random(codes.size) < 0.3
+    scores = 8.0 * positive + rng.uniform(-1, 1, codes.size)
+    fast, slow = both("sigmoid", Rows.uncut(positive, None, codes), scores)
+    assert fast.value() == pytest.approx(slow.value(), rel=1e-12)
+    np.testing.assert_allclose(fast.gradient(), slow.gradient(), rtol=1e-12)
+
+
+def test_the_exponential_is_right_to_the_last_digits():
+    z = np.concatenate([[0.0], np.random.default_rng(7).uniform(-700, 700, 50_000)])
+    got = np.array([exponential(value) for value in z])
+    np.testing.assert_allclose(got, np.exp(z), rtol=5e-16, atol=0)
+
+
+def test_a_series_serves_groups_where_it_costs_less():
+    assert compiled.series_pays(150, 150, 3, compiled.PAIR_COST)
+    assert compiled.series_pays(30, 70, 2, compiled.PAIR_COST + compiled.LOG_COST)
+    assert not compiled.series_pays(10, 10, 0, compiled.PAIR_COST)
+    assert not compiled.series_pays(500, 500, len(SERIES_COEFFICIENTS), compiled.PAIR_COST)
 
 
 def test_boxes_serve_groups_where_they_cost_less():

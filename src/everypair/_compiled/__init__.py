@@ -43,6 +43,7 @@ from everypair._compiled.group_hessians import (
     smooth_group_rows,
 )
 from everypair._compiled.group_quotas import top_of_groups
+from everypair._compiled.group_series import SERIES_COEFFICIENTS
 from everypair._compiled.grouped_rows import (
     cell_largest,
     cell_sums,
@@ -106,6 +107,7 @@ from everypair._compiled.walks import (
 
 __all__ = [
     "COEFFICIENTS",
+    "SERIES_COEFFICIENTS",
     "WIDE_COEFFICIENTS",
     "add_row_moments",
     "add_soft_slopes",

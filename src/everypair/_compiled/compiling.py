@@ -98,9 +98,9 @@ def divides_freely(function):
 
 
 def adds_freely(function):
-    """`compiled`, but a sum may be taken in any order: the compiler adds up several parts of it at
-    once. Of ``fastmath`` this is the one part that has no opinion on infinity and NaN."""
-    return compiled(function, fastmath={"reassoc"})
+    """`divides_freely`, and a sum may be taken in any order: the compiler adds up several parts of
+    it at once. Of ``fastmath`` this is the one part that has no opinion on infinity and NaN."""
+    return compiled(function, fastmath={"reassoc"}, error_model="numpy")
 
 
 # A fork waits until no thread compiles. Otherwise the child inherits the compiler's locks as they

@@ -13,7 +13,7 @@ their losses share a logarithm: ``1 + p = prod (1 + e)`` grows by ``p <- p + (q 
 terms are all positive, so that a loss of 1e-200 keeps its digits.
 
 Inner rows stand in a *tile*: one array with a channel for each quantity at a constant offset, so
-that the compiler knows that no two channels overlap. They are filled up to a multiple of four with
+that the compiler knows that no two channels overlap. They are filled up to a multiple of eight with
 rows of weight and factor zero, which add nothing. An odd outer class gets such a row as well.
 """
 
@@ -22,12 +22,16 @@ from __future__ import annotations
 import numpy as np
 
 from everypair._compiled.compiling import adds_freely, compiled, divides_freely
+from everypair._compiled.exponential import exponential
 from everypair._compiled.logarithm import log_one_plus
 
 WIDEST_SCORE_RANGE = 300.0
 """Within this range of scores, exponentials and the products of two are float64 numbers."""
 
 LARGEST_LOG, LOG_OF_TWO = 690.0, 0.6932
+
+ROWS_AT_ONCE = 16
+"""Fewer exponentials are made one by one."""
 
 TILE = 256
 (FACTOR, WEIGHT, SUM, PRODUCT, LOST, LOST_2, WON, WON_2, VECTOR) = (k * TILE for k in range(9))
@@ -56,8 +60,12 @@ def all_equal(values, n):
 @divides_freely
 def factors(x, m, sign, middle, e):
     """``exp(-sign (x - middle))``, and a row past the last that adds nothing."""
-    for i in range(m):
-        e[i] = np.exp(sign * (middle - x[i]))
+    if m < ROWS_AT_ONCE:
+        for i in range(m):
+            e[i] = np.exp(sign * (middle - x[i]))
+    else:
+        for i in range(m):
+            e[i] = exponential(sign * (middle - x[i]))
     e[m] = 0.0
 
 
@@ -65,7 +73,7 @@ def factors(x, m, sign, middle, e):
 def lay_tile(tile, e, w, begin, n):
     """The inner rows from ``begin`` on; how many rows the tile has with those that fill it up."""
     size = min(TILE, n - begin)
-    filled = (size + 3) // 4 * 4
+    filled = (size + 7) // 8 * 8
     for j in range(size):
         tile[FACTOR + j], tile[WEIGHT + j] = e[begin + j], w[begin + j]
     for j in range(size, filled):
@@ -84,9 +92,11 @@ def dot(tile, channel, n):
     return total
 
 
-@divides_freely
+@adds_freely
 def logistic_slopes_of_two(tile, n, first, second, w_first, w_second):
-    """t of two outer rows with each inner row, in their sums and products as well."""
+    """t of two outer rows with each inner row, in their sums and products as well; the weighted
+    sums of t over the inner rows."""
+    lost = lost_2 = 0.0
     for j in range(n):
         factor = tile[FACTOR + j]
         e1, e2 = first * factor, second * factor
@@ -101,6 +111,30 @@ def logistic_slopes_of_two(tile, n, first, second, w_first, w_second):
         tile[SUM + j] += w_first * t1 + w_second * t2
         tile[LOST + j] = t1
         tile[LOST_2 + j] = t2
+        lost += tile[WEIGHT + j] * t1
+        lost_2 += tile[WEIGHT + j] * t2
+    return lost, lost_2
+
+
+@adds_freely
+def sigmoid_slopes_of_two(tile, n, first, second, w_first, w_second):
+    """The weighted sum of t over the pairs of two outer rows, and the sums of ``t r`` of each; the
+    latter in the sums of the inner rows as well."""
+    lost = lost_2 = slope = slope_2 = 0.0
+    for j in range(n):
+        factor, weight = tile[FACTOR + j], tile[WEIGHT + j]
+        e1, e2 = first * factor, second * factor
+        both = e1 * e2
+        share = 1.0 / (1.0 + ((e1 + both) + e2))
+        t1, t2 = (e1 + both) * share, (e2 + both) * share
+        lost += weight * t1
+        lost_2 += weight * t2
+        t1 *= (1.0 + e2) * share
+        t2 *= (1.0 + e1) * share
+        tile[SUM + j] += w_first * t1 + w_second * t2
+        slope += weight * t1
+        slope_2 += weight * t2
+    return w_first * lost + w_second * lost_2, slope, slope_2
 
 
 @divides_freely
@@ -153,21 +187,21 @@ def group_slopes(kind, e_outer, w_outer, of_outer, m, e_inner, w_inner, of_inner
             first, second = e_outer[i], e_outer[i + 1]
             w_first, w_second = w_outer[i], w_outer[i + 1]
             if kind == 1:
-                pieces_of_two(tile, filled, first, second)
-                total += w_first * dot(tile, LOST, filled) + w_second * dot(tile, LOST_2, filled)
-                for j in range(filled):
-                    tile[LOST + j] *= tile[WON + j]
-                    tile[LOST_2 + j] *= tile[WON_2 + j]
-                    tile[SUM + j] += w_first * tile[LOST + j] + w_second * tile[LOST_2 + j]
+                value, slope, slope_2 = sigmoid_slopes_of_two(
+                    tile, filled, first, second, w_first, w_second
+                )
+                total += value
             else:
-                logistic_slopes_of_two(tile, filled, first, second, w_first, w_second)
+                slope, slope_2 = logistic_slopes_of_two(
+                    tile, filled, first, second, w_first, w_second
+                )
                 if not alike:
                     logs_of_two(tile, filled, first, second)
                     total += w_first * dot(tile, WON, filled) + w_second * dot(tile, WON_2, filled)
                 elif (i + 2) % rows_per_log == 0 or i + 2 >= m:
                     total += w_first * log_of_products(tile, filled)
-            of_outer[i] += dot(tile, LOST, filled)
-            of_outer[i + 1] += dot(tile, LOST_2, filled)
+            of_outer[i] += slope
+            of_outer[i + 1] += slope_2
         for j in range(size):
             of_inner[begin + j] = tile[SUM + j]
     return total

@@ -1,8 +1,8 @@
 """Smooth losses over the pairs of many groups (`pairs.smooth_groups`): each group by the definition
-(`group_pairs`) or by boxes (`group_boxes`), whichever costs less.
+(`group_pairs`), by one series (`group_series`) or by boxes (`group_boxes`), whichever costs less.
 
 Group g has the positive rows ``x_rows[x_edges[g]:x_edges[g + 1]]`` with weights a, and the negative
-rows of ``y_rows`` with weights b. ``tables`` are `pairs.boxes.WideTables`.
+rows of ``y_rows`` with weights b.
 """
 
 from __future__ import annotations
@@ -34,13 +34,24 @@ from everypair._compiled.group_pairs import (
     wide_group_curvatures,
     wide_group_slopes,
 )
+from everypair._compiled.group_series import (
+    CHANNELS_OF_SWEEP,
+    MOST_COEFFICIENTS,
+    SERIES_COEFFICIENTS,
+    SWEEP,
+    series_level,
+    series_slopes,
+)
 
-PAIR_COST, SIGMOID_PAIR_COST, LOG_COST, FAR_PAIR_COST = 0.6, 0.8, 2.3, 20.0
+PAIR_COST, LOG_COST, FAR_PAIR_COST = 0.6, 3.0, 20.0
 """Nanoseconds, about, by the definition: of a pair, of its logarithm where rows weigh differently,
 of a pair in a group whose scores lie far apart."""
 
 ROW_COST, BOX_COST, BESIDE_COST, FAR_COST = 20.0, 500.0, 200.0, 3000.0
 """The same by boxes: of a row, of a box, of two boxes within reach, of a box where some are not."""
+
+TERM_COST, TABLE_COST = 0.3, 0.4
+"""The same by one series: of a row and a coefficient, of two coefficients of the two classes."""
 
 FEW_PAIRS = 120
 """So few pairs are summed one after the other."""
@@ -62,6 +73,15 @@ def boxes_pay(m, n, low, high, per_unit, reach, pair_cost):
 
 
 @compiled
+def series_pays(m, n, level, pair_cost):
+    """Whether one series costs less than the definition, a pair of which costs so much."""
+    if level == len(SERIES_COEFFICIENTS):
+        return False
+    rows, count = m + n, SERIES_COEFFICIENTS[level]
+    return pair_cost * m * n > count * (TERM_COST * rows + TABLE_COST * count)
+
+
+@compiled
 def longest_of(x_edges, y_edges, first, last, most):
     """The most rows of one class in a group that is not left out."""
     longest = 0
@@ -75,7 +95,8 @@ def longest_of(x_edges, y_edges, first, last, most):
 @compiled
 def smooth_group_slopes(kind, scores, x_rows, y_rows, a, b, omega, x_edges, y_edges, first, last,
                         most, per_unit, near, near_back, value_far, slope_far, back_far, exp_up,
-                        exp_down, values, gradient):  # fmt: skip
+                        exp_down, series_widths, series_loss, series_slope, values,
+                        gradient):  # fmt: skip
     """The loss of each of the groups ``first:last`` and the gradient at their rows.
 
     Groups of ``most`` rows and more are left out. ``near`` has the coefficients of phi and of phi'
@@ -86,6 +107,7 @@ def smooth_group_slopes(kind, scores, x_rows, y_rows, a, b, omega, x_edges, y_ed
     x, y, e_x, e_y, of_x, of_y = floats[0], floats[1], floats[2], floats[3], floats[4], floats[5]
     w_x, w_y = np.empty(longest), np.empty(longest)
     tile = np.empty(CHANNELS * TILE)
+    sweeps, series = np.empty((2, CHANNELS_OF_SWEEP * SWEEP)), np.empty((5, MOST_COEFFICIENTS))
     x_slots, y_slots = np.empty(longest, np.int32), np.empty(longest, np.int32)
     reach, width = near.shape[0] // 2, 1.0 / per_unit
     for g in range(first, last):
@@ -98,10 +120,19 @@ def smooth_group_slopes(kind, scores, x_rows, y_rows, a, b, omega, x_edges, y_ed
         for j in range(n):
             y[j], w_y[j] = scores[y_rows[q + j]], b[q + j]
         low, high = ends(x, m, y, n)
-        pair_cost = PAIR_COST if kind == 0 else SIGMOID_PAIR_COST
-        if kind == 0 and not all_equal(w_x if m <= n else w_y, min(m, n)):
-            pair_cost += LOG_COST
-        if boxes_pay(m, n, low, high, per_unit, reach, pair_cost):
+        alike = kind == 1 or all_equal(w_x if m <= n else w_y, min(m, n))
+        pair_cost = PAIR_COST if alike else PAIR_COST + LOG_COST
+        middle = low + (high - low) / 2
+        level = series_level(low, high, series_widths)
+        done = series_pays(m, n, level, pair_cost)
+        if done:
+            values[g], done = series_slopes(
+                kind, x, w_x, of_x, m, y, w_y, of_y, n, middle, level, series_widths, series_loss,
+                series_slope, sweeps, series,
+            )  # fmt: skip
+        if done:
+            pass  # unless the slopes of the sigmoid are too small for a series
+        elif boxes_pay(m, n, low, high, per_unit, reach, pair_cost):
             ids = lay_boxes(x[:m], y[:n], low, high, per_unit, x_slots, y_slots)
             n_boxes = ids.size
             x_places, x_order, t_x, b_x = order_by_box(x, w_x, x_slots, m, n_boxes, per_unit)
@@ -133,7 +164,6 @@ def smooth_group_slopes(kind, scores, x_rows, y_rows, a, b, omega, x_edges, y_ed
         elif high - low > WIDEST_SCORE_RANGE:
             values[g] = wide_group_slopes(kind, x, w_x, of_x, m, y, w_y, of_y, n)
         else:
-            middle = low + (high - low) / 2
             factors(x, m, 1.0, middle, e_x)
             factors(y, n, -1.0, middle, e_y)
             # The longer class inside: its rows are done several at once.

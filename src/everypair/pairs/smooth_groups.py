@@ -1,8 +1,8 @@
 """Smooth losses over the pairs inside groups: one compiled loop over groups, threads over groups.
 
-Each group is summed by the definition or by Chebyshev boxes of its own, whichever costs less
-(`_compiled.smooth_groups`). A group so large that a thread should not be alone with it is summed as
-`smooth.SmoothPoint` sums all rows.
+Each group is summed by the definition, by one Chebyshev series or by boxes of its own, whichever
+costs least (`_compiled.smooth_groups`). A group so large that a thread should not be alone with it
+is summed as `smooth.SmoothPoint` sums all rows.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from everypair._compiled import (
     COEFFICIENTS,
+    SERIES_COEFFICIENTS,
     WIDE_COEFFICIENTS,
     add_row_moments,
     evaluate_rows,
@@ -69,6 +70,34 @@ def _exponentials() -> tuple[Array, Array]:
     return WIDE.exponentials(+1), WIDE.exponentials(-1)
 
 
+def _scaled_loss(u: NDArray[np.longdouble]) -> NDArray[np.longdouble]:
+    return np.exp(u / 2) * np.logaddexp(0, -u)
+
+
+def _scaled_slope(u: NDArray[np.longdouble]) -> NDArray[np.longdouble]:
+    return -0.5 / np.cosh(u / 2)
+
+
+@cache
+def _series(kernels: SmoothKernels) -> tuple[Array, Array, Array]:
+    """How far scores may reach at each level of `_compiled.group_series`, and the tables of the
+    loss and of ``-phi'``: of the sigmoid to 3e-16, of the logistic, less its exponentials, to 2e-13
+    of itself."""
+    loss, slope = kernels.value.function, kernels.slope.function
+    widths = (4.0, 5.5, 6.75, 8.25, 9.5, 11.0)
+    if kernels is LOGISTIC_KERNELS:
+        loss, slope, widths = _scaled_loss, _scaled_slope, (5.0, 7.0, 8.5, 10.0, 11.5, 12.0)
+    most = SERIES_COEFFICIENTS[-1]
+    losses = np.zeros((len(widths), most, most))
+    slopes = np.zeros((len(widths), 2, most // 2, most // 2))
+    for level, (width, count) in enumerate(zip(widths, SERIES_COEFFICIENTS, strict=True)):
+        grid, half = BoxGrid(width, count, reach_boxes=0), count // 2
+        losses[level, :count, :count] = grid.table(loss)[0]
+        table = -grid.table(slope)[0]
+        slopes[level, :, :half, :half] = table[0::2, 0::2], table[1::2, 1::2]
+    return np.array(widths), losses, slopes
+
+
 @cache
 def _tables(targets: tuple[BoxKernel, ...], back: BoxKernel) -> tuple[Array, ...]:
     """Of kernels that the positives see, side by side, and of one that the negatives see."""
@@ -120,7 +149,15 @@ class GroupedSmoothPoint:
         tables = _tables((kernels.value, kernels.slope), kernels.slope_from_negatives)
         self._over_groups(
             lambda first, last: smooth_group_slopes(
-                *self._layout, first, last, LARGE_GROUP, 1 / WIDE.width, *tables, values, gradient
+                *self._layout,
+                first,
+                last,
+                LARGE_GROUP,
+                1 / WIDE.width,
+                *tables,
+                *_series(kernels),
+                values,
+                gradient,
             )
         )
         for g, rows, point in self._large:

@@ -13,7 +13,7 @@ from pyarrow import csv as arrow_csv
 from typer.testing import CliRunner
 
 from everypair.app.cli.app import app
-from everypair.metrics import auc_score, precision_at_k
+from everypair.metrics import auc_confidence_interval, auc_score, precision_at_k
 
 
 def run(*arguments):
@@ -70,6 +70,39 @@ def test_evaluate_tells_how_the_groups_differ(table, fitted):
     shown = run("evaluate", fitted[0], table[0], "--within", "user").stdout
     assert "inside user" in shown
     assert "mean reciprocal rank" in shown
+
+
+def test_what_is_printed_says_inside_which_groups(table, tmp_path):
+    path, model = table[0], tmp_path / "model.everypair"
+    inside = ("--within", "user")
+    for options, words in ((inside, "AUC inside user 0."), (("--drop", "user"), "AUC 0.")):
+        done = run("fit", path, "-t", "bought", *options, "--method", "auc", "-o", model)
+        assert done.exit_code == 0, done.output
+        assert f"\n{words}" in done.output
+
+
+def test_evaluate_heeds_rows_that_belong_together(table, tmp_path):
+    """Rows of a user depend on each other: by users the interval is wider, the cut lower."""
+    path, user, bought = table
+    model = tmp_path / "model.everypair"
+    run("fit", path, "-t", "bought", "--drop", "user", "--method", "auc", "-o", model)
+    values = list(csv.reader(io.StringIO(run("score", model, path).stdout)))[1:]
+    scores = np.array([float(row[1]) for row in values])
+    part = tmp_path / "part.csv"
+    lines = path.read_text().splitlines()
+    part.write_text("\n".join([lines[0], *lines[16:]]))  # not the training rows: without a user
+    asked = ("evaluate", model, part, "--threshold", "recall=0.6", "--guarantee", "0.9", "--json")
+    rows, users = (json.loads(run(*asked, *more).stdout) for more in ((), ("--group", "user")))
+    assert rows["auc"] == users["auc"]
+    assert users["high"] - users["low"] > 1.2 * (rows["high"] - rows["low"])
+    assert users["threshold"]["score"] < rows["threshold"]["score"]
+    found = auc_confidence_interval(bought[15:], scores[15:], groups=user[15:])
+    assert (users["low"], users["high"]) == pytest.approx((found.low, found.high), abs=1e-9)
+    both = json.loads(run(*asked, "--group", "user", "--within", "user").stdout)
+    assert both["within"]["n_groups"] > 30
+    wrong = run(*asked[:3], "--group", "nobody")
+    assert wrong.exit_code != 0
+    assert "nobody" in wrong.output
 
 
 def test_score_lists_the_best_of_each_group(table, fitted):

@@ -36,6 +36,13 @@ def evaluate(
         str | None, typer.Option("--target", "-t", help="Default: the name it had in training.")
     ] = None,
     weight: opt.Weight = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of rows that belong together (a patient, a customer): the interval of the "
+            "AUC and --guarantee then hold for new groups."
+        ),
+    ] = None,
     within: opt.Within = None,
     measure: Annotated[
         str | None,
@@ -77,13 +84,13 @@ def evaluate(
         by = parse_measure(saved.measure)
     source = reading.of(data)
     with naming(data):
-        found_rows = _labels_and_scores(saved, source, target, weight, within)
-        y, scores, weights, groups, n_missing = found_rows
+        found_rows = _labels_and_scores(saved, source, target, weight, within, group)
+        y, scores, weights, groups, clusters, n_missing = found_rows
         if y.all() or not y.any():
             only = saved.positive if y.all() else saved.negative
             raise DataError(f"every row has the label {only!r}: two classes are needed.", data)
         notes: list[str] = []
-        area = _area(y, scores, weights, groups, notes)
+        area = _area(y, scores, weights, groups, clusters, notes)
         headline = headline_of(y, scores, weights)
         measured = (
             None if by is None else _Measured.of(by, y, scores, weights, groups, measure is None)
@@ -96,8 +103,8 @@ def evaluate(
                     f"{rule.typed}` takes the one of rows that were held out.",
                     data,
                 )
-        on = (y, scores, weights, groups, "these rows", saved)
-        cut = None if rule is None else rule.on(*on)
+        whole = groups if clusters is None else clusters
+        cut = None if rule is None else rule.on(y, scores, weights, whole, "these rows", saved)
     if n_missing:
         notes.append(f"left out: {counted(n_missing, 'row')} without a label.")
     show.notes(notes)
@@ -120,7 +127,7 @@ def evaluate(
 
 
 def _area(
-    y: Any, scores: Any, weights: Any, groups: Any, notes: list[str]
+    y: Any, scores: Any, weights: Any, groups: Any, clusters: Any, notes: list[str]
 ) -> tuple[float, float, float]:
     """AUC with its interval, NaN where there is none; a note says why."""
     import numpy as np
@@ -130,7 +137,7 @@ def _area(
 
     try:
         found = auc_confidence_interval(
-            y, scores, level=LEVEL, sample_weight=weights, within=groups
+            y, scores, level=LEVEL, sample_weight=weights, within=groups, groups=clusters
         )
         return found.auc, found.low, found.high
     except NoSpread as why:
@@ -352,8 +359,15 @@ def _seen(saved: SavedModel, y: Any, auc: float) -> bool:
 
 
 def _labels_and_scores(
-    saved: SavedModel, source: Source, target: str | None, weight: str | None, within: str | None
-) -> tuple[Any, Any, Any, Any, int]:
+    saved: SavedModel,
+    source: Source,
+    target: str | None,
+    weight: str | None,
+    within: str | None,
+    group: str | None,
+) -> tuple[Any, Any, Any, Any, Any, int]:
+    """Whether each row is positive, its score, weight, group of ``within`` and of ``group``; how
+    many rows have no label."""
     import numpy as np
 
     from everypair.app.cli.inputs import group_texts
@@ -364,12 +378,13 @@ def _labels_and_scores(
 
     name = target or saved.target
     keep = {name: "category"} | ({} if weight is None else {weight: "number"})
-    keep |= {} if within is None else {within: "text"}
-    if saved.kinds is None and (weight is not None or within is not None):
+    texts_of: dict[str, list[Any]] = {each: [] for each in (within, group) if each is not None}
+    keep |= dict.fromkeys(texts_of, "text")
+    if saved.kinds is None and (weight is not None or texts_of):
         raise DataError(
-            "svmlight has no named columns: leave out --weight and --within.", source.path
+            "svmlight has no named columns: leave out --weight, --group and --within.", source.path
         )
-    labels, scores, weights, groups, row = [], [], [], [], 0
+    labels, scores, weights, row = [], [], [], 0
     keep = {} if saved.kinds is None else keep
     for piece in read_chunks(source, saved.kinds, keep, saved.forms):
         if isinstance(piece, SparseTable):
@@ -378,8 +393,8 @@ def _labels_and_scores(
             texts, X = column_texts(kept(piece, name)), piece
             if weight is not None:
                 weights.append(weights_of(kept(piece, weight), weight, source.path, row))
-            if within is not None:
-                groups.append(group_texts(kept(piece, within), within, source.path, row))
+            for each, found in texts_of.items():
+                found.append(group_texts(kept(piece, each), each, source.path, row))
         scores.append(saved.score(X))
         labels.append(_is_positive(texts, saved, name, row))
         row += texts.size
@@ -389,11 +404,10 @@ def _labels_and_scores(
     known = ~np.isnan(y)
     if not known.any():
         raise DataError("the target has no value at all.", source.path, column=name)
-    weighed, inside = (
-        np.concatenate(parts)[known] if parts else None for parts in (weights, groups)
-    )
+    given = (weights, texts_of.get(within or ""), texts_of.get(group or ""))
+    weighed, inside, together = (np.concatenate(parts)[known] if parts else None for parts in given)
     n_missing = int((~known).sum())
-    return y[known] == 1, np.concatenate(scores)[known], weighed, inside, n_missing
+    return y[known] == 1, np.concatenate(scores)[known], weighed, inside, together, n_missing
 
 
 def _is_positive(texts: Any, saved: SavedModel, name: str, rows_before: int) -> Any:

@@ -103,7 +103,7 @@ def fit(
     asked = FitRequest(data, source, columns, method, by, fast, bounds, wanted, told, seed, show)
     done = fit_large(asked) if is_large(source) else fit_in_memory(asked)
     save_model(done.model, output, done.some)
-    _say_what_was_done(done, output, show, words)
+    _say_what_was_done(done, output, columns.within, show, words)
 
 
 def _typed(context: typer.Context) -> dict[str, Any]:
@@ -147,7 +147,9 @@ def _check_options(
         )
 
 
-def _say_what_was_done(done: Done, output: Path, show: opt.Show, words: TextIO | None) -> None:
+def _say_what_was_done(
+    done: Done, output: Path, within: str | None, show: opt.Show, words: TextIO | None
+) -> None:
     from everypair.app.wording import counted, plain
 
     model, plan, refits, cut, chosen = done.model, done.plan, done.refits, done.cut, done.chosen
@@ -188,7 +190,7 @@ def _say_what_was_done(done: Done, output: Path, show: opt.Show, words: TextIO |
         print_text(
             f"{model.method}{f' ({settings})' if settings else ''}: "
             f"{counted(model.n_rows, 'row')}, {model.n_positive} positive, "
-            f"{counted(n_features, 'feature')}\n{_areas(model, auc, low, high)}"
+            f"{counted(n_features, 'feature')}\n{_areas(model, auc, low, high, within)}"
             f"{_held_out(model, cut)}{'' if chosen is None else f'{chr(10)}{chosen.sentence()}'}\n"
             f"read {spent[0]:.1f} s, encoded {spent[1]:.1f} s, fitted {spent[2]:.1f} s, held-out "
             f"rows {spent[3]:.1f} s; written to {output}",
@@ -206,13 +208,14 @@ def _fold_values(plan: FitPlan, of_area: bool) -> dict[str, Any] | None:
     return {name: sign * values for name, values in plan.choice.fold_values.items()}
 
 
-def _areas(model: SavedModel, auc: float | None, low: Any, high: Any) -> str:
-    trained = f"AUC {model.train_auc:.3f} on the training rows"
+def _areas(model: SavedModel, auc: float | None, low: Any, high: Any, within: str | None) -> str:
+    name = "AUC" if within is None else f"AUC inside {within}"
+    trained = f"{model.train_auc:.3f} on the training rows"
     if auc is None:
-        return trained
+        return f"{name} {trained}"
     known = interval(low, high)
     sure = f" (95% interval {known})" if known else ""
-    return f"AUC {auc:.3f} on held-out rows{sure}, {model.train_auc:.3f} on the training rows"
+    return f"{name} {auc:.3f} on held-out rows{sure}, {trained}"
 
 
 def _held_out(model: SavedModel, cut: OwnCut | None) -> str:
