@@ -61,6 +61,56 @@ def test_the_minimum_is_that_of_the_objective_written_out():
     assert model.dual_gap_ <= 1e-12
 
 
+def test_the_minimum_with_a_pair_is_that_of_the_objective_written_out():
+    """Roughness of a surface as squared differences of neighbouring cells; missing ones apart."""
+    rng = np.random.default_rng(2)
+    first, second = rng.integers(0, 3, 200).astype(float), rng.integers(0, 4, 200).astype(float)
+    y = 3 * (first == second) + rng.logistic(size=200) > 1
+    first[:20] = np.nan
+    shapes = {"x0": "steps", "x1": "steps"}
+    X = np.column_stack([first, second])
+    model = AUCAdditive(
+        alpha=0.05, shapes=shapes, interactions=1, pair_strength=0.5, tol=1e-12
+    ).fit(X, y)
+    assert len(model.pairs_) == 1
+    row, column = np.where(np.isnan(first), 3, first).astype(int), second.astype(int)
+    sizes = 3, 1, 4, 16  # values of x0, of its missing rows, of x1, of the cells
+    places = np.split(np.arange(24), np.cumsum(sizes)[:-1])
+    design = np.zeros((200, 24))
+    design[np.arange(200), np.where(row < 3, row, 3)] = 1
+    design[np.arange(200), 4 + column] = 1
+    design[np.arange(200), 8 + 4 * row + column] = 1
+    held = design[row < 3, :3].mean(axis=0)
+    design[row == 3, :3] = held  # a missing value counts as the mean of the others
+    penalty = np.zeros((24, 24))
+    for part in (places[0], places[2]):
+        steps = np.diff(np.eye(part.size), axis=0)
+        penalty[np.ix_(part, part)] = steps.T @ steps + RIDGE * np.eye(part.size)
+    penalty[3, 3] = 1.0
+    cells = places[3].reshape(4, 4)
+    penalty[places[3], places[3]] = 0.5 * RIDGE
+    pairs = [*zip(cells[:2].ravel(), cells[1:3].ravel(), strict=True)]
+    pairs += zip(cells[:, :3].ravel(), cells[:, 1:].ravel(), strict=True)
+    for one, other in pairs:
+        line = np.zeros(24)
+        line[one], line[other] = 1, -1
+        penalty += 0.5 * np.outer(line, line)
+    rows = Rows.uncut(y)
+
+    def objective(w):
+        point = BrutePoint(LOSSES["logistic"], rows, design @ w)
+        return (
+            point.value() + 0.05 / 2 * w @ penalty @ w,
+            design.T @ point.gradient() + 0.05 * penalty @ w,
+        )
+
+    found = minimize(objective, np.zeros(24), jac=True, method="BFGS", options={"gtol": 1e-10})
+    assert model.objective_ == pytest.approx(found.fun, rel=1e-9)
+    scores = model.decision_function(X)
+    expected = design @ found.x
+    np.testing.assert_allclose(scores - scores[0], expected - expected[0], atol=1e-4)
+
+
 def test_curves_have_mean_zero_and_add_up_to_the_score():
     X, y = table()
     model = AUCAdditive(alpha=1e-2, interactions=2).fit(X, y)
@@ -124,6 +174,35 @@ def test_pandas_polars_and_arrow_give_the_same_model():
     for other in (polars.from_arrow(arrow), arrow):
         model = AUCAdditive().fit(other, y)
         np.testing.assert_allclose(model.decision_function(other), expected, atol=1e-9)
+
+
+def test_categories_that_arrow_and_polars_number_are_not_numbers():
+    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    X, y = table()
+    X = X[["age", "city"]]
+    expected = AUCAdditive().fit(X, y).decision_function(X)
+    arrow = pyarrow.Table.from_pandas(X.assign(city=X.city.astype("category")))
+    plain = polars.from_pandas(X)
+    names = polars.Enum([*sorted(set(X.city.dropna())), "int8"])
+    for other in (arrow, plain.with_columns(plain["city"].cast(names)), arrow.to_pandas()):
+        model = AUCAdditive().fit(other, y)
+        np.testing.assert_allclose(model.decision_function(other), expected, atol=1e-9)
+
+
+def test_sql_gives_the_same_scores_in_duckdb():
+    duckdb = pytest.importorskip("duckdb")
+    X, y = table()
+    rng = np.random.default_rng(3)
+    X = X.assign(vip=rng.random(400) < 0.3, visits=rng.integers(0, 9, 400)).astype(
+        {"vip": "boolean", "visits": "Int64"}
+    )
+    X.loc[::7, ["vip", "visits"]] = None
+    model = AUCAdditive(alpha=1e-2, interactions=4).fit(X, y)
+    assert len(model.pairs_) == 4
+    with duckdb.connect() as database:
+        database.register("customers", X)
+        found = database.execute(f"SELECT {model.to_sql()} FROM customers").fetchall()
+    np.testing.assert_allclose(np.ravel(found), model.decision_function(X), atol=1e-12)
 
 
 def test_sql_gives_the_same_scores():

@@ -98,17 +98,21 @@ class AdditiveFolds:
     def with_pairs(
         self, design: Design, strength: Strength, settings: Sequence[tuple[int, float]]
     ) -> list[Held]:
-        """With so many pairs that the fold's own training rows ask for, of such a strength."""
+        """The curves alone, then with so many pairs that the fold's own training rows ask for."""
         matrix = design.matrix()
         most = max(number for number, _ in settings)
 
         def of_fold(number: int) -> list[Array]:
             rows = self.training[number]
             fit = self.rough(design, matrix, rows, *strength)
-            pairs, out = self.model._found_pairs(design, rows, fit, matrix, most), []
+            pairs = self.model._found_pairs(design, rows, fit, matrix, most)
+            of_curves, out = fit.coef, [self._held(number, fit.scores)]
             for n_pairs, factor in settings:
                 wider = design.with_pairs(pairs[:n_pairs], factor)
-                found = self.rough(wider, wider.matrix(), rows, *strength)
+                surfaces = wider.matrix()
+                start = np.zeros(surfaces.shape[1])
+                start[: of_curves.size] = of_curves
+                found = self.rough(wider, surfaces, rows, *strength, start)
                 out.append(self._held(number, found.scores))
             return out
 

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
-from everypair.estimators._shapes import RIDGE, Shape
+from everypair.estimators._shapes import RIDGE, Shape, splines
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-BINS_PER_SIDE = 8
+BINS_PER_SIDE = 16
 """Bins of each column in an interaction, beside the one of missing values."""
+
+SPLINES_PER_SIDE = 6
+"""Cubic B-splines of each column in an interaction: a surface is a sum of their products."""
 
 LEAST_CURVATURE = 1e-3
 """A share of the curvature of all rows, in place of that of empty cells."""
@@ -49,19 +52,51 @@ class PairShape:
         return rows * self.sides[1] + self.group_of_second[codes[self.second]]
 
     def table(self) -> Array:
-        """A value per cell, whitened by the squared differences between neighbours."""
-        height, width = self.sides
-        roughness = RIDGE * np.eye(height * width)
-        for axis, (n, ordered) in enumerate(zip(self.sides, self.ordered, strict=True)):
-            steps = np.diff(np.eye(n), axis=0)[: None if ordered else 0]
-            steps = steps[: max(n - 2, 0)]  # no step to the group of missing values
-            other = np.eye(width if axis == 0 else height)
-            along = np.kron(steps, other) if axis == 0 else np.kron(other, steps)
-            roughness += along.T @ along
-        table = solve_triangular(
-            cholesky(roughness, lower=True), np.eye(height * width), lower=True
+        """A line of basis values per cell, with mean zero over the rows.
+
+        The basis are products of splines of both columns, such that |w|^2 is the squared first
+        differences of neighbouring products' coefficients, along either column.
+        """
+        held = self.counts.reshape(self.sides)
+        missing = held[-1].any(), held[:, -1].any()
+        first, second = (
+            _side(n, ordered, bool(some))
+            for n, ordered, some in zip(self.sides, self.ordered, missing, strict=True)
         )
-        return np.asarray(table.T - self.counts @ table.T / self.counts.sum())
+        basis = np.kron(first.basis, second.basis)
+        along = (
+            np.kron(first.steps, np.eye(second.width)),
+            np.kron(np.eye(first.width), second.steps),
+        )
+        roughness = sum((d.T @ d for d in along), RIDGE * np.eye(basis.shape[1]))
+        table = solve_triangular(cholesky(roughness, lower=True), basis.T, lower=True).T
+        return np.asarray(table - self.counts @ table / self.counts.sum())
+
+
+class _Side(NamedTuple):
+    """One column of a pair: a line of basis values per group, and differences of coefficients."""
+
+    basis: Array
+    steps: Array
+
+    @property
+    def width(self) -> int:
+        return self.basis.shape[1]
+
+
+def _side(n_groups: int, ordered: bool, missing: bool) -> _Side:
+    """Splines of ordered groups, a value per category, and one for missing values if any."""
+    n = n_groups - 1
+    numbers = splines(n, SPLINES_PER_SIDE) if ordered else np.eye(n)
+    width = numbers.shape[1]
+    basis = np.zeros((n_groups, width + missing))
+    basis[:n, :width] = numbers
+    if missing:
+        basis[n, width] = 1.0
+    steps = np.zeros((max(width - 1, 0) if ordered else 0, width + missing))
+    if ordered and width:
+        steps[:, :width] = np.diff(np.eye(width), axis=0)  # none to the missing values
+    return _Side(basis, steps)
 
 
 def groups_of(shape: Shape, values: Array) -> Index:

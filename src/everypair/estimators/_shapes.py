@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -28,6 +29,9 @@ SPLINES = 16
 
 RIDGE = 0.03
 """Beside the squares of second (steps: first) differences: what a curve's own size costs."""
+
+NUMBERS = re.compile(r"(sparse\[)?(u?int\d|float|double|half|bool|decimal)")
+"""How names of types begin whose values are numbers; categories may have "int" further on."""
 
 OTHER = "(other)"
 MISSING = "(missing)"
@@ -153,13 +157,17 @@ class Shape:
 
         Numbers of bins, not ranks of rows: the values beside a heavy one (zeros) keep their shape.
         """
-        n_bins = self.n_bins - 1
-        if n_bins <= SPLINES:
-            return np.eye(n_bins)
-        step = 1 / (SPLINES - 3)
-        knots = step * np.arange(-3, SPLINES + 1)
-        places = (np.arange(n_bins) + 0.5) / n_bins
-        return np.asarray(BSpline.design_matrix(places, knots, 3).toarray())
+        return splines(self.n_bins - 1, SPLINES)
+
+
+def splines(n_bins: int, most: int) -> Array:
+    """Cubic B-splines over the numbers of bins; a value per bin where there are few."""
+    if n_bins <= most:
+        return np.eye(n_bins)
+    step = 1 / (most - 3)
+    knots = step * np.arange(-3, most + 1)
+    places = (np.arange(n_bins) + 0.5) / n_bins
+    return np.asarray(BSpline.design_matrix(places, knots, 3).toarray())
 
 
 def _whitened(basis: Array, order: int) -> Array:
@@ -310,7 +318,7 @@ def columns_of(X: Any) -> list[tuple[str, NDArray[Any]]]:
 
 def _column(series: Any) -> NDArray[Any]:
     kind = str(getattr(series, "dtype", getattr(series, "type", "object"))).lower()
-    if any(part in kind for part in ("int", "float", "double", "bool", "decimal")):
+    if NUMBERS.match(kind):
         if hasattr(series, "to_pandas"):  # polars and Arrow
             series = series.to_pandas()
         if hasattr(series, "to_numpy") and hasattr(series, "isna"):

@@ -32,6 +32,8 @@ def _case(shape: Shape, values: list[str]) -> str:
                 lines.append(f"WHEN CAST({name} AS VARCHAR) = {text} THEN {values[k]}")
         last = values[number.get(OTHER, -1)]
     else:
+        if set(shape.centres.tolist()) <= {0.0, 1.0}:
+            name = f"CAST({name} AS DOUBLE)"  # DuckDB compares booleans with no number
         for k, edge in enumerate(shape.edges):
             if values[k] != values[k + 1]:
                 lines.append(f"WHEN {name} <= {float(edge)!r} THEN {values[k]}")

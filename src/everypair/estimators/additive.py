@@ -55,7 +55,7 @@ class AUCAdditive(AdditiveRanker):
         Constrained columns are in no pair. Needs the logistic loss.
     interactions : int, default=0
         Pairs of columns at most, those that promise the largest gain once the curves are fitted.
-    pair_strength : float, default=0.1
+    pair_strength : float, default=0.01
         What multiplies alpha in pairs of columns.
     min_rows : float, default=10
         Categories with fewer rows (by weight) are put together as one, "(other)".
@@ -143,7 +143,7 @@ class AUCAdditive(AdditiveRanker):
         shapes: Mapping[str, str] | None = None,
         constraints: Mapping[str, Any] | None = None,
         interactions: int = 0,
-        pair_strength: float = 0.1,
+        pair_strength: float = 0.01,
         min_rows: float = 10,
         threshold: str | float | Mapping[str, Any] | None = None,
         calibration: str | None = None,

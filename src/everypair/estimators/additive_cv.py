@@ -28,7 +28,10 @@ ALPHAS = tuple(float(alpha) for alpha in 10.0 ** np.arange(0, -6.5, -0.5))
 SPARSITIES = (0.5, 0.25, 0.12, 0.06, 0.03, 0.015)
 COLUMN_STRENGTHS = (10.0, 0.1)
 PAIR_NUMBERS = (15, 60)
-PAIR_STRENGTHS = (1.0, 0.1)
+PAIR_STRENGTHS = (0.01, 0.001)
+ALPHA_BESIDE_PAIRS = 3.0
+"""What multiplies alpha where there are pairs: surfaces take over part of what curves did."""
+
 CLIMB_STRENGTHS = (1.0, 0.1)
 """What multiplies alpha in a climb: pairs that are ranked well do not press on."""
 
@@ -63,7 +66,7 @@ class AUCAdditiveCV(AdditiveRanker):
         Increasing, decreasing, convex or concave curves, as in `AUCAdditive`.
     interactions : int or "auto", default=0
         Pairs of columns to try; 0 tries none, ``"auto"`` 15 and 60.
-    pair_strengths : array, default=(1.0, 0.1)
+    pair_strengths : array, default=(0.01, 0.001)
         What multiplies alpha in pairs of columns: the values to try.
     min_rows : float, default=10
         Categories with fewer rows (by weight) are put together as one, "(other)".
@@ -83,7 +86,7 @@ class AUCAdditiveCV(AdditiveRanker):
     Attributes
     ----------
     alpha_ : float
-        The strength chosen.
+        The strength chosen; where pairs of columns stay, three times that of the curves alone.
     alphas_ : array of shape (n_alphas,)
         The strengths tried, falling.
     cv_scores_ : array of shape (n_alphas,)
@@ -285,14 +288,16 @@ class AUCAdditiveCV(AdditiveRanker):
         if not numbers:
             return design, held
         settings = [(n, float(s)) for n in numbers for s in strengths]
-        found = tried.with_pairs(design, (self.alpha_, self.sparsity_), settings)
+        alpha = ALPHA_BESIDE_PAIRS * self.alpha_
+        alone, *found = tried.with_pairs(design, (alpha, self.sparsity_), settings)
         best = max(range(len(found)), key=lambda k: found[k].value)
         sign = 1 if tried.measure is None else tried.measure.sign
         self.interaction_score_ = sign * found[best].value
-        if not found[best].surely_above(held):
+        # Not a gain of the other alpha: the pairs must be better than the curves at either.
+        if not all(found[best].surely_above(curves) for curves in (held, alone)):
             return design, held
         number, strength = settings[best]
-        matrix = design.matrix()
+        self.alpha_, matrix = alpha, design.matrix()
         fit = tried.rough(design, matrix, rows, self.alpha_, self.sparsity_)
         pairs = self._found_pairs(design, rows, fit, matrix, number)
         return design.with_pairs(pairs, strength), found[best]
