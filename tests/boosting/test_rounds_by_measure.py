@@ -80,10 +80,9 @@ def test_cv_scores_are_the_measure_of_held_out_rows_after_each_round(library, me
             scores = LIBRARIES[library].scores(part.booster_, X[test], k + 1)
             expected[k] += definition(y[test], scores, weight[test]) / 2
     np.testing.assert_allclose(model.cv_scores_, expected, rtol=1e-5)
-    lower = isinstance(measure, dict) and measure["measure"] == "fpr_at_tpr"
-    best = np.argmin(model.cv_scores_) if lower else np.argmax(model.cv_scores_)
-    assert model.n_rounds_ == 1 + best
-    assert model.best_score_ == model.cv_scores_[best]
+    assert model.best_score_ == model.cv_scores_[model.n_rounds_ - 1]
+    if measure == "roc_area":
+        assert model.best_score_ == model.cv_scores_.max()
 
 
 def test_a_fold_goes_on_while_its_measure_or_its_auc_grows():
@@ -93,15 +92,26 @@ def test_a_fold_goes_on_while_its_measure_or_its_auc_grows():
     assert watch.values[3] == (0.6, 0.7)
 
 
-def test_rounds_with_equal_measures_are_told_apart_by_auc():
-    # A third of three sums of tenths is not 0.2 in floating point, but equal to it.
-    one = np.array([[0.1, 0.7], [0.2, 0.8], [0.3, 0.6], [0.2, 0.9]])
-    other = np.array([[0.3, 0.7], [0.2, 0.7], [0.1, 0.7]])  # stopped: goes on with its last value
-    third = np.array([[0.2, 0.7], [0.2, 0.7], [0.2, 0.9], [0.3, 0.7]])
-    n_rounds, means = best_round([one, other, third])
-    np.testing.assert_allclose(means, 0.2)
-    assert n_rounds == 4
-    assert best_round([one])[0] == 3
+def test_rounds_within_one_standard_error_are_told_apart_by_auc():
+    rng = np.random.default_rng(0)
+    curves = [rng.random((20 - 2 * (k == 1), 2)) for k in range(4)]
+    n_rounds, means = best_round(curves)
+    whole = [[c[min(k, len(c) - 1)] for k in range(20)] for c in curves]
+    of_measure = [np.mean([c[k][0] for c in whole]) for k in range(20)]
+    np.testing.assert_allclose(means, of_measure)
+    best, allowed = int(np.argmax(of_measure)), []
+    for k in range(20):
+        behind = [c[best][0] - c[k][0] for c in whole]
+        if np.mean(behind) <= np.std(behind, ddof=1) / 2:
+            allowed.append(k)
+    assert 1 < len(allowed) < 20
+    assert n_rounds == 1 + max(allowed, key=lambda k: np.mean([c[k][1] for c in whole]))
+    assert n_rounds != 1 + best
+
+
+def test_of_one_fold_rounds_with_equal_measures_are_told_apart_by_auc():
+    fold = np.array([[0.1, 0.9], [0.3, 0.5], [0.3, 0.7], [0.2, 0.8]])
+    assert best_round([fold])[0] == 3
 
 
 def test_the_cut_is_the_one_that_the_measure_asks_for(library):

@@ -44,9 +44,10 @@ class AUCBoostingClassifier(BinaryRanker):
 
     With ``within`` the pairs of the loss and of the AUC are those inside groups (a user, a query).
 
-    The number of rounds is the one with the largest mean AUC, or another ``measure``, over the
-    folds of ``cv``. Threshold and probabilities are made from the held-out scores of the same
-    folds; then a booster of that many rounds is grown on all rows.
+    The number of rounds is the one with the largest mean AUC over the folds of ``cv``; with another
+    ``measure``, among the rounds that have the best mean of it within one standard error.
+    Threshold and probabilities are made from the held-out scores of the same folds; then a
+    booster of that many rounds is grown on all rows.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ class AUCBoostingClassifier(BinaryRanker):
         ``"average_precision"``, ``"f1"``; with its numbers as a dict, such as
         ``{"measure": "partial_roc_area", "fpr": 0.05}`` or ``{"measure": "precision_at_k",
         "k": 100}``. A measure with a free cut, such as F1, is taken at the best cut of a fold's
-        held-out rows. Rounds with equal values are told apart by AUC. With ``within``:
+        held-out rows. With ``within``:
         ``"roc_area"``, or ``"precision_at_k"`` and ``"recall_at_k"`` of the k best rows of each
         group. The trees are grown by the same loss, whatever the measure.
     params : dict, default=None

@@ -18,8 +18,8 @@ Array = NDArray[np.float64]
 Judge = Callable[[Array], float]
 """A value of the scores of fixed rows; higher is better."""
 
-DECIMALS = 12
-"""Means that differ by less are equal: they are sums of as many folds in floating point."""
+ROUNDING = 1e-12
+"""Means that differ by less are equal."""
 
 
 def chosen_measure(measure: Any, rows: Rows) -> OperatingMeasure:
@@ -57,14 +57,16 @@ def judges_of(measure: OperatingMeasure, rows: Rows) -> list[Judge]:
 
 
 def best_round(curves: list[Array]) -> tuple[int, Array]:
-    """The number of rounds with the largest mean over the folds, and the means of all rounds.
+    """The number of rounds to take, and the mean measure of all rounds over the folds.
 
-    Of rounds with equal means, as a measure of few rows has them, it is the one with the largest
-    AUC. A fold that has stopped counts with its last value.
+    Rounds whose measure is within one standard error of the largest mean cannot be told from it:
+    of these it is the one with the largest AUC. The error is that of the difference over the folds.
+    A fold that has stopped counts with its last value.
     """
     longest = max(map(len, curves))
-    padded = [np.concatenate([c, np.repeat(c[-1:], longest - len(c), axis=0)]) for c in curves]
-    means = np.mean(padded, axis=0)
-    of_measure, of_area = np.round(means[:, 0], DECIMALS), means[:, -1]
-    best = max(range(longest), key=lambda k: (of_measure[k], of_area[k]))
-    return 1 + best, means[:, 0]
+    values = np.stack([c[np.minimum(np.arange(longest), len(c) - 1)] for c in curves])
+    means = values.mean(axis=0)
+    behind = values[:, np.argmax(means[:, 0]), :1] - values[:, :, 0]
+    error = behind.std(axis=0, ddof=1) / np.sqrt(len(curves)) if len(curves) > 1 else 0.0
+    level = behind.mean(axis=0) <= error + ROUNDING
+    return 1 + int(np.argmax(np.where(level, means[:, -1], -np.inf))), means[:, 0]
