@@ -174,3 +174,41 @@ def test_least_squares_over_pivots_in_groups_and_with_weights():
         few = AUCRLS(max_rank=400, **settings).fit(X, y, **given)
         assert few.objective_ == pytest.approx(whole.objective_, rel=1e-5)
         np.testing.assert_allclose(few.decision_function(X), whole.decision_function(X), atol=1e-3)
+
+
+def rbf(X, Z):
+    return np.exp(-0.3 * ((X[:, None] - Z[None]) ** 2).sum(axis=2))
+
+
+def test_a_kernel_function_and_its_matrix_give_one_model(many):
+    X, y = data()
+    settings = {"C": 1e-3, "max_rank": 50}
+    named = ROCSVM(gamma=0.3, **settings).fit(X, y).decision_function(X)
+    called = ROCSVM(kernel=rbf, **settings).fit(X, y).decision_function(X)
+    K = rbf(X, X)
+    given = ROCSVM(kernel="precomputed", **settings).fit(K, y).decision_function(K)
+    np.testing.assert_allclose(called, named, atol=1e-4 * np.ptp(named))
+    np.testing.assert_allclose(given, named, atol=1e-4 * np.ptp(named))
+
+
+@pytest.mark.parametrize("way", ["single", "streamed"])
+@pytest.mark.parametrize("case", ["groups", "one positive", "separable", "float32", "ties"])
+def test_odd_rows_are_certified_too(many, way, case):
+    X, y = data()
+    many.setattr(pivot_features, "DOUBLE_BYTES", 0)
+    if way == "streamed":
+        streams(many)
+    given = {}
+    if case == "groups":
+        given["within"] = np.random.default_rng(2).integers(0, 6, y.size)
+    elif case == "one positive":
+        y = (np.arange(y.size) == 5).astype(int)
+    elif case == "separable":
+        y = (X[:, 0] > 1).astype(int)
+    elif case == "float32":
+        X = X.astype(np.float32)
+    else:
+        X = np.round(X)
+    model = ROCSVM(C=1.0, **SETTINGS).fit(X, y, **given)
+    assert model.dual_gap_ <= model.tol
+    assert np.all(np.isfinite(model.decision_function(X)))
