@@ -174,6 +174,124 @@ def test_the_points_of_a_scorecard_add_up_to_the_scores(data, model, tmp_path):
             )
 
 
+@pytest.fixture(scope="module")
+def crossed(tmp_path_factory):
+    """Only the signs of a and b together tell; a is missing at times; noise and job do not."""
+    rng = np.random.default_rng(1)
+    n = 400
+    a, b, noise = rng.normal(size=(3, n)).round(2)
+    job = rng.choice(["x", "y"], n)
+    positive = a * b + 0.3 * rng.logistic(size=n) > 0
+    path = tmp_path_factory.mktemp("pairs") / "t.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["a", "b", "noise", "job", "y"])
+        for k in range(n):
+            writer.writerow(["" if k % 13 == 0 else a[k], b[k], noise[k], job[k], int(positive[k])])
+    return path
+
+
+def test_pairs_of_columns_are_fitted_handed_on_and_shown(crossed, tmp_path):
+    report, path = tmp_path / "report.json", tmp_path / "m.everypair"
+    done = run("compare", crossed, "-t", "y", "--models", "additive,logistic", "--cv", "2x1",
+               "--interactions", "1", "--report", report)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    settings = {m["name"]: m["settings"] for m in json.loads(report.read_text())["models"]}
+    assert settings["additive"]["interactions"] == 1
+    done = run("fit", crossed, "--from", report, "--method", "additive", "-o", path)
+    assert done.exit_code == 0, done.output
+    saved = load_model(path)
+    names = saved.features()
+    assert [(names[p.first], names[p.second]) for p in saved.estimator.pairs_] == [("a", "b")]
+    assert "a x b (" in run("explain", path).output
+    told = json.loads(run("explain", path, "--json").stdout)
+    assert [pair["name"] for pair in told["pairs"]] == ["a x b"]
+    lines = tmp_path / "curves.csv"
+    assert run("explain", path, "-o", lines).exit_code == 0
+    assert any(line["column"] == "a x b" for line in csv.DictReader(lines.open()))
+
+
+def test_a_race_of_folds_keeps_pairs_and_the_points_of_their_cells_add_up(crossed, tmp_path):
+    path, card, scores = (tmp_path / name for name in ("m.everypair", "card.json", "scores.csv"))
+    done = run("fit", crossed, "-t", "y", "--method", "additive", "--budget", "600",
+               "--interactions", "1", "-o", path)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    saved = load_model(path)
+    assert saved.settings["interactions"] == 1
+    assert run("explain", path, "--scorecard", card).exit_code == 0
+    assert run("score", path, crossed, "-o", scores).exit_code == 0
+    lines = json.loads(card.read_text())["scorecard"]
+
+    def holds(name, value):
+        if value == "":
+            return name == "(missing)" or name.endswith(" or missing")
+        name = name.removesuffix(" or missing")
+        if name == "(missing)":
+            return False
+        low, _, high = name.rpartition(" to ")
+        if name.startswith("above "):
+            return float(value) > float(name.removeprefix("above "))
+        if name.startswith("up to "):
+            return float(value) <= float(high or name.removeprefix("up to "))
+        return float(low) < float(value) <= float(high)
+
+    def points(column, *values):
+        for line in (line for line in lines if line["column"] == column):
+            parts = line["bin"].split(" and ")
+            if all(part in (value, "all") or (column != "job" and holds(part, value))
+                   for part, value in zip(parts, values, strict=True)):  # fmt: skip
+                return line["points"]
+        raise AssertionError((column, values))
+
+    with crossed.open() as table, scores.open() as found:
+        for row, scored in zip(csv.DictReader(table), csv.DictReader(found), strict=True):
+            total = points("(constant)", "all") + points("a x b", row["a"], row["b"])
+            total += sum(points(name, row[name]) for name in ("a", "b", "noise", "job"))
+            assert float(next(v for k, v in scored.items() if "score" in k)) == pytest.approx(
+                total, abs=1e-6
+            )
+
+
+def test_sparsity_leaves_columns_out(crossed, tmp_path):
+    path = tmp_path / "m.everypair"
+    done = run("fit", crossed, "-t", "y", "--method", "additive", "--sparsity", "0.9",
+               "--no-held-out", "-o", path)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    saved = load_model(path)
+    assert saved.settings["sparsity"] == 0.9
+    assert sum(np.any(curve != 0) for curve in saved.estimator.curves_) < len(saved.features()) - 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--interactions", "-1"], "--interactions -1 must be auto or a whole number"),
+        (["--interactions", "1.5"], "--interactions 1.5 must be auto or a whole number"),
+        (["--sparsity", "1"], "--sparsity 1.0 must be auto or a number from 0"),
+        (["--sparsity", "nan"], "--sparsity nan must be"),
+        (["--interactions", "3", "--method", "auc"], "which is not among the models"),
+        (["--interactions", "auto", "--fast"], "which is not among the models"),
+        (["--sparsity", "auto", "--increasing", "b"], "cannot be used with --increasing"),
+    ],
+)
+def test_options_of_the_additive_model_that_make_no_sense_are_refused(
+    crossed, tmp_path, options, message
+):
+    path = tmp_path / "m.everypair"
+    done = run("fit", crossed, "-t", "y", *options, "-o", path)
+    assert done.exit_code != 0
+    assert message in " ".join(done.output.split())
+    assert not path.exists()
+
+
+def test_options_of_the_additive_model_are_not_in_the_command_of_another(crossed):
+    done = run("compare", crossed, "-t", "y", "--models", "additive,boosting", "--cv", "2x1",
+               "--interactions", "1")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    command = next(line for line in done.output.splitlines() if "everypair fit" in line)
+    assert ("--interactions 1" in command) == ("--method additive" in command)
+
+
 def test_only_additive_models_have_a_scorecard(data, tmp_path):
     path = tmp_path / "m.everypair"
     run("fit", data, "-t", "churn", "--method", "auc", "--no-held-out", "-o", path)

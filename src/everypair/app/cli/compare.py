@@ -67,7 +67,7 @@ def compare(
     measure = canonical_spelling(measure)
     if columns.within is not None and (by := parse_measure(measure)) is not None:
         by.inside_groups()  # refuses a measure of one cut
-    names = check_models(names, measure, fast)
+    names = check_models(names, measure, fast, columns)
     check_report(report, data)
     rows, all_rows = load_or_sample(reading.of(data), columns, show)
     if all_rows is not None and names is None:
@@ -156,14 +156,17 @@ def folds_of(cv: str) -> tuple[int, int]:
     return n_folds, n_repeats
 
 
-def check_models(names: list[str] | None, measure: str, fast: bool) -> list[str] | None:
+def check_models(
+    names: list[str] | None, measure: str, fast: bool, columns: opt.DirectedColumns
+) -> list[str] | None:
     """The models to run, None for all; names and measure are refused before any work."""
     from everypair.app.comparison.models import candidates_of, fast_models
     from everypair.app.comparison.typed_measure import parse_measure
 
     by = parse_measure(measure)
     names = fast_models(by) if names is None and fast else names
-    candidates_of(names, by)
+    chosen = candidates_of(names, by)
+    columns.additive.check_beside([c.name for c in chosen], bool(columns.directions))
     return names
 
 
@@ -194,7 +197,8 @@ def _compare(
     from everypair.app.files.output import written_whole
 
     as_page = report is not None and not is_json(report)
-    directions = opt.DirectedColumns().directions if to_fit is None else to_fit.columns.directions
+    columns = opt.DirectedColumns() if to_fit is None else to_fit.columns
+    directions, asked = columns.directions, columns.additive
     began = time.perf_counter()
     with progress(n_steps(names, *cv, measure), show.silent) as advance:
         found = compare_methods(
@@ -209,6 +213,8 @@ def _compare(
             measure=measure,
             increasing=directions.increasing,
             decreasing=directions.decreasing,
+            interactions=asked.interactions,
+            sparsity=asked.sparsity,
             budget=budget,
             path=as_page,
             columns=as_page,

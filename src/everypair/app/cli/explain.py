@@ -105,6 +105,7 @@ class _Explained:
 
         from everypair.app.explain.column_features import blocks_of
         from everypair.app.explain.curves import curve_lines, has_curves
+        from everypair.app.explain.surfaces import surfaces_of
         from everypair.app.explain.weights import lines_of
         from everypair.app.files.problems import DataError
 
@@ -121,6 +122,14 @@ class _Explained:
             )
         self.coef = None if coef is None else np.ravel(coef)
         self.curves = has_curves(saved.estimator)
+        self.surfaces = (
+            sorted(
+                surfaces_of(saved.estimator, saved.encoder, self.names),
+                key=lambda surface: -surface.spread,
+            )
+            if self.curves
+            else []
+        )
         same = [] if evidence is None else evidence.alike
         self.blocks = {block.name: block for block in blocks_of(saved.encoder)}
         self.lines: dict[str, list[Line]] = {name: [] for name in self.blocks}
@@ -149,13 +158,16 @@ class _Explained:
 
         blank = [None, None, None, ""]
         if self.curves:
-            shown = [(name, line) for name in self.order() for line in self.lines[name]]
+            shown = [
+                (name, line.name, line.weight) for name in self.order() for line in self.lines[name]
+            ]
+            shown += [
+                (surface.name, label, float(points))
+                for surface in self.surfaces
+                for label, points in zip(surface.labels, surface.points, strict=True)
+            ]
             of_curves = pa.table(
-                {
-                    "column": [name for name, _ in shown],
-                    "values": [line.name for _, line in shown],
-                    "adds": [line.weight for _, line in shown],
-                }
+                dict(zip(("column", "values", "adds"), zip(*shown, strict=True), strict=True))
             )
             with written_whole(path) as file:
                 csv.write_csv(without_formulas(of_curves) if escape_formulas else of_curves, file)
@@ -211,6 +223,7 @@ class _Explained:
             if coef is None
             else {self.names[k]: float(coef[k]) for k in order if coef[k] != 0},
             "columns": columns,
+            "pairs": [{"name": s.name, "spread": s.spread} for s in self.surfaces],
         }
 
     def print(self, top: int, show: opt.Show, words: TextIO | None) -> None:
@@ -236,6 +249,14 @@ class _Explained:
             table += self._column(name, len(header))
         left = (0, 3, 5)
         print_table(header, table, left=left, bold=bold, file=words)
+        if self.surfaces:
+            listed = ", ".join(f"{s.name} ({s.spread:.2f})" for s in self.surfaces[:MOST_FEATURES])
+            more = len(self.surfaces) - MOST_FEATURES
+            print_text(
+                f"pairs of columns, with the standard deviation of what they add: {listed}"
+                f"{f', and {more} more' if more > 0 else ''}",
+                file=words,
+            )
         if self.worth:
             show.note(
                 "AUC alone: the AUC of the column by itself. AUC lost: what the model loses "

@@ -99,6 +99,8 @@ def fit(
     if told is not None:
         columns, reading, seed, by = told.columns, told.reading, told.seed, told.by
     wanted.check(by, columns.within)
+    if told is None:
+        _check_additive(columns, method, fast)
     source = reading.of(data)
     asked = FitRequest(data, source, columns, method, by, fast, bounds, wanted, told, seed, show)
     done = fit_large(asked) if is_large(source) else fit_in_memory(asked)
@@ -145,6 +147,15 @@ def _check_options(
         raise ValueError(
             "--from takes method and settings from a comparison: leave out --fast and --budget."
         )
+
+
+def _check_additive(columns: opt.DirectedColumns, method: str, fast: bool) -> None:
+    """Refuse options of the model additive where it is not among the models."""
+    from everypair.app.comparison.additive_options import ADDITIVE
+    from everypair.app.comparison.models import FAST
+
+    models = FAST if fast else (ADDITIVE,) if method == "auto" else (method,)
+    columns.additive.check_beside(models, bool(columns.directions))
 
 
 def _say_what_was_done(

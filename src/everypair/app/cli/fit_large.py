@@ -82,6 +82,7 @@ def _check_options(asked: FitRequest) -> None:
     refused = {
         "--group": columns.group, "--within": columns.within, "--from": asked.told,
         "--increasing": columns.increasing, "--decreasing": columns.decreasing,
+        "--interactions": columns.interactions, "--sparsity": columns.sparsity,
     }  # fmt: skip
     for option, given in refused.items():
         if given is not None:

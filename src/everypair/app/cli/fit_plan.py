@@ -168,6 +168,7 @@ def fit_in_memory(asked: FitRequest) -> Done:
     with naming(asked.data):
         by = None if asked.by is None else asked.by.as_share(_rows_of(rows))
         known = asked.columns.directions.keeping(catalogue(by), encoder)
+        known = {name: asked.columns.additive.onto(found) for name, found in known.items()}
         plan = (
             plan_of(asked.method, by, known, asked.fast, asked.budget, X, rows, seed, show)
             if told is None

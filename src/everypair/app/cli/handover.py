@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from everypair.app.cli.options import DirectedColumns, Reading
+from everypair.app.comparison.additive_options import ADDITIVE
 from everypair.app.files.problems import DataError
 from everypair.app.wording import counted
 
@@ -42,7 +43,9 @@ def next_commands(
     if is_json(report):
         chosen = ["--from", str(report)]
     else:
-        chosen = [*_flags(columns, DirectedColumns()), *_flags(reading, Reading())]
+        # `fit` refuses options that its method has no use for.
+        useless = () if method == ADDITIVE else ("interactions", "sparsity")
+        chosen = [*_flags(columns, DirectedColumns(), useless), *_flags(reading, Reading())]
         chosen += ["--seed", str(seed)] if seed else []
         chosen += ["--method", method]
         chosen += [] if measure == "auc" else ["--measure", measure]
@@ -53,11 +56,11 @@ def next_commands(
     return shlex.join(fit), shlex.join(score)
 
 
-def _flags(options: Any, default: Any) -> list[str]:
+def _flags(options: Any, default: Any, left_out: Collection[str] = ()) -> list[str]:
     out = []
     for field in fields(options):
         value = getattr(options, field.name)
-        if value != getattr(default, field.name):
+        if field.name not in left_out and value != getattr(default, field.name):
             out += _flag(field.name, value)
     return out
 

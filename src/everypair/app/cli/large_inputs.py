@@ -79,6 +79,7 @@ def load_or_sample(
     refused = {
         "--group": columns.group, "--within": columns.within,
         "--increasing": columns.increasing, "--decreasing": columns.decreasing,
+        "--interactions": columns.interactions, "--sparsity": columns.sparsity,
     }  # fmt: skip
     for option, given in refused.items():
         if given is not None:

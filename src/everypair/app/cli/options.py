@@ -21,6 +21,7 @@ from everypair.app.wording import printable
 
 if TYPE_CHECKING:
     from everypair.app import Finding
+    from everypair.app.comparison.additive_options import AdditiveOptions
     from everypair.app.comparison.directions import Directions
     from everypair.app.files.readers import Source
 
@@ -142,7 +143,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class DirectedColumns(Columns):
-    """What the columns are for, and the direction of some."""
+    """What the columns are for, the direction of some, and which of them act in pairs."""
 
     increasing: Annotated[
         list[str] | None,
@@ -157,6 +158,26 @@ class DirectedColumns(Columns):
             help="Column of numbers in which the score must not rise. May be given several times."
         ),
     ] = None
+    interactions: Annotated[
+        str | None,
+        typer.Option(
+            help="Pairs of columns that the model additive may add to its curves: a number, or "
+            "auto. They stay if held-out rows are better for them."
+        ),
+    ] = None
+    sparsity: Annotated[
+        str | None,
+        typer.Option(
+            help="How readily the model additive leaves columns out: from 0 (keeps all) to below "
+            "1, or auto."
+        ),
+    ] = None
+
+    @property
+    def additive(self) -> AdditiveOptions:
+        from everypair.app.comparison.additive_options import AdditiveOptions
+
+        return AdditiveOptions.typed(self.interactions, self.sparsity)
 
     @property
     def directions(self) -> Directions:

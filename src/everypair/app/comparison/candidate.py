@@ -65,6 +65,8 @@ class OwnSearch:
     """From a model fitted with one fold: the values tried, and the AUC of the fold at each."""
     build: Callable[..., Any]
     by_measure: bool = False  # does it choose by the measure that models are judged by?
+    one_setting: bool = True
+    """Is ``setting`` all that it searches? If not, `areas` do not tell what it is worth."""
     takes_folds: ClassVar[bool] = False  # does `build` need ``cv`` as well?
 
     def chosen(self, model: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from everypair.app.comparison.additive_options import AdditiveSearch
 from everypair.app.comparison.candidate import Candidate, Form, OwnSearch
 from everypair.app.comparison.typed_measure import TypedMeasure
 
@@ -179,7 +180,9 @@ def _directed_curves(signs: NDArray[np.int8]) -> dict[str, Any]:
     return {"constraints": {f"x{k}": words[int(signs[k])] for k in np.flatnonzero(signs)}}
 
 
-ADDITIVE_SEARCH = OwnSearch("alpha", lambda model: (model.alphas_, model.cv_scores_), _additive_at)
+ADDITIVE_SEARCH = AdditiveSearch(
+    "alpha", lambda model: (model.alphas_, model.cv_scores_), _additive_at
+)
 
 
 def _cpauc(**settings: Any) -> Any:

@@ -163,7 +163,8 @@ def choose(
     found = {r.candidate.name: np.array(r.values[r.best()]) for r in race.alive}
     name = recommended(found)
     runner = next(r for r in race.alive if r.candidate.name == name)
-    whole = runner.candidate.own is None or (n_all == y.size and by is AREA)
+    own = runner.candidate.own
+    whole = own is None or (own.one_setting and n_all == y.size and by is AREA)
     settings = dict(runner.best()) if whole else None
     return Choice(runner.candidate, settings, found, by, race.not_run)
 

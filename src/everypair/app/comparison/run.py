@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from everypair.app.check.table import Check, check_table, truths
+from everypair.app.comparison.additive_options import AdditiveOptions
 from everypair.app.comparison.all_rows import AllRows, FoldFits
 from everypair.app.comparison.budget import Budget, Plan
 from everypair.app.comparison.by_column import Gathered, with_columns
@@ -63,6 +64,8 @@ def compare_methods(
     measure: str = AUC,
     increasing: Sequence[str] = (),
     decreasing: Sequence[str] = (),
+    interactions: int | str = 0,
+    sparsity: float | str = 0.0,
     budget: float | None = None,
     path: bool = False,
     columns: bool = False,
@@ -113,6 +116,10 @@ def compare_methods(
         ``boosting-pairs`` may not fall. The other models do not keep this, and a note says so.
     decreasing : list of str, default=()
         Columns in which it may not rise.
+    interactions : int or "auto", default=0
+        Pairs of columns that ``additive`` tries, as in `everypair.AUCAdditiveCV`.
+    sparsity : float or "auto", default=0.0
+        From 0, where ``additive`` keeps every column, to below 1. Not with directions.
     budget : float, default=None
         Seconds. Work that will not fit is not begun: first the later repeats are left out, then
         the slowest models, which ``not_run`` names. The first model is measured in any case.
@@ -163,7 +170,9 @@ def compare_methods(
     X = check.used(table)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     standard = Standard.of(measure, Rows.of(y, weight, pos_label=True, within=inside))
-    candidates = candidates_of(models, None if standard is None else standard.as_share)
+    candidates = AdditiveOptions(interactions, sparsity).among(
+        candidates_of(models, None if standard is None else standard.as_share), bool(directions)
+    )
     searched_by = AREA if standard is None else standard.yardstick
     notify = progress or (lambda what: None)
     splits, fits = _folds(y, weight, group, n_folds, n_repeats, seed, searched_by, all_rows)

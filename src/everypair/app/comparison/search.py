@@ -200,13 +200,14 @@ def values_of_fold(
 ) -> list[Tried]:
     """Settings (those ``wanted``, or all), each with its value on the fold's held-out rows.
 
-    A model that searches its settings itself goes by AUC, or by the measure that it was built with.
-    For another yardstick than AUC it searches among the training rows, and has one value.
+    A model that searches one setting itself goes by AUC, or by the measure that it was built with.
+    For another yardstick than AUC, or with several settings, it searches among the training rows,
+    and has one value.
     """
     train, test = fold
     heeded = weight if candidate.weights else None
     weight_test = None if weight is None else weight[test]
-    if candidate.own is not None and by is AREA:
+    if candidate.own is not None and candidate.own.one_setting and by is AREA:
         model = candidate.build(cv=[fold])
         model.fit(X, y, **_weighing(heeded), **_pairing(model, within))
         values, areas = candidate.own.areas(model)

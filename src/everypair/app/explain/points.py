@@ -9,6 +9,7 @@ import numpy as np
 
 from everypair.app.explain.column_features import MISSING, Block, blocks_of
 from everypair.app.explain.curves import curve_panels
+from everypair.app.explain.surfaces import surfaces_of
 from everypair.estimators._scorecard import CONSTANT, Scorecard, ScorecardRow
 
 ANY_OTHER = "(any other)"
@@ -17,12 +18,15 @@ ANY_OTHER = "(any other)"
 def scorecard_of(estimator: Any, encoder: Any, names: list[str], cut: float) -> Scorecard:
     """Lines of column, bin, share and points; the points of a row's bins add up to its score.
 
-    A missing number, and a category that was not seen, have lines of their own.
+    A missing number, and a category that was not seen, have lines of their own. Pairs of columns
+    have a line per cell.
     """
     constant = float(estimator.intercept_[0]) - cut
     card = Scorecard([ScorecardRow(CONSTANT, "all", 1.0, constant)])
     for block in blocks_of(encoder):
         _add(card, block, names, estimator, encoder)
+    for surface in surfaces_of(estimator, encoder, names):
+        card.add(surface.name, surface.labels, surface.share, surface.points)
     return card
 
 
