@@ -82,7 +82,9 @@ main()
 """
 
 
-@pytest.mark.parametrize("script", [FIT, COMMAND], ids=["library", "command"])
+@pytest.mark.parametrize(
+    "script", [FIT, pytest.param(COMMAND, marks=pytest.mark.slow)], ids=["library", "command"]
+)
 def test_a_fit_runs_where_neither_the_package_nor_home_can_be_written(tmp_path, script):
     """Files stand where the directories would be, which stops root as well."""
     package = tmp_path / "everypair"
@@ -126,17 +128,23 @@ def test_code_of_an_older_source_is_not_run_after_a_full_disk(home):
     assert call(home) == (["198", "0"], "")
 
 
-@pytest.mark.parametrize("left", [0, 0.5])
-@pytest.mark.parametrize("kind", ["nbi", "nbc"])
-def test_a_truncated_file_is_compiled_anew_and_replaced(home, kind, left):
-    call(home)
-    files = list(home.glob(f"cache/*/*.{kind}"))
-    assert len(files) == 2
-    for file in files:
-        whole = file.read_bytes()
-        file.write_bytes(whole[: int(left * len(whole))])
-    assert call(home) == (["20", "0"], "")
-    assert call(home) == (["20", "1"], "")
+def test_truncated_files_are_compiled_anew_and_replaced(tmp_path):
+    """One kernel for each kind of damage, all called by the same processes."""
+    cases = [("nbi", 0), ("nbi", 0.5), ("nbc", 0), ("nbc", 0.5)]
+    script = ""
+    for k in range(len(cases)):
+        (tmp_path / f"kernel{k}.py").write_text(KERNEL)
+        script += CALL.replace("kernel", f"kernel{k}")
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    run(script, tmp_path, **cache)
+    for k, (kind, left) in enumerate(cases):
+        files = list(tmp_path.glob(f"cache/*/kernel{k}.*.{kind}"))
+        assert len(files) == 2
+        for file in files:
+            whole = file.read_bytes()
+            file.write_bytes(whole[: int(left * len(whole))])
+    assert run(script, tmp_path, **cache) == (["20", "0"] * len(cases), "")
+    assert run(script, tmp_path, **cache) == (["20", "1"] * len(cases), "")
 
 
 def test_code_is_compiled_anew_where_a_kernel_that_it_calls_was_edited(tmp_path):

@@ -42,6 +42,7 @@ def test_the_simultaneous_band_holds_the_whole_curve(decimals):
     assert held / 400 >= 0.95
 
 
+@pytest.mark.slow
 def test_the_pointwise_band_holds_the_curve_at_a_point():
     rng = np.random.default_rng(1)
     held = np.zeros(3)

@@ -211,8 +211,22 @@ def simulate(rng, auc, n_positive, n_negative):
     return s
 
 
-@pytest.mark.parametrize(("n_positive", "n_negative"), [(30, 300), (200, 200)])
-@pytest.mark.parametrize("auc", [0.6, 0.8, 0.95])
+@pytest.mark.parametrize(
+    ("auc", "n_positive", "n_negative"),
+    [
+        (0.8, 30, 300),
+        *(
+            pytest.param(auc, *rows, marks=pytest.mark.slow)
+            for auc, *rows in (
+                (0.6, 30, 300),
+                (0.95, 30, 300),
+                (0.6, 200, 200),
+                (0.8, 200, 200),
+                (0.95, 200, 200),
+            )
+        ),
+    ],
+)
 def test_the_interval_covers_as_often_as_it_says(auc, n_positive, n_negative):
     rng = np.random.default_rng(11)
     y = np.repeat([1, 0], [n_positive, n_negative])

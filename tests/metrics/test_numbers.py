@@ -53,7 +53,7 @@ def test_average_precision_and_brier_are_scikit_learn_s(data):
     assert other.value == pytest.approx(loss.value, abs=1e-9)
 
 
-@settings(deadline=None, derandomize=True, max_examples=30)
+@settings(deadline=None, derandomize=True, max_examples=12)
 @given(rankings(least_of_class=2))
 def test_the_variance_of_average_precision_is_that_of_its_derivatives(data):
     """Each row's weight moved a little, by scikit-learn."""

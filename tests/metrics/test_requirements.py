@@ -258,7 +258,7 @@ def shares_kept(asked, guarantee, n, prevalence, shift, discrete, repetitions, s
     return kept / repetitions
 
 
-@pytest.mark.parametrize("discrete", [False, True])
+@pytest.mark.parametrize("discrete", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "asked",
     [{"fpr": 0.1}, {"recall": 0.7}, {"precision": 0.5}, {"npv": 0.9}, {"top": 0.2}],

@@ -171,6 +171,7 @@ def efficiency_loss(n_positive, n_negative, radius, repeats=3000):
     return linear / every
 
 
+@pytest.mark.slow
 def test_efficiency_loss_is_between_1_and_2_when_balanced_and_near_1_when_not():
     assert 1.3 < efficiency_loss(40, 40, radius=20.0) < 2.0  # saturated
     assert efficiency_loss(40, 40, radius=0.05) == pytest.approx(1.0, abs=0.02)  # linear
