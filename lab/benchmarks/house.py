@@ -36,13 +36,15 @@ print("\\n".join(sorted(f for f in files if "everypair" in f and "cached.py" not
 """
 
 
-def graph(tree: Path) -> tuple[int, int, int]:
-    """Modules, imports between them (late ones too, those for types not), and import cycles."""
+def graph(tree: Path = HERE) -> tuple[int, int, list[list[str]]]:
+    """Modules, imports between them (late ones too, those for types not), and the modules of each
+    cycle. A package counts as a module beside those inside it."""
     import grimp
 
-    for name in [name for name in sys.modules if name.split(".")[0] == "everypair"]:
-        del sys.modules[name]  # of this tree
-    sys.path.insert(0, str(tree / "src"))
+    if tree != HERE:
+        for name in [name for name in sys.modules if name.split(".")[0] == "everypair"]:
+            del sys.modules[name]  # of this tree
+        sys.path.insert(0, str(tree / "src"))
     found = grimp.build_graph("everypair", exclude_type_checking_imports=True, cache_dir=None)
     number = {module: k for k, module in enumerate(sorted(found.modules))}
     pairs = [
@@ -54,7 +56,8 @@ def graph(tree: Path) -> tuple[int, int, int]:
     size = len(number)
     matrix = sparse.csr_matrix((np.ones(rows.size), (rows, columns)), (size, size))
     _, part = connected_components(matrix, connection="strong")
-    return size, len(pairs), sum(count > 1 for count in Counter(part.tolist()).values())
+    members = [[name for name, k in number.items() if part[k] == one] for one in set(part)]
+    return size, len(pairs), [names for names in members if len(names) > 1]
 
 
 def lines(tree: Path) -> dict[str, tuple[int, int]]:
@@ -89,7 +92,7 @@ def main() -> None:
     parser.add_argument("tree", type=Path, nargs="?", default=HERE)
     tree = parser.parse_args().tree.resolve()
     modules, imports, cycles = graph(tree)
-    print(f"{modules} modules, {imports} imports between them, {cycles} cycles\n")
+    print(f"{modules} modules, {imports} imports between them, {len(cycles)} cycles\n")
     by_room = lines(tree)
     print("| room | lines | of which docstrings |\n|---|---|---|")
     for room, (count, docs) in sorted(by_room.items(), key=lambda item: -item[1][0]):

@@ -18,6 +18,7 @@ from everypair.linalg.block_shard import Expression, Shard
 from everypair.linalg.block_vector import BlockVector
 from everypair.linalg.blocks import Blocks
 from everypair.pairs.blocked import BlockRows
+from everypair.pairs.in_arrays import area_in_arrays, point_in_arrays
 from everypair.pairs.point import FULL_ACCURACY, gram_bytes
 from everypair.rows import Rows
 from everypair.within import NO_PAIR, Groups
@@ -232,17 +233,13 @@ def _taken(inside: Inside, numbers: Index, shard: Shard) -> list[tuple[NDArray[A
 
 def _point(inside: Inside, loss: str, shard: Shard, scores: Array) -> tuple[Any, float]:
     """The loss at the scores of one block; None where it has no pair."""
-    from everypair.pairs import pair_point
-
     rows, factor = inside.rows(shard)
-    return (None, 0.0) if rows is None else (pair_point(loss, rows, scores), factor)
+    return (None, 0.0) if rows is None else (point_in_arrays(loss, rows, scores), factor)
 
 
 def _area(inside: Inside, shard: Shard, scores: Array) -> float:
-    from everypair.pairs import auc
-
     rows, factor = inside.rows(shard)
-    return 0.0 if rows is None else factor * auc(rows, scores)
+    return 0.0 if rows is None else factor * area_in_arrays(rows, scores)
 
 
 def _number(

@@ -19,22 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair._compiled import (
-    auc_pairs,
     count_short,
-    doubled_wins,
-    group_areas_lost,
     growing_sum,
     window_sum,
 )
 from everypair.cached import cached_property
-from everypair.linalg.block_histogram import Ranking
-from everypair.linalg.block_ranking import area_of
-from everypair.linalg.block_vector import BlockVector
 from everypair.linalg.matrix import Matrix, rows_that_count
 from everypair.linalg.order import descending, descending_in_groups
 from everypair.linalg.row_sums import Windows
 from everypair.linalg.threads import over_rows
-from everypair.pairs.blocked_groups import BlockGroups
 from everypair.pairs.point import (
     FULL_ACCURACY,
     fenchel_dual,
@@ -42,15 +35,10 @@ from everypair.pairs.point import (
     growth,
     length,
     margin_rounding,
-    refuse_unusable,
 )
 from everypair.rows import Rows
 
 Array = NDArray[np.float64]
-
-AREA_WIDTH = 1e-4
-"""Of scores on a cluster the area lies in an interval as wide as this at most; half way is
-taken, which the area is nearer to by far."""
 Index = NDArray[np.intp]
 Result = TypeVar("Result")
 
@@ -399,26 +387,3 @@ class HuberHingePoint(_SortedPoint):
     def hinge_value(self, stretch: float = 1.0) -> float:
         """The hinge itself at ``stretch`` times these scores."""
         return HingePoint(self.order.stretched(stretch)).value()
-
-
-def auc(pairs: Rows, scores: Array) -> float:
-    """Exact area under the ROC curve: weighted share of pairs won, ties counted half."""
-    if isinstance(scores, BlockVector):
-        if isinstance(pairs, BlockGroups):
-            return pairs.area(scores)
-        if scores.blocks.here:
-            return area_of(scores)
-        low, high = Ranking.of(scores).area(AREA_WIDTH)
-        return low + (high - low) / 2
-    refuse_unusable(scores)
-    if pairs.even:
-        # Whole numbers of pairs; Python's division of integers rounds once.
-        positives, negatives = (np.sort(scores[rows]) for rows in pairs.classes)
-        return int(doubled_wins(positives, negatives)) / (2 * pairs.n_pairs)
-    order = SortedScores(pairs, scores)
-    x, y = order.positives, order.negatives
-    if pairs.within is not None:
-        lost = np.empty(pairs.paired.n_groups)
-        group_areas_lost(x.scores, y.scores, x.inside, y.inside, x.edges, y.edges, lost)
-        return 1 - min(1.0, float(pairs.paired.weight @ lost))
-    return float(auc_pairs(x.scores, y.scores, x.weights, y.weights))
