@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from everypair.linalg import pivot_features
-from everypair.linalg.dense import FactorMatrix
+from everypair.linalg.factor import FactorMatrix
 from everypair.linalg.kernels import Kernel
 from everypair.linalg.low_rank import GrowingFactor
 from everypair.linalg.pivot_features import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from everypair.estimators._base import CUTS, WITHIN_WEIGHTS
 from everypair.estimators._kernel import KernelRanker
 from everypair.estimators._linear import linear_scores
 from everypair.estimators._moment_stream import MomentStream
+from everypair.estimators._rls_pivots import solve_over_pivots
 from everypair.estimators._warnings import warn
 from everypair.linalg.kernels import Expansion, KernelFunction, check_symmetric
 from everypair.linalg.matrix import canonical
@@ -25,13 +26,11 @@ from everypair.rows import Rows
 if TYPE_CHECKING:
     from everypair.linalg.blocks import Blocks
     from everypair.rls.dual import DualSolution
+    from everypair.rls.gram import Gram
     from everypair.rls.moments import PairMoments
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-
-PIVOT_TOL = 1e-10
-"""Pivots are added while they explain more than this share of the kernel matrix' trace."""
 
 TRUSTED_GAP = 1e-6
 """A closed form that rounding has left further from the minimum than this warns."""
@@ -44,22 +43,6 @@ TOO_LARGE = (
     "The features are too large for float64: their squares overflow. "
     "Rescale X, for example with StandardScaler."
 )
-
-
-class Gram(NamedTuple):
-    """The kernel matrix of the rows that have weight."""
-
-    K: Array
-    rows: Index
-    """Which rows these are."""
-    X: Any
-    """The rows themselves; of a precomputed kernel the matrix."""
-    origin: Array | None = None
-    """The point moved to if the kernel is linear."""
-    expansion: Expansion | None = None
-    """The kernel with new rows if it is not."""
-    own: bool = True
-    """Whether K may be written over."""
 
 
 class AUCRLS(MomentStream, KernelRanker):
@@ -90,9 +73,8 @@ class AUCRLS(MomentStream, KernelRanker):
         per row. ``auto`` takes the primal form for the linear kernel when there are fewer
         features than rows.
     max_rank : "auto", int or None, default=None
-        With another kernel than the linear one, None solves for the whole kernel matrix, n_rows^2
-        numbers. A number restricts the function to the span of that many training rows (pivots),
-        in O(n_rows * max_rank^2) time; ``"auto"`` is 7 sqrt(n_rows), between 600 and 1000.
+        Kernels but the linear one: None solves for the whole kernel matrix. A number restricts the
+        function to the span of that many training rows; ``"auto"``: as in `ROCSVM`.
     {within_weight}
     {threshold}
         Here the default is ``"midpoint"``, halfway between the class means of the scores,
@@ -243,8 +225,8 @@ class AUCRLS(MomentStream, KernelRanker):
             self._solve_primal(self._checked(moments, X), alpha)
             scores = linear_scores(X, self.coef_[0])
             midpoint = -self.intercept_[0]
-        elif self._takes_pivots(X):
-            midpoint, scores = self._solve_over_pivots(X, pairs, weight, alpha, pairs)
+        elif self.max_rank is not None and self.kernel != "linear":
+            midpoint, scores = solve_over_pivots(self, X, pairs, weight, alpha)
         else:
             if alpha == 0:
                 raise ValueError("alpha=0 has no dual form with within: give alpha > 0.")
@@ -344,9 +326,9 @@ class AUCRLS(MomentStream, KernelRanker):
         self._forget_moments()
         if self._takes_primal(X):
             self._fit_primal(X, positive, weight, alpha, cuts)
-        elif gram is None and self._takes_pivots(X):
+        elif gram is None and self.max_rank is not None and self.kernel != "linear":
             rows = Rows.uncut(positive, weight)
-            threshold, scores = self._solve_over_pivots(X, rows, weight, alpha)
+            threshold, scores = solve_over_pivots(self, X, rows, weight, alpha)
             if cuts:
                 threshold = self._choose_threshold(positive, scores, weight)
             self.intercept_ = np.array([-threshold])
@@ -405,7 +387,7 @@ class AUCRLS(MomentStream, KernelRanker):
     def _gram(self, X: Any, weight: Array | None) -> Gram:
         """The kernel matrix of the rows with weight; the other rows, which may lie anywhere, are
         not read."""
-        from everypair.rls.gram import kernel_matrix, linear_gram
+        from everypair.rls.gram import Gram, kernel_matrix, linear_gram
 
         rows = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight > 0)
         if rows.size < X.shape[0]:
@@ -429,33 +411,6 @@ class AUCRLS(MomentStream, KernelRanker):
             check_symmetric(K)
         basis = None if self.kernel == "precomputed" else X
         return Gram(K, rows, X, expansion=Expansion(kernel.kernel, rows, basis), own=K is not X)
-
-    def _takes_pivots(self, X: Any) -> bool:
-        """Whether the function is restricted to the span of some rows."""
-        return self.kernel != "linear" and self.max_rank is not None
-
-    def _solve_over_pivots(
-        self, X: Any, rows: Rows, weight: Array | None, alpha: float, grouped: Rows | None = None
-    ) -> tuple[float, Array]:
-        """The primal form in the features of the pivots: where the midpoint of the classes is
-        scored, and the scores of the rows."""
-        from everypair.linalg.threads import own_threads
-        from everypair.rls.moments import PairMoments
-        from everypair.rls.primal import solve
-
-        kernel = self._training_kernel(X, weight)
-        with own_threads():
-            matrix, basis = self._features(kernel, rows, self.max_rank, PIVOT_TOL)
-            if grouped is None:
-                moments = PairMoments.of(matrix, rows.positive, weight)
-            else:
-                moments = PairMoments.in_groups(matrix, grouped)
-            solution = solve(moments, alpha / 2)
-            scores = matrix.dot(solution.coef)
-        coefficients = basis.coefficients(solution.coef)
-        self._keep_expansion(kernel, basis.pivots, coefficients, basis.left_out)
-        self.objective_, self.dual_gap_ = solution.objective, solution.gap
-        return float(moments.midpoint @ solution.coef), scores
 
     def _fit_dual(
         self,

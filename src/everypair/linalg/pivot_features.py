@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from everypair.linalg.dense import DenseMatrix, FactorMatrix
+from everypair.linalg.dense import DenseMatrix
+from everypair.linalg.factor import FactorMatrix
 from everypair.linalg.kernels import TrainingKernel
 from everypair.linalg.low_rank import GrowingFactor, LowRank
 from everypair.linalg.row_sums import slices

@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from everypair.linalg.class_moments import moved, sparse_centre
-from everypair.linalg.kernels import TrainingKernel
+from everypair.linalg.kernels import Expansion, TrainingKernel
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 COLUMNS_AT_ONCE = 512
 """Columns of a dense X that are widened and centred at a time."""
 
 SPARSE_ROWS_AT_ONCE = 2048
+
+
+class Gram(NamedTuple):
+    """The kernel matrix of the rows that have weight."""
+
+    K: Array
+    rows: Index
+    """Which rows these are."""
+    X: Any
+    """The rows themselves; of a precomputed kernel the matrix."""
+    origin: Array | None = None
+    """The point moved to if the kernel is linear."""
+    expansion: Expansion | None = None
+    """The kernel with new rows if it is not."""
+    own: bool = True
+    """Whether K may be written over."""
 
 
 def kernel_matrix(kernel: TrainingKernel) -> Array:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair.linalg.dense import FactorMatrix
+from everypair.linalg.factor import FactorMatrix
 from everypair.linalg.kernels import BLOCK_ENTRIES, TrainingKernel
 from everypair.linalg.low_rank import GrowingFactor, LowRank
 from everypair.linalg.matrix import Matrix
