@@ -2,8 +2,8 @@
 
 With about as many columns as rows, some w ranks every pair with a margin of one, and a small
 penalty changes little of the loss. From w = 0 Newton's method then steps right to the corner of
-every pair, where each later step is cut to a hundredth: which pairs are short of the margin
-changes with every digit of w. Under a large alpha all pairs are short. While alpha falls, rows
+every pair, where later steps are cut short: which pairs are short of the margin changes with every
+digit of w. Under a large alpha all pairs are short. While alpha falls, rows
 leave the window for good, and solutions move about in proportion to alpha, so that the last move
 tells the next.
 """
