@@ -78,25 +78,37 @@ def table(name: str) -> tuple[Any, Any]:
     return arrow_table({f"x{k}": column for k, column in enumerate(columns)}), found.positive
 
 
-def one_split(name: str, seed: int) -> dict[str, Any]:
-    """AUC of the held-out rows and processor seconds of each method and of the choice."""
+def drawn_rows(name: str, seed: int) -> tuple[Any, Any, Any, Any]:
+    """Training and held-out rows, encoded, and which are positive."""
     X, y = table(name)
     rows = np.random.default_rng(seed).permutation(y.size)
     n_train = min(TRAIN_ROWS, y.size * 2 // 3)
     train, test = np.sort(rows[:n_train]), rows[n_train : n_train + TEST_ROWS]
     taken = take_rows(X, train)
     encoder = encoder_for(taken).fit(taken)
-    X_train, X_test = encoder.transform(taken), encoder.transform(take_rows(X, test))
+    return (
+        encoder.transform(taken), y[train], encoder.transform(take_rows(X, test)), y[test]
+    )  # fmt: skip
+
+
+def one_split(name: str, seed: int) -> dict[str, Any]:
+    """AUC of the held-out rows and processor seconds of each method and of the choice."""
+    X_train, y_train, X_test, y_test = drawn_rows(name, seed)
 
     def judged(candidate: Any, settings: Any = None) -> float:
-        fitted = fit_candidate(candidate, X_train, y[train], settings=settings)
-        return float(auc_score(y[test], fitted.scores(X_test)))
+        fitted = fit_candidate(candidate, X_train, y_train, settings=settings)
+        return float(auc_score(y_test, fitted.scores(X_test)))
 
-    out: dict[str, Any] = {"n": int(n_train), "p": int(X_train.shape[1]), "auc": {}, "seconds": {}}
+    out: dict[str, Any] = {
+        "n": int(y_train.size),
+        "p": int(X_train.shape[1]),
+        "auc": {},
+        "seconds": {},
+    }
     for method in (*SINGLE, "auto"):
         began = time.process_time()
         if method == "auto":
-            found = choose(list(CANDIDATES.values()), X_train, y[train])
+            found = choose(list(CANDIDATES.values()), X_train, y_train)
             out["chosen"] = found.candidate.name
             area = judged(found.candidate, found.settings)
         else:

@@ -2,13 +2,13 @@
 
     python -m lab bench boosting tasks [--splits 5] [--tasks "letter S" ...]
     python -m lab bench boosting rare [--splits 5]
-    python -m lab bench boosting quotas
+    python -m lab bench boosting quotas measures
     python -m lab bench boosting rounds groups metric
     python -m lab bench boosting --show [--write]
 
-`tasks`, `rare` and `quotas` judge models on held-out rows; `rounds`, `groups` and `metric` measure
-time. `boosting.json` keeps every finished split and time: a run goes on where the last one ended.
-Needs the extra `boost`. Every model runs on one thread.
+`tasks`, `rare`, `quotas` and `measures` judge models on held-out rows; `rounds`, `groups` and
+`metric` measure time. `boosting.json` keeps every finished split and time: a run goes on where the
+last one ended. Needs the extra `boost`. Every model runs on one thread.
 """
 
 from __future__ import annotations
@@ -171,11 +171,12 @@ def run_splits(part: str, wanted: list[str], splits: int) -> None:
 
 
 def main() -> None:
+    from lab.benchmarks.boosting_measures import measures
     from lab.benchmarks.boosting_page import show
     from lab.benchmarks.boosting_quotas import quotas
     from lab.benchmarks.boosting_times import TIMES
 
-    others = {**TIMES, "quotas": quotas}
+    others = {**TIMES, "quotas": quotas, "measures": measures}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", choices=["tasks", "rare", *others, []])
     parser.add_argument("--splits", type=int, default=5)
