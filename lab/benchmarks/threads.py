@@ -86,9 +86,11 @@ speed-ups that follow from it. `python -m lab bench threads --write` writes this
 
 
 NOTE = """The processor time of one fit varies with what else the caches hold: two runs of the \
-logistic loss on a busy machine gave 77 % and 86 %, so ten points show nothing. Which \
-parts are serial was not profiled. L1, the sigmoid, `RankOpt` and `MeasureSVM` are in the \
-script and were not in this run."""
+logistic loss on a busy machine gave 77 % and 86 %, so ten points show nothing. A first \
+run by the clock, while other jobs ran on both cores, gave 39 to 63 % (`MeasureSVM` 91 %): \
+it says little, and it is why the processor time of the thread is measured. A run by the \
+clock on an idle machine is missing. Which parts are serial was not profiled. L1, the \
+sigmoid, `RankOpt` and `MeasureSVM` are in the script and were not in this run."""
 
 
 def main() -> None:
