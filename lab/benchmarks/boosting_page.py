@@ -179,8 +179,8 @@ def measures(page: Page, found: dict[str, Any]) -> None:
         f"{MEASURED_ROUNDS}, are chosen by held-out AUC and where they are chosen by the measure "
         "itself; F1 at its best cut of the test rows. One split of each task; rounds are medians. "
         "Of the rounds within one standard error of the best mean of the measure, that with the "
-        "largest AUC is taken. This rule was set on other tasks, those of the table of quotas, after "
-        "the plain maximum had lost F1 on nine of these "
+        "largest AUC is taken. This rule was set on other tasks, those of the table of quotas, "
+        "after the plain maximum had lost F1 on nine of these "
         "([notes](../../lab/notes/boosting.md)).\n\n" + markdown_table(header, rows),
     )
 
