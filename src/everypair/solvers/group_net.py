@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,8 +84,7 @@ def minimise_in_groups(
 
 def _on_working_sets(now: Iterate, stop: Stop, progress: Progress) -> Iterate:
     """Solve in few columns, look at all of them, take in those that object, again."""
-    X, penalty = now.problem.X, now.problem.penalty
-    assert isinstance(X, BinnedMatrix)
+    X, penalty = cast(BinnedMatrix, now.problem.X), now.problem.penalty
     assert isinstance(penalty, GroupNet)
     kept = np.zeros(penalty.l1.size, dtype=bool)
     while not stop(now) and not progress.exhausted:
