@@ -10,14 +10,17 @@ from everypair.metrics import precision_at_k
 
 da = pytest.importorskip("dask.array")
 
+from dask import compute, delayed  # noqa: E402
+
 from everypair.dask import (  # noqa: E402
     DaskAUCClassifier,
     DaskAUCRLS,
     DaskMeasureOpt,
     DaskRankOpt,
     auc_score,
+    engine,
 )
-from everypair.dask.held_rows import split_by_group, whole_groups  # noqa: E402
+from everypair.dask.held_rows import placed, whole_groups  # noqa: E402
 from everypair.linalg.block_folds import FoldsOfGroups  # noqa: E402
 from everypair.linalg.block_shard import Shard, Shares  # noqa: E402
 from everypair.linalg.blocks import Blocks  # noqa: E402
@@ -188,15 +191,43 @@ def test_the_type_of_an_empty_block_does_not_matter():
     nothing = np.empty(0, dtype=object)
     groups = 2**53 + np.array([0, 1, 1, 0])
     pieces = [
-        *split_by_group(0, 1, np.ones((4, 1)), np.array([0, 1, 0, 1]), groups),
-        *split_by_group(1, 1, np.ones((0, 1)), nothing, nothing),
-        *split_by_group(2, 1, np.ones((0, 1)), nothing, np.empty(0)),
+        placed(0, 1, np.ones((4, 1)), np.array([0, 1, 0, 1]), groups),
+        placed(1, 1, np.ones((0, 1)), nothing, nothing),
+        placed(2, 1, np.ones((0, 1)), nothing, np.empty(0)),
     ]
     block = whole_groups(0, *pieces)
     assert block.y.tolist() == [0, 1, 1, 0]
     assert block.groups.tolist() == [0, 0, 1, 1]
     with pytest.raises(ValueError, match="within has 4 values for 0 rows"):
-        split_by_group(1, 1, np.ones((0, 1)), nothing, groups)
+        placed(1, 1, np.ones((0, 1)), nothing, groups)
+
+
+@pytest.mark.parametrize("n_blocks", [2, 5, 9, 17])
+def test_many_blocks_bring_groups_together_in_two_steps(n_blocks, monkeypatch):
+    rng = np.random.default_rng(n_blocks)
+    rows = rng.standard_normal((200, 2)), rng.integers(0, 2, 200), rng.random(200)
+    ends = np.sort(rng.integers(0, 201, n_blocks - 1))  # some blocks are empty
+    parts = list(
+        zip(*(np.split(of, ends) for of in (*rows, rng.integers(0, 30, 200))), strict=True)
+    )
+
+    def blocks():
+        found = engine._brought_together(parts)
+        assert len(found) == n_blocks
+        tasks = [delayed(whole_groups)(k, *some) for k, some in enumerate(found)]
+        n_tasks = len({key for task in tasks for key in task.dask})
+        return n_tasks, compute(*tasks, scheduler="sync")
+
+    monkeypatch.setattr(engine, "DIRECT_BLOCKS", n_blocks)
+    directly, wanted = blocks()
+    monkeypatch.setattr(engine, "DIRECT_BLOCKS", 1)
+    in_two_steps, found = blocks()
+    for one, other in zip(wanted, found, strict=True):
+        for first, second in zip(one, other, strict=True):
+            np.testing.assert_array_equal(first, second)
+    assert sum(len(block.y) for block in found) == 200
+    if n_blocks == 17:
+        assert in_two_steps < directly
 
 
 @pytest.mark.parametrize("rows", [10, 30])

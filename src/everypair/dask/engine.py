@@ -9,6 +9,7 @@ a dead worker held is computed again.
 from __future__ import annotations
 
 import asyncio
+import math
 import pickle
 import time
 from collections.abc import Callable, Sequence
@@ -28,9 +29,11 @@ from everypair.dask.held_rows import (
     HeldBlock,
     Seen,
     held,
+    joined,
     parts_of,
+    pieces,
+    placed,
     seen_of,
-    split_by_group,
     whole_groups,
 )
 from everypair.linalg.block_jobs import Extent, Job
@@ -50,6 +53,9 @@ MOST_DEATHS = 3
 
 PARTS_PER_TASK = 16
 """Parts that one task combines."""
+
+DIRECT_BLOCKS = 16
+"""Blocks up to which rows of a group go to their block directly."""
 
 INLINE_BYTES = 2**16
 """A job larger than this is sent to a worker once, and from there to the others."""
@@ -108,11 +114,8 @@ class DaskBlocks(Blocks):
         if within is None:
             given_blocks: Any = [(held, (k, *part)) for k, part in enumerate(parts)]
         else:
-            split = delayed(split_by_group, nout=len(parts), pure=False)
-            pieces = [split(k, len(parts), *part) for k, part in enumerate(parts)]
             given_blocks = [
-                (whole_groups, (k, *(of_block[k] for of_block in pieces)))
-                for k in range(len(parts))
+                (whole_groups, (k, *some)) for k, some in enumerate(_brought_together(parts))
             ]
         blocks = [
             delayed(hold, pure=False)(
@@ -288,6 +291,30 @@ class DaskBlocks(Blocks):
     def place(self, parts: Sequence[Any]) -> BlockVector:
         tasks = self._each("scores", _alone_in, parts)
         return BlockVector(self, Kept(store=Store(tasks, 0)))
+
+
+def _brought_together(parts: list[tuple[Any, ...]]) -> list[list[Any]]:
+    """Of each block the rows of its groups, wherever they lie, in the order of the blocks.
+
+    Every block hands a piece to every block: n^2 small tasks. From more than `DIRECT_BLOCKS` on it
+    goes in two steps, first to a batch of about sqrt(n) blocks and then inside it: 2 n^1.5 tasks.
+    """
+    n = len(parts)
+    batch = 1 if n <= DIRECT_BLOCKS else math.ceil(math.sqrt(n))
+    n_batches = math.ceil(n / batch)
+    rows = [delayed(placed, pure=False)(k, n, *part) for k, part in enumerate(parts)]
+    cut = delayed(pieces, nout=n_batches, pure=False)
+    cuts = [cut(each, batch, n_batches) for each in rows]
+    if batch == 1:
+        return [[of[k] for of in cuts] for k in range(n)]
+    # For a batch of receivers: what each batch of senders has for it.
+    join, split = delayed(joined, pure=False), delayed(pieces, nout=batch, pure=False)
+    found = []
+    for to in range(n_batches):
+        sent = [join(*(of[to] for of in cuts[k : k + batch])) for k in range(0, n, batch)]
+        inner = [split(each, 1, batch) for each in sent]
+        found += [[of[k] for of in inner] for k in range(batch)]
+    return found[:n]
 
 
 def _client_of(client: Client | None) -> Client:

@@ -98,8 +98,24 @@ def held(number: int, X: Any, y: Any, weight: Any = None) -> HeldBlock:
     return HeldBlock(number, X, y, weight)
 
 
-def split_by_group(number: int, n_parts: int, X: Any, y: Any, *more: Any) -> list[tuple[Any, ...]]:
-    """The rows of a block for each of the new blocks: where a group goes depends on its label."""
+class Placed(NamedTuple):
+    """Rows on their way to the block of their group."""
+
+    X: NDArray[Any]
+    y: NDArray[Any]
+    weight: NDArray[Any] | None
+    labels: NDArray[Any]
+    """Of the groups."""
+    block: NDArray[np.intp]
+    """Where each row goes."""
+
+    def of(self, rows: NDArray[np.intp]) -> Placed:
+        weight = None if self.weight is None else self.weight[rows]
+        return Placed(self.X[rows], self.y[rows], weight, self.labels[rows], self.block[rows])
+
+
+def placed(number: int, n_blocks: int, X: Any, y: Any, *more: Any) -> Placed:
+    """The rows of a block and where they go: that depends on the label of their group alone."""
     *weight, within = more
     block = held(number, X, y, *weight)
     if trouble := _sizes_differ(block):
@@ -110,25 +126,32 @@ def split_by_group(number: int, n_parts: int, X: Any, y: Any, *more: Any) -> lis
     labels = labels.astype(str) if labels.dtype == object else labels
     names, codes = np.unique(labels, return_inverse=True)
     # Not Python's hash, which differs from process to process.
-    place = np.array([crc32(str(name).encode()) % n_parts for name in names.tolist()], dtype=int)
-    kept = (block.X, block.y, block.weight, labels)
-    return [
-        tuple(None if values is None else values[rows] for values in kept)
-        for rows in (np.flatnonzero(place[codes] == part) for part in range(n_parts))
-    ]
+    places = [crc32(str(name).encode()) % n_blocks for name in names.tolist()]
+    return Placed(block.X, block.y, block.weight, labels, np.array(places, dtype=np.intp)[codes])
 
 
-def whole_groups(number: int, *pieces: tuple[Any, ...]) -> HeldBlock:
+def pieces(rows: Placed, divisor: int, n_pieces: int) -> list[Placed]:
+    """By a digit of the block that they go to."""
+    digit = rows.block // divisor % n_pieces
+    return [rows.of(np.flatnonzero(digit == k)) for k in range(n_pieces)]
+
+
+def joined(*some: Placed) -> Placed:
     # Without the empty ones, whose type may be another.
-    there = [piece for piece in pieces if len(piece[1])] or pieces[:1]
+    there = [each for each in some if len(each.y)] or some[:1]
+    X, y, weight, labels, block = zip(*there, strict=True)
+    return Placed(
+        np.concatenate(X), np.concatenate(y), None if weight[0] is None else np.concatenate(weight),
+        np.concatenate(labels), np.concatenate(block),
+    )  # fmt: skip
 
-    def joined(place: int) -> NDArray[Any]:
-        return np.concatenate([piece[place] for piece in there])
 
-    codes = np.unique(joined(3), return_inverse=True)[1].astype(np.intp, copy=False)
+def whole_groups(number: int, *some: Placed) -> HeldBlock:
+    rows = joined(*some)
+    codes = np.unique(rows.labels, return_inverse=True)[1].astype(np.intp, copy=False)
     order = np.argsort(codes, kind="stable")
-    weight = None if pieces[0][2] is None else joined(2)[order]
-    return HeldBlock(number, joined(0)[order], joined(1)[order], weight, codes[order])
+    weight = None if rows.weight is None else rows.weight[order]
+    return HeldBlock(number, rows.X[order], rows.y[order], weight, codes[order])
 
 
 def _sizes_differ(block: HeldBlock) -> str | None:
