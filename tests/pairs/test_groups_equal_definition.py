@@ -184,6 +184,7 @@ def test_a_series_serves_groups_where_it_costs_less():
     assert compiled.series_pays(150, 150, 3, compiled.PAIR_COST)
     assert compiled.series_pays(30, 70, 2, compiled.PAIR_COST + compiled.LOG_COST)
     assert not compiled.series_pays(10, 10, 0, compiled.PAIR_COST)
+    assert not compiled.series_pays(3000, 7000, 4, compiled.PAIR_COST)
     assert not compiled.series_pays(500, 500, len(SERIES_COEFFICIENTS), compiled.PAIR_COST)
 
 

@@ -53,6 +53,9 @@ ROW_COST, BOX_COST, BESIDE_COST, FAR_COST = 20.0, 500.0, 200.0, 3000.0
 TERM_COST, TABLE_COST = 0.3, 0.4
 """The same by one series: of a row and a coefficient, of two coefficients of the two classes."""
 
+LARGEST_SERIES = 3000
+"""Rows of a group up to which one series costs less than boxes, which have fewer coefficients."""
+
 FEW_PAIRS = 120
 """So few pairs are summed one after the other."""
 
@@ -75,9 +78,10 @@ def boxes_pay(m, n, low, high, per_unit, reach, pair_cost):
 @compiled
 def series_pays(m, n, level, pair_cost):
     """Whether one series costs less than the definition, a pair of which costs so much."""
-    if level == len(SERIES_COEFFICIENTS):
+    rows = m + n
+    if level == len(SERIES_COEFFICIENTS) or rows > LARGEST_SERIES:
         return False
-    rows, count = m + n, SERIES_COEFFICIENTS[level]
+    count = SERIES_COEFFICIENTS[level]
     return pair_cost * m * n > count * (TERM_COST * rows + TABLE_COST * count)
 
 
