@@ -25,7 +25,7 @@ SAID = [
     ("mathematics.md", "From {} rows of a class on", "linalg.order.ROWS_FOR_KEYS"),
     ("probabilities.md", "at least {} rows of the rarer", "estimators._cross_fit.ROWS_PER_COLUMN"),
     ("report.md", "of the first {} columns", "app.report.write.N_COLUMNS"),
-    ("rocsvm.md", "is {} sqrt(n)", "estimators._kernel.RANK_PER_ROOT"),
+    ("rocsvm.md", "at most {} sqrt(n)", "estimators._kernel.RANK_PER_ROOT"),
 ]
 
 
