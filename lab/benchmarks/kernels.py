@@ -155,8 +155,8 @@ def page(kept):
         "of each: SVC stops at its tolerance of 1e-3, `ROCSVM` at a certified relative gap of "
         "1e-6. SVC uses one thread. Compilation is not timed. Other work ran on the two cores "
         "at the same time: compare CPU seconds rather than seconds. The sections were "
-        "measured in several runs; a million rows, the large ranks, the gaps and the "
-        "other models ran at low priority. Ranks, "
+        "measured in several runs; the large ranks and the gaps ran at low "
+        "priority. Ranks, "
         "sample sizes and the rule that stops the growth of the rank were chosen on covtype 7, "
         "covtype 2 and letter H.",
         kept.get("environment"),
