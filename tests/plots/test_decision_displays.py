@@ -60,12 +60,14 @@ def test_lines_go_through_the_numbers_of_the_metrics(data):
     precision, recall, _ = precision_recall_curve(y, p, **asked)
     np.testing.assert_allclose(curve.recall[::-1], recall[:-1])
     np.testing.assert_allclose(curve.precision[::-1], precision[:-1])
-    assert curve.interval == average_precision(y, p, **asked)
+    wanted = average_precision(y, p, **asked)
+    assert [*vars(curve.interval).values()] == pytest.approx([*vars(wanted).values()], rel=1e-12)
     bins = calibration_bins(y, p, **asked)
     drawn = CalibrationDisplay.from_predictions(y, p, **asked).line_.get_data()
-    np.testing.assert_array_equal(drawn, [bins.probability, bins.observed])
+    np.testing.assert_allclose(drawn, [bins.probability, bins.observed], rtol=1e-12)
     worth = NetBenefitDisplay.from_predictions(y, p, **asked)
-    np.testing.assert_array_equal(worth.line_.get_ydata(), net_benefit(y, p, **asked).net_benefit)
+    drawn = worth.line_.get_ydata()
+    np.testing.assert_allclose(drawn, net_benefit(y, p, **asked).net_benefit, rtol=1e-12)
 
 
 @pytest.mark.parametrize("n_rows", [300, 3000])
