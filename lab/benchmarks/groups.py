@@ -411,7 +411,9 @@ def main():
     page = Page(
         "groups",
         "Pairs inside groups",
-        "`python -m lab bench groups --write` prints this page. Processor time of one thread.",
+        "`python -m lab bench groups --write` prints this page, section by section with `--only`: "
+        "sections are of different runs, and those of intervals, fits, search by example and "
+        "groups left out ran beside other work. Processor time of one thread.",
     )
     with thread_limit(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
