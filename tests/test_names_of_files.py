@@ -39,3 +39,36 @@ def test_no_file_is_too_long_to_be_read_at_once():
     found = {path.relative_to(ROOT).as_posix(): path.read_text() for path in ROOT.rglob("*.py")}
     lengths = {name: len(text.splitlines()) for name, text in found.items()}
     assert {name: n for name, n in lengths.items() if n > MOST_LINES} == {}
+
+
+def _names(node):
+    return {n.id if isinstance(n, ast.Name) else n.attr for n in ast.walk(node)
+            if isinstance(n, ast.Name | ast.Attribute)}  # fmt: skip
+
+
+def _asks_a_matrix(node, kinds):
+    """Whether this part of a program reads the array inside a matrix, or asks which kind it is."""
+    if isinstance(node, ast.Attribute) and node.attr == "X":
+        inner = node.value.func if isinstance(node.value, ast.Call) else node.value
+        name = getattr(inner, "id", getattr(inner, "attr", ""))
+        return name == "X" or name.endswith("matrix")
+    if isinstance(node, ast.Call) and _names(node.func) & {"isinstance", "cast", "type"}:
+        return bool(_names(node) & kinds)
+    return False
+
+
+def test_only_the_files_of_matrices_ask_which_kind_a_matrix_is():
+    trees = {p.relative_to(ROOT).as_posix(): ast.parse(p.read_text()) for p in ROOT.rglob("*.py")}
+    own = {name: tree for name, tree in trees.items() if name.startswith("linalg/")}
+    defined = [n for tree in own.values() for n in tree.body if isinstance(n, ast.ClassDef)]
+    bases = {"DenseMatrix", "SparseMatrix", "BlockMatrix"}
+    kinds = bases | {n.name for n in defined if any(_names(b) & bases for b in n.bases)}
+    assert {"BinnedMatrix", "FactorMatrix", "StreamedFactor", "RoughFactor"} < kinds
+    found = {
+        f"{name}:{node.lineno}"
+        for name, tree in trees.items()
+        if name not in own
+        for node in ast.walk(tree)
+        if _asks_a_matrix(node, kinds)
+    }
+    assert found == set()

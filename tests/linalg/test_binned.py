@@ -69,3 +69,12 @@ def test_moments_and_sizes_are_those_of_the_rows_written_out():
     np.testing.assert_allclose(matrix.pull_back_moments(weight), [weight @ X, weight @ X**2])
     np.testing.assert_allclose(matrix.sizes.means, X.mean(axis=0), atol=1e-14)
     np.testing.assert_allclose(matrix.sizes.lengths, np.linalg.norm(X, axis=0))
+
+
+def test_curves_are_the_scores_of_rows_in_each_bin(both):
+    binned, dense, rng = both
+    coef = rng.standard_normal(binned.shape[1])
+    curves = binned.curves(coef)
+    assert [curve.size for curve in curves] == [7, 300, 2, 1]
+    added = [curve[codes] for curve, codes in zip(curves, binned.X.codes, strict=True)]
+    np.testing.assert_allclose(np.sum(added, axis=0), dense.dot(coef), atol=1e-12)

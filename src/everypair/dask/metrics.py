@@ -361,7 +361,7 @@ def _ranking(
 
 
 def _scores(shard: Shard) -> Array:
-    scores = shard.matrix().X[:, 0].astype(np.float64)
+    scores = shard.matrix().written_out(np.arange(shard.n_rows))[:, 0]
     if not np.all(np.isfinite(scores)):
         raise ValueError(f"y_score has NaN or infinite values in {shard.name}: give finite scores.")
     return scores

@@ -191,7 +191,7 @@ class AdditiveRanker(BinaryRanker):
         kept = np.flatnonzero(np.add.reduceat(fit.coef != 0, matrix.starts))
         if kept.size == 0:
             return fit
-        part = matrix if kept.size == matrix.X.widths.size else matrix.parts(kept)
+        part = matrix if kept.size == matrix.starts.size else matrix.parts(kept)
         columns = np.concatenate([matrix.columns_of(k) for k in kept.tolist()])
         options: dict[str, Any] = {"tol": tol, "max_iter": int(self.max_iter)}
         if measure is None:
@@ -227,9 +227,7 @@ class AdditiveRanker(BinaryRanker):
         )  # fmt: skip
 
     def _curves(self, design: Design, matrix: BinnedMatrix, coef: Array) -> list[Array]:
-        X = matrix.X
-        parts = np.split(X.values(coef), X.first[1:])
-        return parts[: len(design.shapes) + len(design.pairs)]
+        return matrix.curves(coef)[: len(design.shapes) + len(design.pairs)]
 
     def _keep(
         self,

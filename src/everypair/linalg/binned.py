@@ -152,5 +152,9 @@ class BinnedMatrix(DenseMatrix):
         first = int(self.X.places[part])
         return np.arange(first, first + int(self.X.widths[part]))
 
+    def curves(self, coef: Array) -> list[Array]:
+        """What each column of bins adds to the score: a value per bin."""
+        return np.split(self.X.values(coef), self.X.first[1:])
+
     def columns(self, columns: Index) -> DenseMatrix:
         return DenseMatrix(self.X[:, columns])

@@ -114,12 +114,18 @@ def features_of_all_rows(
     if features.size * 4 > SINGLE_BYTES:
         matrix, left = StreamedFactor(features), features.left()
     else:
-        double = features.nbytes <= DOUBLE_BYTES
+        double = kept_in_double(*features.shape)
         array, left = features.kept(np.float64 if double else np.float32)
         matrix = FactorMatrix(array)
     trace = float(kernel.diagonal().sum())
     left_out = float(left.sum()) / trace if trace > 0 else 0.0
     return matrix, LowRank(pivots, triangle, left_out)
+
+
+def kept_in_double(n_rows: int, n_pivots: int) -> bool:
+    """Whether the features of that many rows are an array in double precision."""
+    size = n_rows * n_pivots
+    return 4 * size <= SINGLE_BYTES and 8 * size <= DOUBLE_BYTES
 
 
 def chosen_on_sample(n_rows: int) -> bool:

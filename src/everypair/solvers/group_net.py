@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,13 +77,13 @@ def minimise_in_groups(
     progress = Progress(max_iter, verbose)
     with np.errstate(over="ignore", invalid="ignore"):
         now = problem.at(np.zeros(n_columns) if start is None else start)
-        now = run_settled(_on_working_sets, now, CloseEnough(tol), progress)
+        now = run_settled(partial(_on_working_sets, X), now, CloseEnough(tol), progress)
     return result_at(now, progress)
 
 
-def _on_working_sets(now: Iterate, stop: Stop, progress: Progress) -> Iterate:
+def _on_working_sets(X: BinnedMatrix, now: Iterate, stop: Stop, progress: Progress) -> Iterate:
     """Solve in few columns, look at all of them, take in those that object, again."""
-    X, penalty = cast(BinnedMatrix, now.problem.X), now.problem.penalty
+    penalty = now.problem.penalty
     assert isinstance(penalty, GroupNet)
     kept = np.zeros(penalty.l1.size, dtype=bool)
     while not stop(now) and not progress.exhausted:

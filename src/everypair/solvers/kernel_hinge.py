@@ -19,7 +19,12 @@ from everypair.linalg.factor import FactorMatrix
 from everypair.linalg.kernels import BLOCK_ENTRIES, TrainingKernel
 from everypair.linalg.low_rank import GrowingFactor, LowRank
 from everypair.linalg.matrix import Matrix
-from everypair.linalg.pivot_features import chosen_on_sample, features_of_all_rows, sample_rows
+from everypair.linalg.pivot_features import (
+    chosen_on_sample,
+    features_of_all_rows,
+    kept_in_double,
+    sample_rows,
+)
 from everypair.linalg.threads import one_blas_thread
 from everypair.pairs.listed import PairList
 from everypair.penalties import L2
@@ -183,7 +188,7 @@ def _by_sample(
         problem = rounded_problem(X, pairs, L2(settings.alpha), tol)
         progress = Progress(settings.max_iter, settings.verbose)
         solver: Solver = SampledNewton(sample, on_sample)
-        if not X.in_order_only and X.X.dtype == np.float64:
+        if kept_in_double(*X.shape):
             # Of few rows: their own Hessian is cheaper than products with a sample's.
             solver = choose_for_factor(start.size, settings.alpha, scale)
         _, found = hinge_by_continuation(better_start(problem, start), progress, solver)
