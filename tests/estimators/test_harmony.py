@@ -15,6 +15,7 @@ from everypair import (
     AUCRLSCV,
     CPAUC,
     ROCSVM,
+    AUCAdditive,
     AUCClassifier,
     AUCClassifierCV,
     MeasureSVM,
@@ -171,3 +172,8 @@ def test_two_norm_svm_keeps_its_own_cut_unless_told_otherwise(data):
 
 def test_the_defaults_of_the_two_penalties_per_pair_agree():
     assert AUCRLS().alpha == AUCClassifier().alpha == 1e-3
+
+
+def test_the_climb_of_an_additive_model_prints_its_steps(data, capsys):
+    AUCAdditive(loss="f1", verbose=1).fit(*data)
+    assert "relative gradient" in capsys.readouterr().out

@@ -151,13 +151,16 @@ class AdditiveRanker(BinaryRanker):
         *,
         tol: float,
         start: Array | None = None,
+        verbose: int = 0,
     ) -> Result:
         """The minimum of the logistic loss."""
         from everypair.solvers.choose import minimise
         from everypair.solvers.cone import minimise_on_cone
         from everypair.solvers.group_net import group_strengths, minimise_in_groups
 
-        options: dict[str, Any] = {"tol": tol, "max_iter": int(self.max_iter), "start": start}
+        options: dict[str, Any] = {
+            "tol": tol, "max_iter": int(self.max_iter), "start": start, "verbose": verbose,
+        }  # fmt: skip
         if design.wants:
             if sparsity:
                 raise ValueError(
@@ -179,6 +182,7 @@ class AdditiveRanker(BinaryRanker):
         fit: Result,
         measure: OperatingMeasure | None,
         tol: float,
+        verbose: int = 0,
     ) -> Result:
         """From the convex fit to a local minimum of the sigmoid, or of a smoothed measure.
 
@@ -193,9 +197,10 @@ class AdditiveRanker(BinaryRanker):
             return fit
         part = matrix if kept.size == matrix.starts.size else matrix.parts(kept)
         columns = np.concatenate([matrix.columns_of(k) for k in kept.tolist()])
-        options: dict[str, Any] = {"tol": tol, "max_iter": int(self.max_iter)}
+        options: dict[str, Any] = {"max_iter": int(self.max_iter), "verbose": verbose}
         if measure is None:
-            found = minimise(part, rows, "sigmoid", alpha, start=fit.coef[columns], **options)
+            start = fit.coef[columns]
+            found = minimise(part, rows, "sigmoid", alpha, tol=tol, start=start, **options)
         else:
             of_rows = Rows.of(rows.positive, rows.relative_weight)
 
@@ -205,7 +210,7 @@ class AdditiveRanker(BinaryRanker):
             found = climb_with_penalty(
                 part, smoothed(measure, rows, rows.totals), alpha, fit.coef[columns],
                 first_cut=best_cut if measure.free_cut else None,
-                tol=max(tol, CLIMB_TOL), max_iter=int(self.max_iter),
+                tol=max(tol, CLIMB_TOL), **options,
             )  # fmt: skip
         coef = np.zeros_like(fit.coef)
         coef[columns] = found.coef

@@ -67,6 +67,7 @@ class AUCAdditive(AdditiveRanker):
         Relative duality gap to reach (sigmoid: relative gradient norm; a measure: at least 1e-3).
     max_iter : int, default=100
         Newton steps at most.
+    {verbose_steps}
 
     Attributes
     ----------
@@ -132,6 +133,7 @@ class AUCAdditive(AdditiveRanker):
         "strengths": [Mapping, None],
         "interactions": [Interval(Integral, 0, None, closed="left")],
         "pair_strength": [Interval(Real, 0, None, closed="neither")],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -151,6 +153,7 @@ class AUCAdditive(AdditiveRanker):
         cv: Any = None,
         tol: float = 1e-6,
         max_iter: int = 100,
+        verbose: int = 0,
     ):
         self.loss = loss
         self.alpha = alpha
@@ -167,6 +170,7 @@ class AUCAdditive(AdditiveRanker):
         self.cv = cv
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
 
     def fit(
         self,
@@ -194,18 +198,18 @@ class AUCAdditive(AdditiveRanker):
         rows = Rows.uncut(positive, weight)
         measure = self._measure(rows)
         strength = float(self.alpha), float(self.sparsity)
-        tol, n_pairs = float(self.tol), int(self.interactions)
+        tol, n_pairs, verbose = float(self.tol), int(self.interactions), int(self.verbose)
         with own_threads():
             design = self._design(X, weight)
             matrix = design.matrix()
-            fit = self._convex(design, matrix, rows, *strength, tol=tol)
+            fit = self._convex(design, matrix, rows, *strength, tol=tol, verbose=verbose)
             if n_pairs:
                 pairs = self._found_pairs(design, rows, fit, matrix, n_pairs)
                 design = design.with_pairs(pairs, float(self.pair_strength))
                 matrix = design.matrix()
-                fit = self._convex(design, matrix, rows, *strength, tol=tol)
+                fit = self._convex(design, matrix, rows, *strength, tol=tol, verbose=verbose)
             if self.loss != "logistic":
-                fit = self._climb(matrix, rows, strength[0], fit, measure, tol)
+                fit = self._climb(matrix, rows, strength[0], fit, measure, tol, verbose)
             self._keep(design, matrix, rows, fit, convex=self.loss == "logistic")
         own = "balanced" if measure is None else measure.best_cut
         self.intercept_ = np.array([-self._cut(X, positive, fit.scores, weight, groups, own)])

@@ -105,8 +105,9 @@ class AUCRLS(MomentStream, KernelRanker):
     this one, at ``lambda = alpha * n_pairs / 2``.
 
     ``dual_coef_`` is there in the dual form only, ``coef_`` with the linear kernel only. There is
-    no ``train_score_``: class moments have no training scores. The paper's other method,
-    ordinary RLS, is scikit-learn's `RidgeClassifier` and `KernelRidge`.
+    no ``train_score_``, because the class moments are enough for a fit and rows are read once;
+    ``everypair.metrics.auc_score(y, model.decision_function(X))`` computes it. The paper's other
+    method, ordinary RLS, is scikit-learn's `RidgeClassifier` and `KernelRidge`.
 
     Examples
     --------

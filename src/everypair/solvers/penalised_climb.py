@@ -33,13 +33,14 @@ def climb_with_penalty(
     first_cut: Callable[[Array], float] | None,
     tol: float,
     max_iter: int,
+    verbose: int = 0,
 ) -> Result:
     """From ``start`` until the gradient's norm is ``tol`` of its two parts that cancel.
 
     ``first_cut`` says where a free cut starts among given scores; None where the statistic has
     none. ``distance`` of the result is the relative gradient norm.
     """
-    progress, free = Progress(max_iter, 0, distance="relative gradient"), statistic.free_cut
+    progress, free = Progress(max_iter, verbose, "relative gradient"), statistic.free_cut
     seen = _LastPoint()
 
     def at(v: Array) -> tuple[float, Array]:
@@ -69,7 +70,7 @@ def climb_with_penalty(
     def after_step(intermediate_result: Any) -> None:
         if not np.array_equal(seen.v, intermediate_result.x):
             at(intermediate_result.x)
-        progress.n_iter += 1
+        progress.record(seen.value, seen.distance)
         if seen.distance <= tol:
             raise StopIteration
 
