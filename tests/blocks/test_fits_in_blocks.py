@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from everypair import AUCRLS, AUCRLSCV, ROCSVM, AUCClassifier, MeasureOpt, RankOpt
+import everypair
+from everypair import AUCRLS, AUCClassifier, MeasureOpt, RankOpt
 from everypair.blocks import ArrayRows, RowBlocks
 from everypair.blocks import source as sources
 from everypair.blocks.source import Target
+from everypair.boosting import AUCBoostingClassifier
 from everypair.linalg.block_ranking import area_of, levels_of
 from everypair.metrics import auc_score, threshold_for
 
@@ -47,9 +49,9 @@ def data():
     return X, y, rng.uniform(0.0, 2, n).round(1)
 
 
-def close(found, wanted, rtol=1e-9):
+def close(found, wanted):
     scale = np.abs(wanted).max()
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=rtol * scale)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-9 * scale)
 
 
 @pytest.mark.parametrize("n_blocks", [1, 2, 5, 17])
@@ -137,7 +139,7 @@ def test_hinges_gather_their_scores(data, loss, setting):
     local = AUCClassifier(loss, tol=1e-8, **setting).fit(X, y, weight)
     blocked = AUCClassifier(loss, tol=1e-8, **setting).fit(blocks)
     np.testing.assert_array_equal(blocked.coef_ == 0, local.coef_ == 0)
-    close(blocked.coef_, local.coef_, 1e-8)
+    close(blocked.coef_, local.coef_)
     assert blocked.dual_gap_ <= 1e-8
 
 
@@ -145,12 +147,12 @@ def test_hinges_gather_their_scores(data, loss, setting):
 def test_hinges_need_few_passes_where_boxes_hold_many_rows(data, penalty, monkeypatch):
     X, y, _ = data
     monkeypatch.setattr("everypair.linalg.block_windows.BOX_NUMBERS", 1000)
-    settings = {"loss": "squared_hinge", "penalty": penalty, "alpha": 0.01}
+    settings = {"loss": "squared_hinge", "penalty": penalty, "alpha": 0.01, "tol": 1e-9}
     blocked = AUCClassifier(**settings).fit(ArrayRows(X, y, block_rows=6000))
     local = AUCClassifier(**settings).fit(X, y)
-    np.testing.assert_allclose(blocked.coef_, local.coef_, rtol=1e-6, atol=1e-9)
-    assert blocked.dual_gap_ <= 1e-6
-    assert blocked.n_passes_ <= 30
+    close(blocked.coef_, local.coef_)
+    assert blocked.dual_gap_ <= 1e-9
+    assert blocked.n_passes_ <= 40
 
 
 def test_hinges_are_refused_above_the_stated_memory(data, monkeypatch):
@@ -180,7 +182,7 @@ def test_single_precision_columns_far_from_zero_and_huge_ones_keep_their_digits(
         alpha = 1e-3 * float(moved.var())
         local = AUCClassifier(alpha=alpha).fit(np.ascontiguousarray(narrow), y)
         blocked = AUCClassifier(alpha=alpha).fit(ArrayRows(narrow, y, block_rows=7001))
-        close(blocked.coef_, local.coef_, 1e-8)
+        close(blocked.coef_, local.coef_)
 
 
 def test_the_logistic_fit_takes_at_most_twelve_passes(data):
@@ -308,7 +310,7 @@ def test_closed_form_and_climb_over_blocks(data):
     close(AUCRLS(threshold="f1").fit(rows).intercept_, cut)
     climbed = RankOpt().fit(rows)
     wanted = RankOpt().fit(X, y, weight)
-    close(climbed.coef_, wanted.coef_, 1e-8)
+    close(climbed.coef_, wanted.coef_)
     assert climbed.n_passes_ > 0
     broken = X.copy()
     broken[3500, 1] = np.nan
@@ -320,11 +322,19 @@ def test_closed_form_and_climb_over_blocks(data):
         RankOpt(pairs="linear").fit(rows)
 
 
-@pytest.mark.parametrize("model", [AUCRLSCV(), ROCSVM()])
-def test_other_estimators_say_that_they_need_arrays(data, model):
-    X, y, _ = data
-    with pytest.raises(ValueError, match="needs arrays: rows in blocks are for AUCClassifier"):
-        model.fit(ArrayRows(X, y), y)
+def test_other_estimators_say_that_they_need_arrays():
+    X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    rows, refused = ArrayRows(X, [0, 1, 0, 1]), []
+    for kind in (*(getattr(everypair, name) for name in everypair.__all__), AUCBoostingClassifier):
+        if isinstance(kind, type) and not kind._takes_blocks:
+            words = rf"{kind.__name__}.fit needs arrays .* use fit of AUCClassifier\(CV\), AUCRLS"
+            for given in ((rows,), (rows, [0, 1, 0, 1])):
+                with pytest.raises(ValueError, match=words):
+                    kind().fit(*given)
+            refused.append(kind.__name__)
+    assert {"AUCRLSCV", "ROCSVM", "AUCTree", "AUCBoostingClassifier"} < set(refused)
+    with pytest.raises(ValueError, match=r"AUCRLS.partial_fit needs arrays .* ArrayRows"):
+        AUCRLS().partial_fit(rows)
 
 
 def test_a_fit_keeps_three_vectors_of_scores_and_no_more(data, monkeypatch):

@@ -105,8 +105,6 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         ``checks`` go to scikit-learn's `validate_data`.
         """
-        if isinstance(X, RowBlocks):
-            self._refuse_blocks()
         X, y = validate_data(
             self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], **checks
         )
@@ -143,7 +141,6 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The engine of rows in blocks, whose labels and columns the model takes over."""
         if not isinstance(X, RowBlocks):
             return None
-        self._refuse_blocks()
         for given, name in ((groups, "groups"), (within, "within")):
             if given is not None:
                 raise ValueError(f"{name} needs arrays: leave it out for rows in blocks.")
@@ -157,13 +154,6 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         engine, self.classes_ = X.engine(type(self).__name__)
         self._take_columns(X.n_features_in_, X.feature_names_in_)
         return engine
-
-    def _refuse_blocks(self) -> None:
-        if not self._takes_blocks:
-            raise ValueError(
-                f"{type(self).__name__} needs arrays: rows in blocks are for AUCClassifier(CV), "
-                "AUCRLS, RankOpt(CV) and MeasureOpt(CV)."
-            )
 
     def _take_columns(self, n_features: int, names: NDArray[Any] | None) -> None:
         self.n_features_in_ = n_features
@@ -397,10 +387,21 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def whole_or_not_at_all(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """A fit that ends early, by an error or an interrupt, leaves the estimator as it was."""
+    """A fit that ends early, by an error or an interrupt, leaves the estimator as it was.
+
+    Rows in blocks are refused here where they are not supported: they come without y, and Python
+    itself would ask for it.
+    """
 
     @wraps(fit)
     def guarded(self: Any, *args: Any, **options: Any) -> Any:
+        rows, name = args[0] if args else options.get("X"), fit.__name__
+        if isinstance(rows, RowBlocks) and not (self._takes_blocks and name == "fit"):
+            raise ValueError(
+                f"{type(self).__name__}.{name} needs arrays in memory and does not take "
+                f"{type(rows).__name__}: for rows in blocks use fit of AUCClassifier(CV), AUCRLS, "
+                "RankOpt(CV) or MeasureOpt(CV)."
+            )
         before = dict(vars(self))
         try:
             return fit(self, *args, **options)

@@ -365,7 +365,7 @@ def test_disk_that_is_full_in_the_middle_of_the_scores_leaves_nothing(fitted, fo
     )  # fmt: skip
     assert done.returncode == 2, done.stderr
     last = done.stderr.strip().splitlines()[-1]
-    assert "scores.csv: cannot be written: File too large." in last
+    assert "scores.csv: cannot be written: File too large: raise the limit on the size" in last
     assert list(tmp_path.iterdir()) == []
 
 

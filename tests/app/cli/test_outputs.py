@@ -73,7 +73,7 @@ def test_full_disk_names_the_file_that_was_asked_for(command, files, run, monkey
     assert found.code == 2
     last = found.err.strip().splitlines()[-1]
     assert last.startswith("everypair: new.")
-    assert "cannot be written: No space left on device." in last
+    assert "cannot be written: No space left on device: free some space there" in last
     assert ".part" not in last
     assert not list(files.glob(".*"))
     assert not list(files.glob("new.*"))

@@ -184,4 +184,7 @@ def test_output_that_cannot_be_written_is_one_line(model, mixed):
         assert found.stderr.count("\n") == 1
     found = start("score", model, mixed, "-o", "/dev/full")
     assert found.returncode == 2
-    assert found.stderr == "everypair: /dev/full: cannot be written: No space left on device.\n"
+    assert found.stderr == (
+        "everypair: /dev/full: cannot be written: No space left on device: "
+        "free some space there, or give a file on another disk.\n"
+    )

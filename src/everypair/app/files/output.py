@@ -25,8 +25,13 @@ OPEN_ALREADY = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/(self|\d+)/fd/\d+"
 DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENAMETOOLONG)
-"""What a system says of a file that it cannot write, at times without its name."""
+REMEDIES = {
+    errno.ENOSPC: "free some space there, or give a file on another disk",
+    errno.EDQUOT: "remove files of yours there, or give a file on another disk",
+    errno.EFBIG: "raise the limit on the size of files (ulimit -f), or give a file on another disk",
+    errno.ENAMETOOLONG: "give a shorter name",
+}
+"""What a system says of a file that it cannot write, at times without its name; what to do."""
 
 
 def is_stream(path: Path) -> bool:
@@ -107,9 +112,11 @@ def _trouble_of_output(path: Path, temporary: str | Path) -> Iterator[None]:
         yield
     except OSError as trouble:
         ours = str(trouble.filename or "").startswith(str(temporary))
-        if not (ours or (trouble.filename is None and trouble.errno in FULL)):
+        if not (ours or (trouble.filename is None and trouble.errno in REMEDIES)):
             raise
-        raise DataError(f"cannot be written: {trouble.strerror}.", path) from trouble
+        remedy = REMEDIES.get(trouble.errno or 0)
+        what = f"cannot be written: {trouble.strerror}" + (f": {remedy}." if remedy else ".")
+        raise DataError(what, path) from trouble
 
 
 def check_writable(path: Path, *inputs: Path) -> None:
