@@ -19,7 +19,7 @@ SAID = [
     ("command_line.md", "(at most {} rows, nine bytes each)", "app.model_file.evidence.MOST_ROWS"),
     ("command_line.md", "At most {} columns are measured", "app.explain.worth.MOST_COLUMNS"),
     ("data_check.md", "at least {} rows, or a name", "app.identifiers.UNIQUE_ROWS"),
-    ("data_check.md", "the first {} rows are looked at", "app.files.delimited.MARK_ROWS"),
+    ("data_check.md", "the note counts the first {} rows", "app.files.delimited.MARK_ROWS"),
     ("data_check.md", "at most {} rows of each class", "app.check.table.CLASS_SAMPLE"),
     ("mathematics.md", "CSR matrices up to {} columns", "solvers.choose.HESSIAN_COLUMNS"),
     ("mathematics.md", "From {} rows of a class on", "linalg.order.ROWS_FOR_KEYS"),
