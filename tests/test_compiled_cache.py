@@ -82,6 +82,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "script", [FIT, pytest.param(COMMAND, marks=pytest.mark.slow)], ids=["library", "command"]
 )
@@ -104,6 +105,7 @@ def test_code_is_compiled_once_and_then_read(home):
     assert call(home) == (["20", "1"], "")
 
 
+@pytest.mark.slow
 def test_a_full_disk_costs_the_cache_and_not_the_result(home):
     out, err = call(home, SMALL_FILES)
     assert out == ["20", "0"]

@@ -69,6 +69,7 @@ finally:
 """)
 
 
+@pytest.mark.slow
 def test_a_fork_while_a_thread_compiles_does_not_stop_the_child(tmp_path):
     """The cache is empty, so that both really compile."""
     script = """

@@ -191,7 +191,7 @@ def test_a_kernel_function_and_its_matrix_give_one_model(many):
     np.testing.assert_allclose(given, named, atol=1e-4 * np.ptp(named))
 
 
-@pytest.mark.parametrize("way", ["single", "streamed"])
+@pytest.mark.parametrize("way", ["single", pytest.param("streamed", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", ["groups", "one positive", "separable", "float32", "ties"])
 def test_odd_rows_are_certified_too(many, way, case):
     X, y = data()

@@ -11,8 +11,8 @@ from lab.benchmarks import intervals
     "case",
     [
         (120, 0.5, 10, "normal", 0.0, "logistic", (5, 1)),
-        (100, 0.1, 3, "skewed", 0.0, "logistic", (5, 1)),
-        (120, 0.5, 6, "normal", 0.7, "logistic", (5, 2)),
+        pytest.param((100, 0.1, 3, "skewed", 0.0, "logistic", (5, 1)), marks=pytest.mark.slow),
+        pytest.param((120, 0.5, 6, "normal", 0.7, "logistic", (5, 2)), marks=pytest.mark.slow),
     ],
 )
 def test_the_cross_validated_area_is_covered(case):
@@ -21,12 +21,13 @@ def test_the_cross_validated_area_is_covered(case):
     assert now > 92
 
 
-@pytest.mark.parametrize("folds", [(2, 1), (5, 1)])
+@pytest.mark.parametrize("folds", [(2, 1), pytest.param((5, 1), marks=pytest.mark.slow)])
 def test_equal_models_are_rarely_told_apart(folds):
     *_, better, worse = intervals.differences(300, 80, 0.5, "normal", 0.0, folds, seed=4)
     assert better + worse < 8
 
 
+@pytest.mark.slow
 def test_the_best_of_four_baselines_is_not_taken_for_better():
     *_, better, worse = intervals.differences(
         200, 80, 0.5, "normal", 0.5, (5, 1), n_baselines=4, seed=5
@@ -46,7 +47,9 @@ def test_ten_groups_reject_as_often_as_they_say():
     assert now < 7.3
 
 
-@pytest.mark.parametrize("case", [(10, 60, 6, 0.75), (15, 15, 8, 0.75)])
+@pytest.mark.parametrize(
+    "case", [(10, 60, 6, 0.75), pytest.param((15, 15, 8, 0.75), marks=pytest.mark.slow)]
+)
 def test_several_equal_models_are_rarely_told_apart(case):
     before, now = intervals.several_level(400, *case, seed=8)
     assert before > 8.5

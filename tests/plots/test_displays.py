@@ -117,7 +117,7 @@ def test_nothing_is_cut_off_and_the_legend_covers_no_axes(fitted):
     for draw in draws(fitted):
         display = draw(None)
         figure, ax = display.figure_, display.ax_
-        figure.canvas.draw()
+        figure.draw_without_rendering()
         renderer = figure.canvas.get_renderer()
         name = type(display).__name__
         pieces = [ax.xaxis.label, ax.yaxis.label, *ax.texts]
@@ -137,7 +137,7 @@ def test_on_an_ordinary_figure_the_legend_is_whole_and_covers_no_other_axes(fitt
     for draw in draws(fitted):
         figure, grid = plt.subplots(2, 2, figsize=(9, 7))
         display = draw(grid[0, 0])
-        figure.canvas.draw()
+        figure.draw_without_rendering()
         ax, name = display.ax_, type(display).__name__
         box = ax.get_legend().get_window_extent()
         assert inside(figure.bbox, box), name

@@ -212,7 +212,7 @@ def test_one_row_of_a_class_has_an_area_and_no_interval(which, run, mixed, model
     assert said["low"] is None
 
 
-def test_output_to_standard_output_is_whole_and_alone_there(mixed, model, tmp_path):
+def test_output_to_standard_output_is_whole_and_alone_there(run, mixed, model, tmp_path):
     import csv
     import subprocess
 
@@ -226,7 +226,6 @@ def test_output_to_standard_output_is_whole_and_alone_there(mixed, model, tmp_pa
         return found.returncode, found.stderr
 
     commands = {
-        "path": (f"path {mixed} -t churn --steps 3", "Chosen:"),
         "explain": (f"explain {model}", "features have a weight"),
         "score": (f"score {model} {mixed}", ""),
         "fit": (f"fit {mixed} -t churn --method auc-rls", "written to /dev/stdout"),
@@ -239,18 +238,17 @@ def test_output_to_standard_output_is_whole_and_alone_there(mixed, model, tmp_pa
             assert load_model(tmp_path / "out").target == "churn"
         else:
             header, *rows = csv.reader((tmp_path / "out").open())
-            assert header[0] == {"score": "row", "explain": "column"}.get(name, "feature")
+            assert header[0] == {"score": "row", "explain": "column"}[name]
             assert {len(row) for row in rows} == {len(header)}
-        code, err = shell(f"{command} --json")
-        assert code == 2
-        assert err.startswith("everypair: --json")
-        assert err.count("\n") == 1
+    for command in ("path", mixed, "-t", "churn"), ("score", model, mixed), ("explain", model):
+        refused = run(*command, "--json", "-o", "/dev/stdout")
+        assert refused.code == 2
+        assert refused.err.startswith("everypair: --json")
+        assert refused.err.count("\n") == 1
 
 
-def test_model_and_scores_go_into_pipes(mixed, model, tmp_path):
+def test_scores_go_into_a_pipe(mixed, model, tmp_path):
     import subprocess
-
-    from everypair.app.model_file.store import load_model
 
     def shell(script):
         command = ["bash", "-c", f"everypair() {{ {sys.executable} -m everypair $*; }}; {script}"]
@@ -259,8 +257,6 @@ def test_model_and_scores_go_into_pipes(mixed, model, tmp_path):
         return found.stdout
 
     assert shell(f"everypair score {model} {mixed} -o >(cat > s); sleep 1; wc -l < s") == "201\n"
-    shell(f"everypair fit {mixed} -t churn --method auc-rls -o /dev/stdout > m")
-    assert load_model(tmp_path / "m").target == "churn"
 
 
 def test_fit_on_sparse_rows_with_a_kernel_can_be_scored(run, tmp_path):

@@ -85,7 +85,7 @@ def test_every_format_scores_as_the_file_of_training(ending, run, tmp_path, monk
     monkeypatch.setattr(delimited, "CHUNK_BYTES", 1)
     monkeypatch.setattr(delimited, "BLOCK_ROWS", 2)
     monkeypatch.setattr(readers, "CHUNK_ROWS", 7)
-    for other in ("csv", "tsv", "parquet", "feather", "xlsx"):
+    for other in ("csv", "tsv", "parquet", "feather", "xlsx") if ending == "csv" else (ending,):
         found = scores(run, model, save(MESSY, tmp_path / f"new.{other}"))
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12, err_msg=other)
     said = json.loads(run("evaluate", model, path, "--json").out)
@@ -106,14 +106,14 @@ def test_row_of_megabytes_far_down_is_fitted_and_scored(run, tmp_path):
 
 def test_very_long_words_are_cut_and_stay_distinct(run, tmp_path):
     ends = ["a", "b"]
-    long = ["w" * 300_000 + ends[label == "yes"] for label in LABELS]
+    long = ["w" * 100_000 + ends[label == "yes"] for label in LABELS]
     path = save({"w": long, "x": MESSY["x"], "y": LABELS}, tmp_path / "t.csv")
     model = fit(run, path)
     found = scores(run, model, path)
     assert min(found[np.array(LABELS) == "yes"]) > max(found[np.array(LABELS) == "no"])
     shown = run("explain", model)
     assert len(shown.out) < 5000
-    bad = save({"w": MESSY["x"], "x": ["9" * 3_000_000 + "z"] * N, "y": LABELS}, tmp_path / "b.csv")
+    bad = save({"w": MESSY["x"], "x": ["9" * 300_000 + "z"] * N, "y": LABELS}, tmp_path / "b.csv")
     said = run("score", model, bad).err
     assert "column 'x': '99999" in said
     assert len(said) < 500

@@ -82,6 +82,7 @@ def test_a_search_takes_what_two_loops_would_keep():
             assert points[kept] == expected
 
 
+@pytest.mark.slow
 def test_the_choice_is_judged_by_an_svm_with_a_free_constant(few_stories, tmp_path):
     X, y, X_test, y_test = few_stories
     found = svm_multi_choice.choice({"data": "reuters", "label": "any", "part": "choice"})
@@ -177,6 +178,7 @@ def test_the_printed_spreads_are_those_of_the_paper():
     np.testing.assert_allclose(sums, [0.55, 0.55, 0.67, 0.65, 0.54, 0.55, 0.57], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_largest_level_lambda_is_the_one_of_the_table():
     from lab.papers.cpauc import METHODS, work
 

@@ -48,8 +48,8 @@ def module(table):
     return import_module(f"lab.papers.{table.replace('-', '_')}")
 
 
-LONG = ("cpauc", "overall")
-"""Tables whose smallest slice takes a minute."""
+LONG = ("auc-rls", "cpauc", "overall", "rocsvm", "svm-multi")
+"""Tables whose smallest slices take ten seconds to a minute."""
 
 
 @pytest.mark.parametrize(
