@@ -433,7 +433,7 @@ def test_scores_without_a_difference_are_no_error():
 def test_a_precision_that_is_never_reached_leaves_the_start():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((800, 2)), rng.random(800) < 0.05
-    with pytest.warns(UserWarning, match=r"No cut of the scores is within precision=0\.99"):
+    with pytest.warns(UserWarning, match=r"No cut of the scores meets precision=0\.99"):
         model = MeasureOptCV("recall_at_precision", precision=0.99).fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()
     assert 0 <= model.best_score_ < 0.2
@@ -447,7 +447,7 @@ def test_a_quota_that_ties_put_out_of_reach_is_told(measure, options):
     """The highest score is that of half the rows of both classes."""
     y = np.arange(200) % 4 == 0
     X = np.column_stack([np.arange(200) % 8 < 5, np.zeros(200)]).astype(float)
-    with pytest.warns(UserWarning, match="No cut of the scores is within .*: predict calls no row"):
+    with pytest.warns(UserWarning, match="No cut of the scores meets .* predict classifies no row"):
         model = MeasureOpt(measure, **options).fit(X, y)
     assert not model.predict(X).any()
     assert np.isfinite(model.train_score_)

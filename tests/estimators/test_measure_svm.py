@@ -207,7 +207,7 @@ def test_hopeless_overlap_warns_that_w_is_zero():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((500, 3)), rng.random(500) < 0.1
     for C in (1e-9, 1.0):  # whatever C is
-        with pytest.warns(ConvergenceWarning, match="says nothing on these rows.*MeasureOpt"):
+        with pytest.warns(ConvergenceWarning, match="is of no use on these rows.*MeasureOpt"):
             model = MeasureSVM("f1", C=C).fit(X, y)
         assert model.slack_ == pytest.approx(100)
 
@@ -427,10 +427,10 @@ def test_a_bound_that_says_nothing_is_found_without_another_fit(monkeypatch):
         return fits[-1]
 
     monkeypatch.setattr(SlackPath, "fit", counted)
-    with pytest.warns(ConvergenceWarning, match="says nothing on these rows"):
+    with pytest.warns(ConvergenceWarning, match="is of no use on these rows"):
         MeasureSVM("f1", C=1.0).fit(X, y)
     assert len(fits) == 1
-    with pytest.warns(ConvergenceWarning, match="says nothing on these rows"):
+    with pytest.warns(ConvergenceWarning, match="is of no use on these rows"):
         MeasureSVM("f1", C=1e-9).fit(X, y)
     assert len(fits) == 3
 

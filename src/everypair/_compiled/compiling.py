@@ -26,7 +26,7 @@ def _warn_once(reason):
         _warned = True
         warnings.warn(
             f"everypair cannot keep its compiled code on disk ({reason}), so every process "
-            "compiles it anew, which takes some seconds. Set the environment variable "
+            "compiles it again, which takes some seconds. Set the environment variable "
             "NUMBA_CACHE_DIR to a writable directory.",
             stacklevel=3,
         )

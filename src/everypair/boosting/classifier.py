@@ -82,7 +82,8 @@ class AUCBoostingClassifier(BinaryRanker):
     cv : int, splitter, iterable or None, default=None
         Folds that choose the number of rounds and give threshold and probabilities; None: five,
         stratified. With ``within`` and no ``groups``, None and a number keep each group of
-        ``within`` whole, or, where there are fewer groups than folds, share out its rows.
+        ``within`` whole, or, where there are fewer groups than folds, distribute its rows over the
+        folds.
     {within_weight}
     {threshold}
         Here the default is None: ``"balanced"``, or the cut that the measure asks for.
@@ -121,8 +122,8 @@ class AUCBoostingClassifier(BinaryRanker):
 
     Notes
     -----
-    Boosting by pairs is not better in AUC than boosting by log loss: it ties. It keeps its
-    footing where positives are very rare, and a push improves the top of the list.
+    In AUC, boosting by pairs ties with boosting by log loss. It does not collapse where positives
+    are very rare, and a push improves the top of the list.
 
     Missing values (NaN) and the categories of a data frame go to the library as they are. With
     ``params`` that sample rows or columns, results differ between the libraries' versions.

@@ -79,9 +79,8 @@ def pair_objective(
 
     Notes
     -----
-    Trees ranked by pairs reach the AUC that they reach with the log loss; they are not better
-    at it. What pairs give is a loss that does not collapse on very rare positives, exact row
-    weights, and the push.
+    Trees trained on pairs reach about the same AUC as with the log loss. What pairs add is a loss
+    that does not collapse on very rare positives, exact row weights, and the push.
 
     Scores are known up to a constant only. ``predict_proba`` of the libraries' classifiers is
     therefore not a probability here: calibrate the scores.

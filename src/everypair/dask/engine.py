@@ -221,7 +221,7 @@ class DaskBlocks(Blocks):
                 failed = [future for future in futures if future.status == "error"]
                 if attempt == MOST_DEATHS:
                     raise RuntimeError(
-                        f"The workers that computed {failed[0].key!r} died again and again: give "
+                        f"The workers that computed {failed[0].key!r} died repeatedly: give "
                         "them more memory, or smaller blocks."
                     ) from error
                 self.client.retry(failed)

@@ -74,7 +74,7 @@ class DaskAUCClassifier(OnDask, AUCClassifier):
     {without_pairs}
     {n_passes}
     history_ : list of (seconds, objective, distance)
-        One entry a step.
+        One entry per step.
     {fitted}
 
     See Also

@@ -27,14 +27,14 @@ Array = NDArray[np.float64]
 
 
 class AreaInterval(NamedTuple):
-    """An area under the ROC curve and the interval that surely holds it.
+    """An area under the ROC curve and an interval that always contains it.
 
     Attributes
     ----------
     area : float
         Halfway between ``low`` and ``high``; where they are equal, the exact area.
     low : float
-        The share of pairs that are in the right order for sure, ties counted half.
+        The share of pairs that are certainly in the right order, ties counted half.
     high : float
         The same with all undecided pairs.
     n_rounds : int
@@ -219,7 +219,7 @@ def auc_confidence_interval(
 
     See Also
     --------
-    auc_score : The area, with an interval that surely holds it.
+    auc_score : The area, with an interval that always contains it.
     everypair.metrics.auc_confidence_interval : The same for arrays, with groups.
 
     Examples

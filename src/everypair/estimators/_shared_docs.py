@@ -9,8 +9,8 @@ kernel : str or callable, default={kernel}
     `sklearn.metrics.pairwise.pairwise_kernels`; ``"precomputed"``, where X is the kernel
     matrix; or a function that returns the matrix of k(x, z) for two blocks of rows.
 gamma : {"scale", "auto"} or float, default={gamma}
-    Of the kernels that have it: ``"scale"`` is 1 / (n_features * variance of X), with
-    each row counted as often as it weighs; ``"auto"`` is 1 / n_features.
+    Of the kernels that have it: ``"scale"`` is 1 / (n_features * variance of X), with each row
+    counted by its weight; ``"auto"`` is 1 / n_features.
 degree : float, default={degree}
     Of the polynomial kernel.
 coef0 : float, default={coef0}
@@ -33,25 +33,25 @@ threshold : {"balanced", "accuracy", "f1", "midpoint"}, dict or float, default={
 ''',
     "calibration": '''
 calibration : {"auto", "intercept", "sigmoid", "beta", "isotonic"} or None, default={calibration}
-    How `predict_proba` makes probabilities of scores; None: there is no `predict_proba`. The map is
-    fitted to out-of-fold scores. ``"auto"`` chooses by the number of rows: see
+    How `predict_proba` turns scores into probabilities; None: there is no `predict_proba`. The map
+    is fitted to out-of-fold scores. ``"auto"`` chooses by the number of rows: see
     `docs/probabilities.md`.
 prior : float or None, default={prior}
-    Share of positives among the rows to be scored, where it is not that of the training rows (whose
-    negatives were sampled, for example): it moves all probabilities, and no score or label. Needs
-    a ``calibration``.
+    Share of positives among the rows to be scored, if it differs from that of the training rows
+    (for example because negatives were sampled). It changes the probabilities, but no score and no
+    label. Needs a ``calibration``.
 ''',
     "cv": '''
 cv : int, splitter, iterable or None, default={cv}
     Folds whose models score the rows they have not seen; threshold and calibration are made from
-    these scores. None: five stratified folds. Without a calibration or a guarantee None leaves the
-    folds out for ``"balanced"`` and ``"midpoint"``, where training scores cut nearly as well; for a
-    linear score with at least 50 rows of the rarer class per column; and for too few rows.
+    these scores. None: five stratified folds. Without a calibration or a guarantee, None fits no
+    folds for ``"balanced"`` and ``"midpoint"``, where training scores cut nearly as well, for a
+    linear score with at least 50 rows of the rarer class per column, and for too few rows.
 ''',
     "within_weight": '''
 within_weight : {"pairs", "rows", "equal"}, default={within_weight}
-    How much a group of ``within`` weighs: as its pairs, as its rows, or each group the same. The
-    groups that have a pair weigh one together. Without ``within`` it is not looked at.
+    How the groups of ``within`` are weighted: by their pairs, by their rows, or all equally. The
+    weights of the groups that have a pair sum to one. No effect without ``within``.
 ''',
     "verbose_steps": '''
 verbose : int, default={verbose}
@@ -106,7 +106,7 @@ train_score_ : float
 """,
     "cv_scores": """
 cv_scores_ : array of shape (n_candidates,)
-    AUC of the held-out rows, one value for each candidate: what the choice is made by.
+    AUC of the held-out rows, one value for each candidate; the choice is made by it.
 cv_fold_scores_ : array of shape (n_candidates, n_folds)
     The same in each fold.
 best_score_ : float
@@ -163,7 +163,7 @@ sample_weight : array of shape (n_rows,), default=None
     "groups": """
 groups : array of shape (n_rows,), default=None
     For the folds of ``cv``: rows of one group are never on both sides of a fold. A guarantee of
-    ``threshold`` takes them as dependent.
+    ``threshold`` treats rows of one group as dependent.
 """,
     "returns_self": """
 Returns

@@ -49,7 +49,7 @@ class AUCAdditiveCV(AdditiveRanker):
     ----------
     loss : str, dict, ContingencyMeasure or callable, default="logistic"
         ``"logistic"``, ``"sigmoid"`` or a measure, as in `AUCAdditive`. The path of alphas is that
-        of the logistic loss; the climb from it stays if the held-out rows are better for it.
+        of the logistic loss; the climb from it is kept if it raises the held-out score.
     alphas : array, default=None
         Strengths of the penalty to try; None: thirteen from 1 to 1e-6.
     sparsity : float or "auto", default=0.0

@@ -40,8 +40,8 @@ class AUCClassifier(LinearRanker):
 
     where a and b are the sample weights, each class summing to one: a mean over pairs, so
     that ``alpha`` means the same for any number of rows. The sum is exact, over all n+ n-
-    pairs, at O(n) or O(n log n) cost. AUC does not see a constant, so no intercept is
-    fitted; ``threshold`` sets it afterwards.
+    pairs, at O(n) or O(n log n) cost. AUC does not depend on a constant, so no intercept is fitted;
+    ``threshold`` sets it afterwards.
 
     With ``within`` rows are paired inside their group only (a user, a query, a day):
 
@@ -65,8 +65,8 @@ class AUCClassifier(LinearRanker):
         Weight of the penalty, > 0. ``alpha = 1 / (C n_rows)`` is the strength per example of
         scikit-learn's ``C``: their default of C = 1 on 50 000 rows is alpha = 2e-5 here.
     l1_ratio : float, default=0.5
-        Share of the L1 norm in ``elasticnet``, in (0, 1]; 1 is ``l1``. Other penalties do not
-        look at it.
+        Share of the L1 norm in ``elasticnet``, in (0, 1]; 1 is ``l1``. No effect with other
+        penalties.
     penalty_weights : array of shape (n_features,), default=None
         The r_k: how much each feature is penalised under ``l1`` and ``elasticnet``: 0 leaves it
         unpenalised, infinity leaves it out, ``1 / |w_k|`` of an earlier fit gives the adaptive
@@ -114,7 +114,7 @@ class AUCClassifier(LinearRanker):
         Newton steps on the whole data.
     {n_passes}
     history_ : list of (seconds, objective, distance)
-        One entry a step; distance is the relative gap (gradient norm for the sigmoid). With
+        One entry per step; distance is the relative gap (gradient norm for the sigmoid). With
         ``l1`` and ``elasticnet`` it is the gap on the columns that the step worked on.
     {fitted}
 

@@ -47,15 +47,15 @@ class AUCClassifierCV(LinearRanker):
     penalty : {"l2", "l1", "elasticnet"}, default="l2"
         As in `AUCClassifier`.
     l1_ratio : float or list of floats, default=0.5
-        Share of the L1 norm in ``elasticnet``, in (0, 1]. From a list the best is chosen. Other
-        penalties do not look at it.
+        Share of the L1 norm in ``elasticnet``, in (0, 1]. From a list the best is chosen. No effect
+        with other penalties.
     n_alphas : int, default=None
         Number of alphas from alpha_max (of all rows, see `auc_path`) to ``eps * alpha_max``. None:
         25 for ``l2``, else 100.
     eps : float, default=None
         Smallest alpha over the largest. None: 1e-8 for ``l2``, else 1e-3.
     alphas : array of shape (n_alphas,), default=None
-        A grid of one's own instead.
+        Your own grid instead.
     penalty_weights : array of shape (n_features,), default=None
         As in `AUCClassifier`.
     cv : int, splitter, iterable or None, default=None
@@ -65,7 +65,7 @@ class AUCClassifierCV(LinearRanker):
         blocks take a number, or scikit-learn's ``PredefinedSplit`` with the fold of each row.
     selection : {"best", "one_standard_error"}, default="best"
         ``one_standard_error`` takes the largest alpha whose mean AUC is within one standard
-        error of the best: a simpler model for an AUC that cannot be told apart.
+        error of the best: a simpler model whose AUC cannot be distinguished from the best.
     {within_weight}
     {threshold}
     {calibration}
@@ -116,9 +116,9 @@ class AUCClassifierCV(LinearRanker):
 
     Notes
     -----
-    X is not copied for the folds: held-out rows weigh nothing, and their scores fall out of the
-    same product. Rows in blocks are read once for all folds: the folds, or ``n_jobs`` of them at a
-    time, share each pass, and each takes up to 24 bytes per row.
+    X is not copied for the folds: held-out rows weigh nothing, and their scores come from the same
+    product. Rows in blocks are read once for all folds: the folds, or ``n_jobs`` of them at a time,
+    share each pass, and each takes up to 24 bytes per row.
 
     Examples
     --------

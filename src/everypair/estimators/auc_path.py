@@ -106,7 +106,7 @@ def auc_path(
     eps : float, default=None
         Smallest alpha over the largest. None: 1e-3, for ``l2`` 1e-8.
     alphas : array of shape (n_alphas,), default=None
-        A grid of one's own instead.
+        Your own grid instead.
     penalty_weights : array of shape (n_features,), default=None
         As in `AUCClassifier`.
     sample_weight : array of shape (n_rows,), default=None

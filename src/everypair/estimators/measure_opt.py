@@ -132,8 +132,8 @@ class _MeasureClimber(KernelRanker):
                  if (value := getattr(self, name)) is not None]  # fmt: skip
         if asked:  # average precision and the whole area have no quota
             warn(
-                f"No cut of the scores is within {', '.join(asked)}: predict calls no row "
-                "positive. Ask for what the scores can meet, or set threshold.",
+                f"No cut of the scores meets {', '.join(asked)}, so predict classifies no row as "
+                "positive: ask for what the scores can meet, or set threshold.",
                 UserWarning,
             )
 
@@ -193,7 +193,7 @@ class _MeasureClimber(KernelRanker):
         cut_short = [step.saturation for step in steps if not step.climb.converged]
         if cut_short:
             warn(
-                f"The climb at saturation {cut_short[0]:g} was cut short by "
+                f"The climb at saturation {cut_short[0]:g} stopped early at "
                 f"max_iter={self.max_iter}: raise max_iter or tol={self.tol:g}.",
                 ConvergenceWarning,
             )

@@ -50,7 +50,7 @@ class MeasureOptCV(_MeasureClimber):
     best measure is the start. Each fold then climbs from its start, in several ways. A climb is
     chosen only if it beats the start on held-out rows by more than half a standard error and is
     not below it on the training rows; otherwise the model is the logistic regression. Where a
-    quota fixes the cut, start and climbs are told apart by the mean of the measure at quotas of
+    quota fixes the cut, start and climbs are compared by the mean of the measure at quotas of
     half to twice these odds. The cut that `predict` uses comes from held-out scores. With
     ``within`` the starts are fits of the logistic loss over the pairs inside groups, and the
     measure is that of the k best rows of each group.
@@ -58,7 +58,7 @@ class MeasureOptCV(_MeasureClimber):
     Parameters
     ----------
     measure : str, ContingencyMeasure or callable, default="f1"
-        As in `MeasureOpt`, and so are the next seven.
+        As in `MeasureOpt`, like the next seven.
     beta : float, default=1.0
         Of ``"fbeta"``.
     k : int, float or str, default=None
@@ -96,7 +96,7 @@ class MeasureOptCV(_MeasureClimber):
     Attributes
     ----------
     chose_start_ : bool
-        Whether the model is the logistic regression itself: no climb was surely better, or the
+        Whether the model is the logistic regression itself: no climb was clearly better, or the
         climb chosen ended below it on the training rows.
     alpha_ : float
         Penalty of the start.
@@ -128,7 +128,7 @@ class MeasureOptCV(_MeasureClimber):
     Notes
     -----
     With fewer than ten rows on the rarer side of a quota's cut (1 % false positives of 500
-    negatives are five rows) nothing is climbed: held-out rows could not tell a better climb.
+    negatives are five rows) nothing is climbed: held-out rows could not show which climb is better.
 
     Examples
     --------
@@ -237,8 +237,8 @@ class MeasureOptCV(_MeasureClimber):
         )  # fmt: skip
         if len(folds) == 1 and problem.measure.free_cut:
             raise ValueError(
-                f"measure={self.measure!r} needs at least two folds, but cv has one: the rows of a "
-                "fold are cut where the rows of the others say."
+                f"measure={self.measure!r} needs at least two folds, but cv has one: the cut of a "
+                "fold comes from the rows of the others."
             )
         drawn = None if groups is None else np.asarray(groups)
         held_out_scores = partial(self._held_out, problem, folds, drawn)

@@ -59,7 +59,7 @@ class MeasureSVM(KernelRanker):
         of `everypair.measures`.
     C : float, default=1.0
         Weight of the slack, > 0. The slack is a sum over the rows in ``w . Psi``, as in the
-        paper, so the same data twice want another C.
+        paper, so twice the data need another C.
     beta : float, default=1.0
         Of ``"fbeta"``: how much more recall weighs than precision.
     k : int, float or str, default=None
@@ -110,7 +110,7 @@ class MeasureSVM(KernelRanker):
     --------
     everypair.measures : The measures as objects.
     MeasureSVMCV : Chooses C on held-out rows.
-    MeasureOpt : Climbs the measure itself, where the bound says nothing.
+    MeasureOpt : Climbs the measure itself, also where the bound is of no use.
     AUCClassifier : ROC area with other losses, and a threshold for any measure.
 
     Notes
@@ -120,15 +120,15 @@ class MeasureSVM(KernelRanker):
     highest scores, whatever the rows. With weights a table no longer says which rows it holds,
     and that search is no longer exact.
 
-    `predict` says positive above zero: for error, F-beta and functions of the table that is
-    the rule the slack is a bound for. For the measures at k zero lies between the k-th and the
-    next training score; `predict_top_k` takes exactly k of a batch. For ``"roc_area"`` zero
-    maximises true less false positive rate, for ``"partial_roc_area"`` it keeps the false
-    positive rate at the upper end of the range.
+    `predict` classifies scores above zero as positive: for error, F-beta and functions of the table
+    that is the rule the slack is a bound for. For the measures at k zero lies between the k-th and
+    the next training score; `predict_top_k` takes exactly k of a batch. For ``"roc_area"`` zero
+    maximises true less false positive rate, for ``"partial_roc_area"`` it keeps the false positive
+    rate at the upper end of the range.
 
-    Where the classes overlap much and the positives are rare, the slack of F-beta and its kin
-    may have its minimum at w = 0: no linear rule then has a better bound than none, whatever C
-    is. The fit says so with a warning that names `MeasureOpt`.
+    Where the classes overlap much and the positives are rare, the slack of F-beta and similar
+    measures may have its minimum at w = 0, whatever C is: then no linear rule has a better bound.
+    The fit says so with a warning that names `MeasureOpt`.
 
     Examples
     --------
@@ -286,14 +286,14 @@ class MeasureSVM(KernelRanker):
                 vacuous, slack = not np.any(large.coef), large.slack
         if vacuous:
             warn(
-                f"The bound on measure={self.measure!r} says nothing on these rows: its least "
-                f"value, {slack:g}, is that of w = 0, even for C={much:g}. "
-                "Use MeasureOpt, which climbs the measure itself.",
+                f"The bound on measure={self.measure!r} is of no use on these rows: w = 0 has its "
+                f"least value, {slack:g}, even for C={much:g}. "
+                "Use MeasureOpt, which trains on the measure itself.",
                 ConvergenceWarning,
             )
         else:
             warn(
-                f"The best slack is that of w = 0 because C={C:g} is too small for features of "
+                f"w = 0 has the least slack because C={C:g} is too small for features of "
                 "this size: raise C or scale X.",
                 ConvergenceWarning,
             )

@@ -29,7 +29,7 @@ class MeasureSVMCV(MeasureSVM):
     Parameters
     ----------
     measure : str, callable or Measure, default="f1"
-        As in `MeasureSVM`, and so are all others but ``Cs``, ``cv`` and ``n_jobs``.
+        As in `MeasureSVM`, like all others except ``Cs``, ``cv`` and ``n_jobs``.
     Cs : array of floats, default=(0.0001, 0.001, 0.01, 0.1, 1.0)
         To choose from.
     beta : float, default=1.0

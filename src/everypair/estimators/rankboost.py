@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 class RankBoost(BinaryRanker):
     """Boosted decision stumps for the exponential loss over every positive–negative pair.
 
-    Adds, a round at a time, the stump ``h(x) = [x_k > cut]`` and its vote to the score
+    Adds, in each round, the stump ``h(x) = [x_k > cut]`` and its vote to the score
 
         F(x) = sum_t vote_t h_t(x) ,
 
@@ -65,7 +65,7 @@ class RankBoost(BinaryRanker):
 
     Notes
     -----
-    The score is a sum of one step function a feature: an additive model. X is dense; rescaling a
+    The score is a sum of one step function per feature: an additive model. X is dense; rescaling a
     feature by any growing function changes nothing on the training rows.
     `lab/notes/rankboost.md` has what was decided where the paper leaves a choice.
 

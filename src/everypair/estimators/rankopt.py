@@ -128,7 +128,7 @@ class _SphereClimber(LinearRanker):
         for step in steps:
             if not step.climb.converged:
                 warn(
-                    f"The climb at saturation {step.saturation:g} was cut short by "
+                    f"The climb at saturation {step.saturation:g} stopped early at "
                     f"max_iter={self.max_iter}: raise max_iter or tol={self.tol:g}.",
                     ConvergenceWarning,
                 )
@@ -144,7 +144,7 @@ class RankOpt(_SphereClimber):
 
     over the pairs of a positive row i and a negative row j; sigma is the logistic function, a
     and b are the sample weights, each class summing to one, and ``scale`` gives each feature
-    a variance of one. A radius is known by the share of pairs that it saturates,
+    a variance of one. A radius is given by the share of pairs that it saturates,
     ``|x_i . w - x_j . w| > 5``, each pair counted with its weight ``a_i b_j``. A small radius
     makes R nearly linear and the direction smooth; as the radius grows R tends to AUC itself.
     It acts as the penalty does elsewhere. With ``within`` the pairs are those inside groups,

@@ -73,8 +73,8 @@ class AUCRLS(MomentStream, KernelRanker):
         per row. ``auto`` takes the primal form for the linear kernel when there are fewer
         features than rows.
     max_rank : "auto", int or None, default=None
-        Kernels but the linear one: None solves for the whole kernel matrix. A number restricts the
-        function to the span of that many training rows; ``"auto"``: as in `ROCSVM`.
+        For kernels other than the linear one: None solves for the whole kernel matrix. A number
+        restricts the function to the span of that many training rows; ``"auto"``: as in `ROCSVM`.
     {within_weight}
     {threshold}
         Here the default is ``"midpoint"``, halfway between the class means of the scores,
@@ -105,9 +105,8 @@ class AUCRLS(MomentStream, KernelRanker):
     this one, at ``lambda = alpha * n_pairs / 2``.
 
     ``dual_coef_`` is there in the dual form only, ``coef_`` with the linear kernel only. There is
-    no ``train_score_``, because the class moments are enough for a fit and rows are read once;
-    ``everypair.metrics.auc_score(y, model.decision_function(X))`` computes it. The paper's other
-    method, ordinary RLS, is scikit-learn's `RidgeClassifier` and `KernelRidge`.
+    no ``train_score_``, because class moments are enough for a fit: use
+    `everypair.metrics.auc_score`. The paper's ordinary RLS is scikit-learn's `RidgeClassifier`.
 
     Examples
     --------

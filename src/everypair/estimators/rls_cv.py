@@ -36,17 +36,17 @@ class AUCRLSCV(AUCRLS):
     """`AUCRLS` with the ``alpha`` of the best cross-validated AUC, exactly and without refitting.
 
     Leave-pair-out takes each pair of a positive and a negative row out of the training rows in
-    turn and asks whether the model of the others ranks the two rightly: an almost unbiased
+    turn and asks whether the model of the others ranks the two correctly: an almost unbiased
     estimate of the AUC. With R = I - u u' - S of `everypair.rls.spectrum`, for a left-out set H,
 
         R_HH f_H = S_HR y_R ,
 
-    so that after one decomposition each alpha costs one product of eigenvectors and a 2 x 2
+    so after one decomposition each alpha costs one product of eigenvectors and a 2 x 2
     system per pair. Folds use the same formula with larger H, or the sums of the other folds'
     class moments in the primal form.
 
     With ``within`` the pairs are those inside groups, and each group is left out in turn: does the
-    model of the other groups rank its rows rightly? This is exact as well, from one decomposition
+    model of the other groups rank its rows correctly? This is exact as well, from one decomposition
     for all groups and alphas.
 
     Parameters

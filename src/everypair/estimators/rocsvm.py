@@ -33,10 +33,10 @@ class ROCSVM(KernelRanker):
         P(f) = 1/2 |f|^2 + C sum_ij max(0, rho - (f(x_i) - f(x_j)))
 
     over the functions f of a kernel's space, i running over the positive and j over the negative
-    rows. The paper's quadratic program has n+ x n- variables; here there are none: the sum
-    and its derivatives come from sorting the scores. `lab/notes/rocsvm.md` has every choice.
-    With ``within`` the sum goes over the pairs inside groups; with ``within_weight="rows"`` and
-    ``"equal"`` these weigh differently, but as much together.
+    rows. The paper solves a quadratic program with n+ x n- variables; here the sum and its
+    derivatives come from sorting the scores. `lab/notes/rocsvm.md` has every choice. With
+    ``within`` the sum goes over the pairs inside groups; with ``within_weight="rows"`` and
+    ``"equal"`` these have different weights with the same total.
 
     Parameters
     ----------
@@ -55,9 +55,10 @@ class ROCSVM(KernelRanker):
     {low_rank}
     max_gap : float or None, default=None
         Largest relative duality gap over the whole of the kernel's space (`kernel_gap`). The number
-        of pivots is doubled beyond ``max_rank`` until the gap holds: 0.01 promises that no function
-        at all has an objective lower by more than 1 %. Each doubling takes a solve, and the kernel
-        between all rows with a multiplier; memory grows with the pivots. None: ``max_rank`` holds.
+        of pivots is doubled beyond ``max_rank`` until the gap holds: 0.01 guarantees that no
+        function of the kernel's space has an objective lower by more than 1 %. Each doubling takes
+        a solve, and the kernel between all rows with a multiplier; memory grows with the pivots.
+        None: ``max_rank`` holds.
     {within_weight}
     {threshold}
     {calibration}
@@ -102,9 +103,9 @@ class ROCSVM(KernelRanker):
     -----
     ``kernel="linear"`` is solved for one coefficient per feature, without a kernel matrix.
 
-    From 10,000 rows on a sample of them chooses the pivots; with ``max_rank="auto"`` it may say
-    that fewer are enough. Features of more than 512 MB are kept in single precision, and those of
-    more than 2 GB are computed anew at each pass.
+    From 10,000 rows on a sample of them chooses the pivots; with ``max_rank="auto"`` the sample may
+    show that fewer are enough. Features of more than 512 MB are kept in single precision, and those
+    of more than 2 GB are computed again at each pass.
 
     With ``sample_weight`` a pair weighs the product of its rows' weights: a row of weight 2 is
     two rows. More than two classes: `sklearn.multiclass.OneVsRestClassifier`.

@@ -61,9 +61,8 @@ class TwoNormSVM(KernelRanker):
     {expansion}
     decision_function_train_ : array of shape (n_rows,)
         Scores of the training rows in H' (eq. 16): ``f(x_i) + y_i alpha_i / (2 C) + intercept_``.
-        All
-        positives of them are above all negatives. Rows of weight zero do not take part in training:
-        theirs are in H.
+        All positives are above all negatives there. Rows of weight zero do not take part in
+        training: theirs are in H.
     train_score_ : float
         Exact AUC of the training rows' scores in H (eq. 13), those of `decision_function`.
     objective_ : float

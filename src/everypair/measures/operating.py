@@ -109,7 +109,7 @@ def operating_measure(
     if isinstance(measure, FixedCount):
         if type(measure) not in OF_K:
             raise ValueError(
-                f"measure={type(measure).__name__}({measure.k!r}) takes its own k rows: use "
+                f"measure={type(measure).__name__}({measure.k!r}) is not available here: use "
                 f"measure='precision_at_k', k={measure.k!r}, or 'recall_at_k'."
             )
         measure, k = OF_K[type(measure)], measure.k
@@ -155,8 +155,8 @@ def measure_with_numbers(given: Any, rows: Rows, parameter: str) -> OperatingMea
     for name in numbers:
         if name not in NUMBERS:
             raise ValueError(
-                f"{parameter} has the key {name!r}: use 'measure' and of {', '.join(NUMBERS)} "
-                "what the measure needs."
+                f"{parameter} has the key {name!r}: use 'measure', and the numbers that it "
+                f"needs among {', '.join(NUMBERS)}."
             )
     return operating_measure(measure, rows, **numbers)
 

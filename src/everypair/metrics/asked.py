@@ -62,8 +62,8 @@ class Asked:
             return cls._from(dict(rule) if isinstance(rule, Mapping) else {"rule": rule})
         except ValueError as why:
             raise ValueError(
-                f"threshold={rule!r} is not a rule: {why} A number is the threshold itself; a dict "
-                "such as {'recall': 0.8} holds what has a name."
+                f"threshold={rule!r} is not a rule: {why} Give a rule, a number, which is the "
+                "threshold itself, or a dict such as {'recall': 0.8}."
             ) from why
 
     @classmethod

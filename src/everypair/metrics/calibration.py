@@ -146,8 +146,8 @@ class CalibrationError:
     high : float
         Upper end of the interval.
     plug_in : float
-        The usual estimate, ``sum_b share_b |observed_b - probability_b|``. It is too large: of
-        perfect probabilities, too, as every bin has some noise.
+        The usual estimate, ``sum_b share_b |observed_b - probability_b|``. It is too large, even
+        for perfect probabilities, because every bin has some noise.
     level : float
         Confidence level.
 

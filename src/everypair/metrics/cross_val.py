@@ -88,16 +88,15 @@ def cross_val_auc(
     repeated folds a row's influences are added before squaring: repeating does not make new rows.
     With ``groups`` they are added over the group.
 
-    The interval is for the expected area of the procedure: of models fitted on as many rows as
-    the training folds have, drawn anew. V alone is too small for that (and excludes 1/2 on noise
-    in 9 to 18 % of all data sets, however many rows there are): a row tests one model and trains
-    the others, and kappa, between 0 and about 1, is the share of V that counts twice by that
+    The interval is for the expected area of the procedure: of models fitted on newly drawn rows, as
+    many as the training folds have. V alone is too small for that (and excludes 1/2 on noise in 9
+    to 18 % of all data sets, however many rows there are): a row tests one model and trains the
+    others, and kappa, between 0 and about 1, is the share of V that counts twice by that
     (`everypair.metrics.held_out` has the derivation). It is measured by how much a test fold's
-    influences change under the model of another fold; each model therefore scores two folds. It
-    has its largest value, (1 - 18/n) (1 + 0.3 / (K - 1)^2 + (1 - 1/R) / 2) for K folds of n rows
-    drawn R times, while the area is within 4 (1 + 1/K) standard errors sqrt(V) of 1/2. On a logit
-    scale, with Student's t.
-    One hold-out fold has kappa = 0 and the interval of its rows.
+    influences change under the model of another fold; each model therefore scores two folds. It has
+    its largest value, (1 - 18/n) (1 + 0.3 / (K - 1)^2 + (1 - 1/R) / 2) for K folds of n rows drawn
+    R times, while the area is within 4 (1 + 1/K) standard errors sqrt(V) of 1/2. On a logit scale,
+    with Student's t. One hold-out fold has kappa = 0 and the interval of its rows.
 
     How often the 95 % interval covers, by simulation of logistic regression on noise and with AUC
     0.64 to 0.91 (docs/benchmarks/intervals.md):
@@ -113,8 +112,8 @@ def cross_val_auc(
     10                   200              94.8 to 98.8 %
     ===================  ===============  =======================================
 
-    Trees and nearest neighbours on 200 rows and five folds: 96.0 to 97.8 %. More than 97 % is what
-    few rows, and areas near 1, cost: see the page.
+    Trees and nearest neighbours on 200 rows and five folds: 96.0 to 97.8 %. Coverage above 97 %
+    comes from few rows and from areas near 1: see the page.
 
     Parameters
     ----------

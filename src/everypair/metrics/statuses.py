@@ -194,5 +194,7 @@ def _margins(positive_scores: ArrayLike, negative_scores: ArrayLike) -> Array:
 
 def _positive_width(width: float) -> float:
     if not width > 0:
-        raise ValueError(f"width={width!r} must be > 0: pairs so close to the margin are on it.")
+        raise ValueError(
+            f"width={width!r} must be > 0: pairs closer to the margin than this count as on it."
+        )
     return float(width)

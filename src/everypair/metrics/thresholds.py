@@ -99,9 +99,9 @@ def threshold_for(
     ----------
     {scores}
     rule : {"accuracy", "balanced", "f1", "midpoint"}, default=None
-        Be right most often, maximise recall less false positive rate (Youden's index), maximise
-        F1, or cut halfway between the mean scores of the two classes. With a requirement also
-        ``"precision"``, ``"recall"`` or ``"specificity"``, but not ``"midpoint"``.
+        Maximise accuracy, recall less false positive rate (Youden's index) or F1, or cut halfway
+        between the mean scores of the two classes. With a requirement also ``"precision"``,
+        ``"recall"`` or ``"specificity"``, but not ``"midpoint"``.
     cost : tuple (c_fp, c_fn), default=None
         Minimise ``c_fp FP + c_fn FN``.
     fpr : float, default=None
@@ -145,12 +145,12 @@ def threshold_for(
     good the highest is taken. Where no cut meets the requirement a ValueError says what the best
     one reaches.
 
-    A guarantee is about new rows that are scored as these were, and that come from where these come
-    from. The rows, or their groups, must be independent, and must not have trained the model. Rates
-    are guaranteed by order statistics (Tong, Feng & Li 2018), exactly. Precision and npv are
-    guaranteed by a fixed sequence of binomial tests (Angelopoulos et al. 2021), exactly where the
-    share of positives rises with the score. See `everypair.metrics.guarantees`. With ``groups``
-    both come from bets on whole groups (Waudby-Smith & Ramdas 2024): see
+    A guarantee holds for new rows from the same population that are scored in the same way. The
+    rows, or their groups, must be independent, and must not have trained the model. Rates are
+    guaranteed by order statistics (Tong, Feng & Li 2018), exactly. Precision and npv are guaranteed
+    by a fixed sequence of binomial tests (Angelopoulos et al. 2021), exactly where the share of
+    positives rises with the score. See `everypair.metrics.guarantees`. With ``groups`` both come
+    from bets on whole groups (Waudby-Smith & Ramdas 2024): see
     `everypair.metrics.group_guarantees`.
 
     Examples
@@ -193,7 +193,7 @@ def cut_for(
     Parameters
     ----------
     y_true : array of shape (n_rows,)
-        As in `threshold_for`, and so are all others.
+        As in `threshold_for`, like all others.
     y_score : array of shape (n_rows,)
         Scores, finite: the higher, the more likely positive.
     rule : str, default=None

@@ -12,9 +12,9 @@ from everypair.rows import Array
 
 
 class ClimbDisplay(Chart):
-    """Training and validation values of RankOpt while the radius grows, one climb a subfold.
+    """Training and validation values of RankOpt while the radius grows, one climb per subfold.
 
-    A radius is known by the share of pairs that it saturates, which means the same in each
+    A radius is given by the share of pairs that it saturates, which means the same in each
     subfold. Single climbs are thin, their means over subfolds thick; the circle is the
     saturation with the best mean validation value.
 

@@ -99,7 +99,7 @@ class CoefficientPathDisplay(Display):
         ax: Any = None,
         n_named: int = 8,
     ) -> Self:
-        """Draw the result of `everypair.auc_path`, or alphas and coefs of one's own.
+        """Draw the result of `everypair.auc_path`, or your own alphas and coefs.
 
         Parameters
         ----------

@@ -171,7 +171,7 @@ def test_demo_compares_and_says_where_the_report_is(run, tmp_path, monkeypatch):
     assert f"Report: {tmp_path / 'everypair-demo.html'}" in loans
     assert "additive ranks better than the best baseline" in loans
     assert "Nothing here beats the best baseline" in tumours
-    assert "Which case is yours?" in found.err
+    assert "To see which case is yours" in found.err
 
 
 def test_samples_are_written_once_and_can_be_fitted(run, tmp_path, monkeypatch):
@@ -180,7 +180,7 @@ def test_samples_are_written_once_and_can_be_fitted(run, tmp_path, monkeypatch):
         assert run("sample", name).code == 0
         found = run("sample", name)
         assert found.code == 2
-        assert f"{name} is there already" in found.err
+        assert f"{name} exists already" in found.err
         assert run("fit", name, "-t", target, "--method", "auc-rls", "-o", "m").code == 0
     assert (
         "there is no sample 'cars.csv': give one of customers.csv" in run("sample", "cars.csv").err

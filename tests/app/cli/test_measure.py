@@ -53,7 +53,7 @@ REFUSED = {
     ("--measure", "accuracy"): "'accuracy' is not known: use auc, f1, ",
     ("--measure", "recall@fpr=0"): "fpr must lie between 0 and 1",
     ("--measure", "precision@top=0"): "top must be a count of rows",
-    ("--measure", "precision@top=201"): "asks for more rows than the 200 that there are",
+    ("--measure", "precision@top=201"): "asks for more rows than there are (200)",
 }
 
 

@@ -152,10 +152,10 @@ def test_file_without_a_header_is_fitted_scored_and_evaluated(run, tmp_path):
         csv.writer(file).writerows(rows)
     model = tmp_path / "m.everypair"
     command = ("fit", path, "-t", "column 3", "-o", model, "--method", "auc-rls")
-    assert "say --no-header" in run(*command).err
+    assert "use --no-header" in run(*command).err
     assert run(*command, "--no-header").code == 0
     assert scores(run, model, path, "--no-header").size == N
-    assert "say --no-header" in run("score", model, path).err
+    assert "use --no-header" in run("score", model, path).err
     assert f'"rows": {N}' in run("evaluate", model, path, "--no-header", "--json").out
 
 

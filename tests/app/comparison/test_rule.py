@@ -57,7 +57,7 @@ def test_a_guarantee_needs_a_requirement_and_a_confidence():
     assert rule_of(None) is None
     with pytest.raises(ValueError, match=r"such as --threshold precision=0\.9"):
         rule_of(None, 0.95)
-    with pytest.raises(ValueError, match="does not go with --threshold f1"):
+    with pytest.raises(ValueError, match="cannot be used with --threshold f1"):
         rule_of("f1", 0.95)
     for wrong in (0, 1, 95.0, float("nan")):
         with pytest.raises(ValueError, match="a confidence between 0 and 1"):

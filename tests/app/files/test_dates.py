@@ -128,7 +128,7 @@ def test_format_that_is_said_is_used(tmp_path):
     ("given", "said"),
     [
         ("d=%d/%m/%Y", "row 2, column 'd': 'cook' is not a date"),
-        ("e=%d/%m/%Y", "column 'e': --date-format names a column that is not there"),
+        ("e=%d/%m/%Y", "column 'e': --date-format names this column, which the table"),
         ("%d/%m/%Y", "no column is read by --date-format %d/%m/%Y: correct or omit it"),
         ("%d/%Q/%Y", "has %Q, which is not understood"),
         ("%d/%d/%Y", "has %d or an equivalent twice"),

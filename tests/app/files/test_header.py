@@ -43,7 +43,7 @@ def test_first_row_of_data_is_refused_and_read_when_said(lines, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("\n".join(lines) + "\n")
     for read_it in (read, lambda source: list(read_chunks(source, {"column 1": "category"}))):
-        with pytest.raises(DataError, match=r"seems to be data.*say --no-header"):
+        with pytest.raises(DataError, match=r"seems to be data.*use --no-header"):
             read_it(Source(path))
     width = lines[0].count(",") + 1
     found = read(Source(path, header=False))
@@ -78,5 +78,5 @@ def test_rows_of_errors_count_from_the_first_line_without_a_header(tmp_path):
 def test_model_of_numbered_columns_asks_for_no_header(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("cook,a\nnurse,b\n")
-    with pytest.raises(DataError, match=r"column 'column 1': .*say --no-header"):
+    with pytest.raises(DataError, match=r"column 'column 1': .*use --no-header"):
         list(read_chunks(Source(path), {"column 1": "category"}))

@@ -127,7 +127,7 @@ def test_first_line_of_numbers_is_data(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("5.1,3.5,0\n4.9,3.0,1\n")
     for read_it in (read, lambda source: list(read_chunks(source, {"x": "number"}))):
-        with pytest.raises(DataError, match=r"seems to be data, .* say --no-header"):
+        with pytest.raises(DataError, match=r"seems to be data, .* use --no-header"):
             read_it(Source(path))
     path.write_text("0,1,2\n5.1,3.5,0\n")  # pandas' own names
     assert read(Source(path)).column_names == ["0", "1", "2"]

@@ -58,7 +58,7 @@ def compare(
     reading: opt.Reading,
     show: opt.Show,
 ) -> None:
-    """Every method of the library beside scikit-learn's, on the same folds."""
+    """Compare every method of the library with scikit-learn's on the same folds."""
     from everypair.app.cli.large_inputs import load_or_sample
     from everypair.app.comparison.typed_measure import canonical_spelling, parse_measure
 
@@ -129,7 +129,7 @@ def demo(
         labels = {"source": name, "command": "everypair demo"}
         labels |= {"target": rows.target, "positive": rows.positive}
         _compare(rows, DEMO_MODELS, (5, 1), 0, labels, None if k else report, show)
-    show.say("Which case is yours? everypair compare TABLE.csv --target COLUMN says it.")
+    show.say("To see which case is yours, run: everypair compare TABLE.csv --target COLUMN")
 
 
 def demo_rows(name: str) -> Any:

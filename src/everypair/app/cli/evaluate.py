@@ -33,7 +33,8 @@ def evaluate(
     data: opt.Data,
     *,
     target: Annotated[
-        str | None, typer.Option("--target", "-t", help="Default: the name it had in training.")
+        str | None,
+        typer.Option("--target", "-t", help="The known target. Default: its name in training."),
     ] = None,
     weight: opt.Weight = None,
     group: Annotated[
@@ -47,8 +48,8 @@ def evaluate(
     measure: Annotated[
         str | None,
         typer.Option(
-            help=f"Measure beside the AUC, {opt.MEASURES} Default: the one that the model was "
-            "fitted for."
+            help=f"Measure to print with the AUC, {opt.MEASURES} Default: the one that the model "
+            "was fitted for."
         ),
     ] = None,
     threshold: Annotated[

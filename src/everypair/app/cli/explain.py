@@ -53,8 +53,8 @@ def explain(
             "--output",
             "-o",
             callback=opt.dash,
-            help="CSV to write: all weights, or with --rows the values of the rows. - is standard "
-            "output, where the values of rows go without it.",
+            help="CSV file to write: all weights, or with --rows the values of each row. - is "
+            "standard output, the default with --rows.",
         ),
     ] = None,
     scorecard: Annotated[
@@ -69,7 +69,7 @@ def explain(
     reading: opt.Reading,
     show: opt.Show,
 ) -> None:
-    """What each column of the table does in a model, most important first."""
+    """Show what each column of the table does in a model, the most important first."""
     from everypair.app.cli.written import rows_to
     from everypair.app.files.output import check_writable
     from everypair.app.model_file.store import load_model
@@ -79,7 +79,9 @@ def explain(
     if rows is None and id is not None:
         raise ValueError("--id names the rows that are explained: give them with --rows FILE.")
     if rows is not None and top is not None:
-        raise ValueError(f"--top {top} is of the columns printed without --rows: leave out one.")
+        raise ValueError(
+            f"--top {top} is for the columns that are printed without --rows: leave out one."
+        )
     output = rows_to(output, show.json, "values") if rows is not None else output
     words = None if rows is not None else text_stream(output, show.json)
     saved = load_model(model)
@@ -340,7 +342,7 @@ def _rows(
     if coef is None:
         raise DataError(
             f"--rows needs a linear model, whose Shapley values are exact sums; a model of "
-            f"{saved.method} is not linear. Without --rows, explain tells what its columns are "
+            f"{saved.method} is not linear. Without --rows, explain prints what its columns are "
             "worth.",
             path,
         )

@@ -78,7 +78,7 @@ def _check_options(asked: FitRequest) -> None:
     source, columns, method = asked.source, asked.columns, asked.method
     if columns.target is None:
         raise DataError("say which column is the target: --target COLUMN.", source.path)
-    in_memory = "needs the table in memory, and this one is read a piece at a time"
+    in_memory = "needs the table in memory, but this table is read in pieces"
     refused = {
         "--group": columns.group, "--within": columns.within, "--from": asked.told,
         "--increasing": columns.increasing, "--decreasing": columns.decreasing,

@@ -112,7 +112,9 @@ def _read_labelled(source: Source, columns: Columns) -> Labelled:
     check_present([*extra, *(columns.keep or ())], table.column_names, path, several)
     both = sorted({*(columns.drop or ())} & {*(columns.keep or ())})
     if both:
-        raise DataError("this column is in --drop and in --keep: say one.", path, column=both[0])
+        raise DataError(
+            "this column is in --drop and in --keep: leave out one of them.", path, column=both[0]
+        )
     features = table.drop_columns(list(dict.fromkeys(extra)))
     if features.num_columns == 0:
         raise DataError("there is no column to learn from beside the target.", path)

@@ -51,8 +51,8 @@ def dash(output: Path | None) -> Path | None:
 Within = Annotated[
     str | None,
     typer.Option(
-        help="Column of groups (user, query, day): the pairs of a positive and a negative row are "
-        "those inside a group, for training and for AUC."
+        help="Column of groups (user, query, day): rows are paired inside their group only, for "
+        "training and for AUC."
     ),
 ]
 Weight = Annotated[str | None, typer.Option(help="Column of row weights, not negative.")]
@@ -162,7 +162,7 @@ class DirectedColumns(Columns):
         str | None,
         typer.Option(
             help="Pairs of columns that the model additive may add to its curves: a number, or "
-            "auto. They stay if held-out rows are better for them."
+            "auto. They are kept only if they raise the held-out score."
         ),
     ] = None
     sparsity: Annotated[

@@ -19,7 +19,7 @@ def path(
     data: opt.Data,
     *,
     columns: opt.Columns,
-    steps: Annotated[int, typer.Option(min=2, help="How many penalties.")] = 20,
+    steps: Annotated[int, typer.Option(min=2, help="Number of penalties (alphas).")] = 20,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write all coefficients to this CSV.")
     ] = None,
@@ -28,7 +28,7 @@ def path(
     reading: opt.Reading,
     show: opt.Show,
 ) -> None:
-    """The L1 path over every pair, with the cross-validated AUC of each step."""
+    """Print the L1 path over every pair, with the cross-validated AUC of each step."""
     import numpy as np
 
     from everypair.app.cli.inputs import load_labelled

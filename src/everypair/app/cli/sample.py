@@ -114,7 +114,7 @@ def sample(
     name: Annotated[str, typer.Argument(help=f"One of {', '.join(SAMPLES)}.")],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Where to write it. Default: its name, here."),
+        typer.Option("--output", "-o", help="File to write. Default: NAME in this folder."),
     ] = None,
 ) -> None:
     """Write a small table to try the commands on."""
@@ -127,7 +127,7 @@ def sample(
     path = Path(name) if output is None else output
     check_writable(path)
     if path.exists() and not is_stream(path):
-        raise ValueError(f"{path} is there already: give another name with -o FILE.")
+        raise ValueError(f"{path} exists already: give another name with -o FILE.")
     table = make()
     with written_whole(path) as file:
         write_rows([table], file, path)

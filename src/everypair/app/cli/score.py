@@ -41,7 +41,7 @@ def score(
     ] = None,
     within: Annotated[
         str | None,
-        typer.Option(help="Column of groups (user, query, day): the --top rows of each group."),
+        typer.Option(help="Column of groups (user, query, day): write the --top rows of each."),
     ] = None,
     id: Annotated[
         str | None, typer.Option(help="Column to name the rows by. Default: the row's number.")
@@ -88,7 +88,7 @@ def score(
     if cut is not None:
         show.note(cut.sentence())
     for column in empty:
-        show.note(f"column {column!r} has no value in any row: the model takes it for missing.")
+        show.note(f"column {column!r} has no value in any row: the model treats it as missing.")
     for column, strange in tally["unseen"].items():
         show.note(
             f"column {column!r} has a value in {counted(strange, 'row')} that did not occur in "

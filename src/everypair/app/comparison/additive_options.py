@@ -57,8 +57,8 @@ class AdditiveOptions:
         """Refuse a choice of models without ``additive``, and sparsity beside directions."""
         if self and ADDITIVE not in models:
             raise ValueError(
-                f"{self.options} asks something of the model additive, which is not among the "
-                f"models asked for ({', '.join(models)}): name it, or leave the option out."
+                f"{self.options} is for the model additive, which is not among the models "
+                f"to run ({', '.join(models)}): add it, or leave the option out."
             )
         if self.sparsity and directed:
             raise ValueError(

@@ -161,7 +161,7 @@ def rule_of(typed: str | None, guarantee: float | None = None) -> Rule | None:
         )
     if not rule.asked.keys() & {*SHARES, "top"}:
         raise ValueError(
-            f"--guarantee does not go with --threshold {typed}: it needs precision=, recall=, "
+            f"--guarantee cannot be used with --threshold {typed}: it needs precision=, recall=, "
             "npv=, fpr= or top=."
         )
     return Rule(rule.typed, rule.asked, guarantee)

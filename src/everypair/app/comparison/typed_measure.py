@@ -76,7 +76,7 @@ class TypedMeasure:
         rows."""
         if "k" not in self.options:
             raise ValueError(
-                f"--measure {self.typed} has no form inside groups: with --within use auc, "
+                f"--measure {self.typed} cannot be computed inside groups: with --within use auc, "
                 "precision@top=5 or recall@top=5, the five best rows of each group."
             )
         return replace(self, label=f"{self.label} of each group")
@@ -105,8 +105,8 @@ class TypedMeasure:
                 rows_at_k(self.options["k"], rows.positive.size, rows.n_positive)
             except ValueError:
                 raise ValueError(
-                    f"--measure {self.typed} asks for more rows than the {rows.positive.size} "
-                    "that there are."
+                    f"--measure {self.typed} asks for more rows than there are "
+                    f"({rows.positive.size}): use a smaller number."
                 ) from None
 
 

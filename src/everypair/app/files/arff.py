@@ -36,7 +36,7 @@ def read_arff(source: Source) -> pa.Table:
     except UnicodeDecodeError as trouble:
         row = raw[: trouble.start].count(b"\n") + 1
         raise DataError(
-            f"line {row} is not {source.encoding}: say --encoding latin-1.", source.path
+            f"line {row} is not {source.encoding}: try --encoding latin-1.", source.path
         ) from trouble
     lines = iter(text.splitlines())
     names, types = _header(lines, source)

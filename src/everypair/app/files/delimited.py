@@ -136,7 +136,7 @@ def _decode(raw: bytes, source: Source) -> str:
             raise DataError(f"this is a {kind} file, not {source.kind}: {remedy}.", source.path)
     if b"\0" in raw[:1000] and not source.encoding.lower().replace("-", "").startswith("utf16"):
         raise DataError(
-            "this is not a text file (it has zero bytes): if it is UTF-16, say --encoding utf-16.",
+            "this is not a text file (it has zero bytes): if it is UTF-16, use --encoding utf-16.",
             source.path,
         )
     try:

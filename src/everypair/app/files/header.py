@@ -30,7 +30,7 @@ def check_header(names: list[str], rows: list[list[str]], path: Path) -> None:
     if cell is not None:
         raise DataError(
             f"the first line seems to be data, not the names of the columns (it has {shown(cell)}):"
-            " say --no-header if it is, or --header if these are names.",
+            " use --no-header if it is data, or --header if it has the names.",
             path,
         )
     check_names(names, path)

@@ -108,7 +108,9 @@ def canonical(
         fields.append(pa.field(name, meant.type, metadata=said or None))
     for name in formats.named:
         if name not in {field.name for field in fields}:
-            raise DataError("--date-format names a column that is not there.", column=name)
+            raise DataError(
+                "--date-format names this column, which the table does not have.", column=name
+            )
     for form in formats.general:
         if form not in forms:
             raise DataError(f"no column is read by --date-format {form}: correct or omit it.")
@@ -122,7 +124,9 @@ def named(table: pa.Table) -> pa.Table:
     has = [k for k, name in enumerate(table.column_names) if bare(name)]
     nameless = table.num_columns - len(has)
     if nameless and not has:
-        raise DataError("no column has a name.")
+        raise DataError(
+            "no column has a name: write the names in the first line, or use --no-header."
+        )
     said = {NAMELESS: str(nameless)} if nameless else {}
     return table.select(has).replace_schema_metadata({**READ, **said})
 
@@ -326,7 +330,9 @@ def as_kind(
         return _typed_as(column, kind, forms)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as trouble:
         line = str(trouble).split("\n")[0][:200]
-        raise DataError(f"this column was a {kind} in training ({line}).") from trouble
+        raise DataError(
+            f"this column was a {kind} in training and cannot be read as one here ({line})."
+        ) from trouble
 
 
 def _typed_as(column: pa.ChunkedArray, kind: str, forms: Sequence[str]) -> pa.ChunkedArray:

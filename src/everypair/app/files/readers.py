@@ -121,7 +121,9 @@ def read_chunks(
     keep = keep or {}
     if (kinds is None) != (source.kind == "svmlight"):
         wanted = "an svmlight file" if kinds is None else "a table with named columns"
-        raise DataError(f"the model was trained on {wanted}, and this is {source.kind}.")
+        raise DataError(
+            f"the model was trained on {wanted}, but this is {source.kind}: give {wanted}."
+        )
     if kinds is None:
         from everypair.app.files.svmlight import svmlight_chunks
 
@@ -165,7 +167,8 @@ def _joined(tables: list[pa.Table], source: Source) -> pa.Table:
         return pa.concat_tables(tables)
     except pa.ArrowInvalid as trouble:
         raise DataError(
-            f"the files have different columns or types ({first_line(trouble)}): write all alike.",
+            f"the files have different columns or types ({first_line(trouble)}): write "
+            "all files with the same columns and types.",
             source.path,
         ) from trouble
 

@@ -228,7 +228,7 @@ def check_present(
             if missing[0] in several:
                 hint = "give the option once for each column."
         elif re.fullmatch(r"column \d+", missing[0]) and missing[0] not in names:
-            hint = "if the file has no line of names, say --no-header."
+            hint = "if the file has no line of names, use --no-header."
         elif not near and any(is_number(name) for name in names):
-            hint = f"{hint[:-1]}; if that is data, say --no-header."
+            hint = f"{hint[:-1]}; if that is data, use --no-header."
         raise DataError(f"the file has no such column{more}: {hint}", path, column=missing[0])

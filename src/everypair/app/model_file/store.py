@@ -271,7 +271,7 @@ def _parts_of(tree: Any) -> dict[str, Any]:
     parts = tree.get("model")
     names = {f.name for f in fields(SavedModel)}
     if type(parts) is not dict or not parts.keys() <= names:
-        raise Refused("it holds something else than a model")
+        raise Refused("it holds something other than a model")
     if lacks := names - parts.keys() - MAY_LACK.keys():
         raise Refused(f"it has no {min(lacks)!r}")
     return parts
@@ -291,9 +291,9 @@ def _saved(parts: dict[str, Any], reader: Reader) -> SavedModel:
     values = {name: reader.value(part) for name, part in parts.items()}
     for name, kind in KINDS.items():
         if not isinstance(values[name], kind):
-            raise Refused(f"{name!r} is not what it must be")
+            raise Refused(f"{name!r} has a value of the wrong type")
     if type(values.get("measure", "")) is not str or not _is_finite(values.get("cut", 0.0)):
-        raise Refused("its cut is not what it must be")
+        raise Refused("its cut is not a finite number")
     words = (*values["notes"], *values["versions"].values())
     numbers = values["settings"].values()
     if not all(type(word) is str for word in words):
@@ -301,9 +301,9 @@ def _saved(parts: dict[str, Any], reader: Reader) -> SavedModel:
     if not all(isinstance(value, (str, Number, type(None))) for value in numbers):
         raise Refused("its settings are not numbers or text")
     if type(values.get("evidence")) not in (Evidence, type(None)):
-        raise Refused("its evidence is not what it must be")
+        raise Refused("its evidence has the wrong type")
     if not _is_calibrator(values.get("calibrator")):
-        raise Refused("its calibrator is not what it must be")
+        raise Refused("its calibrator has the wrong type")
     if type(values["encoder"]).__name__ not in ENCODERS:
         raise Refused("it has no encoder")
     if type(values["estimator"]).__name__ not in (*ESTIMATORS, TREES):
