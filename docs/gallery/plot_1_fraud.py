@@ -26,7 +26,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_sta
 
 # %%
 # A logistic regression, whose penalty is tuned for the same number, and `MeasureOptCV`, which starts
-# from it and climbs the recall itself. The start stays if no climb is surely better.
+# from it and climbs the recall itself. The start stays if no climb is clearly better.
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer, roc_curve
 from sklearn.model_selection import GridSearchCV
@@ -48,7 +48,7 @@ print(f"MeasureOptCV        {scorer(climbed, X_test, y_test):.3f}")
 print(f"the start was kept: {climbed.chose_start_}")
 
 # %%
-# The ROC curves differ at the left end, which is the part that was paid for. The climb gave up the rest
+# The ROC curves differ at the left end, which is the part that counts here. The climb gave up the rest
 # of the ranking for it: its AUC over all transactions is lower.
 import matplotlib.pyplot as plt
 

@@ -209,9 +209,9 @@ def main() -> None:
     page = Page(
         "before_after",
         "Fits before and after",
-        "Made by `lab/benchmarks/before_after.py`: what a fit costs in this version beside the one "
-        "before the second round (commit f0a3a34), on one thread. Each ratio is the median over "
-        "the turns, with the quartiles. The bounds on rounding came in between: every certificate "
+        "Made by `lab/benchmarks/before_after.py`: what a fit costs in this version compared with "
+        "the one at commit f0a3a34, on one thread. Each ratio is the median over the turns, with "
+        "the quartiles. The bounds on rounding came in between: every certificate "
         "now holds in floating-point arithmetic. The column without them runs this version with "
         "the bounds and the careful sums behind them turned off: the difference is what they cost. "
         "The last column compares the quickest turns, with the bounds and without.",

@@ -366,7 +366,7 @@ def page() -> None:
         "Rows in blocks: disk, cluster, cost model",
         "Made by `python -m lab bench blocks page` from `blocks.json`, which the same script "
         "measures. The machine was shared with other work while this ran, so times on the clock "
-        "are disturbed; ratios of processor time are told beside them.",
+        "are disturbed; ratios of processor time are given as well.",
     )
     lines = []
     for name, of in sorted(found.items(), key=lambda item: item[1]["rows"]):

@@ -175,7 +175,7 @@ The column "sigmoid, out of fold" has the mean over the tasks. The others have t
 it, in the mean over the tasks, and its 95 % interval over tasks: above zero is worse."""
 
 FITS = """\
-Every fit by itself: the number of fits in which a map is surely better / surely worse than the
+Every fit by itself: the number of fits in which a map is significantly better / worse than the
 sigmoid on out-of-fold scores. "Surely" is a 95 % interval of the difference in log loss over the
 test rows of that fit which excludes zero. With maps that are level, 2.5 % of the fits on either
 side would do so by chance."""

@@ -1,4 +1,4 @@
-"""The price of every pair: sums, fits, memory and start-up beside ordinary methods.
+"""What every pair costs: sums, fits, memory and start-up beside ordinary methods.
 
 python -m lab bench core            print the tables
 python -m lab bench core --write    ... and keep them in docs/benchmarks/core.md
@@ -336,7 +336,7 @@ def main():
     scale, repeats = (0.1, 1) if args.fast else (1, 2)
     page = Page(
         "core",
-        "The price of every pair",
+        "What every pair costs",
         "Made by `lab/benchmarks/core.py`. Every ratio comes from one run on one machine. Solvers "
         f"are driven to a relative gradient of {ACCURACY:.0e} on their own objective, with the "
         "loosest tolerance that reaches it; compilation is not timed except under *Fresh process*.",

@@ -97,7 +97,7 @@ def main() -> None:
     header = ["table", "rows x columns", "findings", "check / whole `fit`, processor time"]
     page = Page(
         "data_check",
-        "The price of the data check",
+        "What the data check costs",
         "Made by `python -m lab bench data_check --write`: processor seconds of the check as a "
         "share of those of the whole command `everypair fit`: read, check, choose, fit.",
     )

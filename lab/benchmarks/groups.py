@@ -341,12 +341,12 @@ def coverage(page, scale):
                 ])  # fmt: skip
                 print(table[-1], flush=True)
     page.add(
-        "Intervals: how often they hold the truth",
-        f"Per cent of 95 % intervals that hold the truth, of {repetitions:,} data sets each (a "
-        "share of 95 % has a standard error of "
+        "Intervals: how often they contain the true value",
+        f"Per cent of 95 % intervals that contain the true value, of {repetitions:,} data sets "
+        "each (a share of 95 % has a standard error of "
         f"{100 * np.sqrt(0.95 * 0.05 / repetitions):.1f} points): the AUC inside groups by the "
         "delta method, by a bootstrap over groups (500 draws), and the difference of two models by "
-        "`compare_auc`. The truth is the value on 200,000 groups. Nothing was chosen by this "
+        "`compare_auc`. The true value is that on 200,000 groups. Nothing was chosen by this "
         "table.\n\n"
         + markdown_table(
             ["population", "weight", "groups", "AUC", "delta method", "bootstrap", "difference"],

@@ -220,7 +220,7 @@ def page(kept):
                  f"{f['cpu'] / kept['gap'][f'{C} None']['cpu']:.1f}"]
             )  # fmt: skip
         out.add(
-            "The price of a gap over the whole kernel's space, 5,000 rows",
+            "What a gap costs over the whole kernel's space, 5,000 rows",
             markdown_table(
                 [
                     "C",

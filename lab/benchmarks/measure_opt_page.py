@@ -43,7 +43,7 @@ A cell is a task and a measure. Wins and losses are cells in which `MeasureOptCV
 competitor at 5 % by the corrected resampled t test (the plain t test where the splits share no
 row); chance alone gives 2.5 % of either. ± is the standard error of a mean over tasks. `time /
 logistic` is the median of the processor seconds of a whole search over those of the tuned logistic
-regression, one thread. `kept the start`: no climb was surely better, and the model is the logistic
+regression, one thread. `kept the start`: no climb was clearly better, and the model is the logistic
 regression. F1 and recall at 1 % FPR have ten splits of every task. The other measures and the other
 competitors have one to three, and every table says how many. `measure_opt.json` beside the script
 has every value, and a run goes on from it.
