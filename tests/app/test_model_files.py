@@ -109,7 +109,7 @@ def test_a_cut_for_a_measure_is_kept_and_files_without_one_are_as_before(tmp_pat
     ],
 )
 def test_every_public_estimator_can_be_saved(name, table, tmp_path):
-    """With each kernel that it has, and each measure."""
+    """With each kernel that it has; `MeasureOpt` with each measure."""
     cls = getattr(everypair, name)
     settings = [{}]
     if name == "AUCClassifierCV":
@@ -117,7 +117,8 @@ def test_every_public_estimator_can_be_saved(name, table, tmp_path):
     if "kernel" in cls._get_param_names():
         settings = [{"kernel": kernel} for kernel in ("linear", "rbf", "polynomial")]
     if name.startswith("MeasureOpt"):
-        settings += [{"measure": m.name, **m.options} for m in map(parse_measure, TYPED)]
+        typed = TYPED if (name, table) == ("MeasureOpt", "dense") else TYPED[6:9]
+        settings += [{"measure": m.name, **m.options} for m in map(parse_measure, typed)]
     elif "measure" in cls._get_param_names():
         settings += [{"measure": measure, "k": 5} for measure in MEASURES]
     if "measure" in cls._get_param_names():

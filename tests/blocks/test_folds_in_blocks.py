@@ -49,16 +49,16 @@ def test_hashed_folds_depend_on_the_row_and_not_on_the_blocks():
 
 
 @pytest.mark.parametrize(
-    "settings",
+    ("settings", "weighted"),
     [
-        {"n_alphas": 6},
-        {"penalty": "l1", "n_alphas": 5, "eps": 0.05},
-        {"loss": "squared_hinge", "n_alphas": 3, "eps": 1e-3},
-        {"loss": "squared_hinge", "penalty": "l1", "n_alphas": 3, "eps": 0.1},
-        {"loss": "exponential", "n_alphas": 3, "eps": 1e-3, "calibration": "sigmoid"},
+        ({"n_alphas": 6}, False),
+        ({"n_alphas": 6}, True),
+        ({"penalty": "l1", "n_alphas": 5, "eps": 0.05}, True),
+        ({"loss": "squared_hinge", "n_alphas": 3, "eps": 1e-3}, False),
+        ({"loss": "squared_hinge", "penalty": "l1", "n_alphas": 3, "eps": 0.1}, True),
+        ({"loss": "exponential", "n_alphas": 3, "eps": 1e-3, "calibration": "sigmoid"}, False),
     ],
 )
-@pytest.mark.parametrize("weighted", [False, True])
 def test_search_over_blocks_is_that_over_arrays(data, settings, weighted):
     X, y, weight = data
     weight = weight if weighted else None

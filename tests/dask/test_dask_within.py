@@ -64,7 +64,12 @@ def both(model, client, grouped, **options):
 
 @pytest.mark.parametrize(
     ("loss", "rule"),
-    [("logistic", "pairs"), ("logistic", "rows"), ("square", "equal"), ("exponential", "rows")],
+    [
+        ("logistic", "pairs"),
+        pytest.param("logistic", "rows", marks=pytest.mark.slow),
+        ("square", "equal"),
+        pytest.param("exponential", "rows", marks=pytest.mark.slow),
+    ],
 )
 def test_the_solution_is_the_local_one(client, grouped, loss, rule):
     there, local = both(
@@ -87,7 +92,7 @@ def test_the_solution_is_the_local_one(client, grouped, loss, rule):
     [
         {"penalty": "l1", "alpha": 0.02},
         pytest.param({"penalty": "elasticnet", "alpha": 0.02}, marks=pytest.mark.slow),
-        {"loss": "sigmoid", "alpha": 1e-3},
+        pytest.param({"loss": "sigmoid", "alpha": 1e-3}, marks=pytest.mark.slow),
         {"loss": "hinge", "alpha": 0.05, "solver": "newton-cg"},
         {"loss": "squared_hinge", "alpha": 0.05, "solver": "newton-cg"},
         pytest.param(
