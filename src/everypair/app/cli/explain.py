@@ -235,9 +235,9 @@ class _Explained:
         speaks = f"above zero speaks for {saved.target} = {saved.positive}"
         if self.coef is not None:
             used = int(np.count_nonzero(self.coef))
-            what = f"{used} of {len(self.names)} features have a weight, {speaks}"
+            what = f"{used} of {len(self.names)} features have a weight; a weight {speaks}"
         elif self.curves:
-            what = f"what each range of values adds to the score, {speaks}"
+            what = f"what each range of values adds to the score; a value {speaks}"
         else:
             what = f"a model of {saved.method} has no weights"
         print_text(f"{saved.method} on {saved.source}: {saved.n_rows} rows; {what}", file=words)

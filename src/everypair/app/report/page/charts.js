@@ -100,7 +100,7 @@ function drawCalibration(box, width) {
 
 function finish(name, picture, box, x, y, found, words) {
   const known = !found || drawable(found);
-  const text = known ? words(found) : "No row is called positive.";
+  const text = known ? words(found) : "No row is classified as positive.";
   if (found && known) {
     picture.append(line(x(found[0]), y(0), x(found[0]), y(found[1]), "guide"),
       svg("circle", { r: 6, class: "point", cx: x(found[0]), cy: y(found[1]) }));
