@@ -61,6 +61,18 @@ def test_a_parameter_has_one_default(name, value):
     assert {cls: defaults(cls, name) for cls in having} == dict.fromkeys(having, value)
 
 
+def test_what_an_estimator_lacks_its_docstring_says():
+    for cls in ESTIMATORS:
+        parameters, fit = inspect.signature(cls).parameters, inspect.signature(cls.fit).parameters
+        assert "train_score_" in cls.__doc__, cls
+        assert "sample_weight" in fit or "no ``sample_weight``" in cls.__doc__, cls
+        assert "verbose" in parameters or "max_iter" not in parameters, cls
+        if cls.__name__.endswith("CV"):
+            assert {"cv", "n_jobs"} <= parameters.keys(), cls
+            assert "cv_scores_" in cls.__doc__, cls
+            assert "best_score_" in cls.__doc__, cls
+
+
 def test_every_estimator_has_a_threshold_and_says_why_its_default_is_another():
     for cls in ESTIMATORS:
         default = defaults(cls, "threshold")

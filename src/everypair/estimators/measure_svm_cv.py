@@ -83,8 +83,8 @@ class MeasureSVMCV(MeasureSVM):
 
     Notes
     -----
-    A measure counts rows, so a fold works on a copy of its rows. The pivots of a kernel are those
-    of all rows.
+    There is no ``sample_weight``, as in `MeasureSVM`: a measure counts rows, so a fold works on a
+    copy of its rows. The pivots of a kernel are those of all rows.
 
     Examples
     --------
