@@ -267,8 +267,8 @@ def test_model_without_weights_says_why_and_is_evaluated(run, tmp_path):
     path.write_text("\n".join(["x,y", *rows]) + "\n")
     found = run("fit", path, "-t", "y", "--method", "svm-f1", "-o", model)
     assert found.code == 0, found.err
-    assert "svm-f1 ranks nothing: The bound on measure='f1' says nothing" in found.err
-    assert "is that of w = 0" in found.err
+    assert "svm-f1 ranks nothing: The bound on measure='f1' is of no use" in found.err
+    assert "w = 0 has its least value" in found.err
     found = run("evaluate", model, path)
     assert found.code == 0, found.err
     assert "AUC 0.500, no interval" in found.out
