@@ -21,6 +21,8 @@ from everypair.measures import FBeta, ROCArea
 from everypair.pairs import separable, smooth, sorted
 
 PRODUCTS = ("dot", "pull_back", "pull_back_moments")
+BLOCK_PRODUCTS = ("dot_each", "pull_back_each")
+"""With several vectors at a time; one pass each."""
 POINTS = (
     separable._SeparablePoint,
     separable.SquarePoint,
@@ -38,9 +40,10 @@ SUMS = ("value", "hinge_value", "gradient")
 def counted_work(n_rows: int, n_columns: int) -> Iterator[Counter[str]]:
     """Counts while the block runs, in whole passes over n_rows x n_columns.
 
-    passes: products of X with a vector; hessians: X'HX, products: H v, pair_sums: losses and
-    gradients over every pair; copies: of rows or columns; cuts: most violated labellings;
-    moments: passes of the class moments; peak_per_row: bytes that numpy allocated, at the peak.
+    passes: products of X with a vector, or with several at once; hessians: X'HX, products: H v,
+    pair_sums: losses and gradients over every pair; copies: of rows or columns; cuts: most violated
+    labellings; moments: passes of the class moments; peak_per_row: bytes that numpy allocated, at
+    the peak.
     """
     work: Counter[str] = Counter()
     with pytest.MonkeyPatch.context() as patch:
@@ -68,6 +71,9 @@ def counted_work(n_rows: int, n_columns: int) -> Iterator[Counter[str]]:
         for matrix in (DenseMatrix, SparseMatrix):
             for name in PRODUCTS:
                 count(matrix, name, "passes", of_matrix)
+            for name in BLOCK_PRODUCTS:
+                if name in vars(matrix):
+                    count(matrix, name, "passes", of_matrix)
             # Of columns, and where the sizes are known, it is `dot`.
             count(matrix, "dot_and_sizes", "passes", of_first_product)
             count(matrix, "take", "copies", lambda X, rows: rows.size / n_rows)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from everypair.linalg.matrix import as_matrix
+from everypair.linalg.matrix import as_matrix, dot_each, pull_back_each
 from everypair.linalg.threads import over_rows, thread_limit
 
 FORMATS = {
@@ -119,3 +119,14 @@ def test_threads_live_on_in_a_forked_child():
         os.waitpid(child, 0)
         pytest.fail("the forked child hangs")
     assert status == 0
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, np.float32, sparse.csr_array])
+def test_products_with_several_vectors_are_those_with_each(form):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((900, 7))
+    matrix, coefs, weights = as_matrix(form(X)), *(rng.standard_normal((4, n)) for n in (7, 900))
+    matrix_dots = [matrix.dot(coef) for coef in coefs]
+    np.testing.assert_allclose(dot_each(matrix, coefs), matrix_dots, rtol=1e-12, atol=1e-12)
+    pulled = [matrix.pull_back(weight) for weight in weights]
+    np.testing.assert_allclose(pull_back_each(matrix, weights), pulled, rtol=1e-12, atol=1e-11)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +17,9 @@ from everypair.rows import Rows
 if TYPE_CHECKING:
     from everypair.estimators._training import TrainingFolds
     from everypair.linalg.matrix import Matrix
+    from everypair.solvers.path_beside import Known
     from everypair.solvers.result import Result
+    from everypair.solvers.ridge_path import RidgeProblem
 
 Array = NDArray[np.float64]
 
@@ -52,23 +55,43 @@ class AlphaProblem(Protocol):
 
     def fit(self, alpha: float, *, tol: float, max_iter: int) -> Result: ...
 
+    def along(self, alphas: Array, *, tol: float, max_iter: int) -> Iterator[tuple[int, Result]]:
+        """A fit at each of the alphas with its number, in the order in which they are done."""
 
-def problem_of(X: Matrix, pairs: Rows, loss: str, l1_ratio: float, weights: Array) -> AlphaProblem:
-    """An ``l1_ratio`` of 0 is the L2 penalty."""
+
+def problem_of(
+    X: Matrix,
+    pairs: Rows,
+    loss: str,
+    l1_ratio: float,
+    weights: Array,
+    ahead: Mapping[float, Known] | None = None,
+) -> AlphaProblem:
+    """An ``l1_ratio`` of 0 is the L2 penalty; ``ahead`` is its path on other rows."""
     from everypair.solvers.elastic_net import SparseProblem
     from everypair.solvers.ridge_path import RidgeProblem
 
     if l1_ratio == 0:
-        return RidgeProblem(X, pairs, loss)
+        return RidgeProblem(X, pairs, loss, ahead)
     return SparseProblem(X, pairs, loss, l1_ratio, weights)
 
 
-def fits_along(
-    problem: AlphaProblem, alphas: Array, *, tol: float, max_iter: int
-) -> Iterator[Result]:
-    """A fit at each of the alphas, in their order: descending is the fast one."""
-    for alpha in alphas:
-        yield problem.fit(float(alpha), tol=tol, max_iter=max_iter)
+def goes_ahead(problem: AlphaProblem) -> TypeGuard[RidgeProblem]:
+    """Whether the paths of folds will go beside that of this problem, which is to come first."""
+    from everypair.solvers.ridge_path import RidgeProblem
+
+    return isinstance(problem, RidgeProblem) and problem.lead()
+
+
+def whole_path(
+    problem: AlphaProblem, alphas: Array, kept: int | None = None, *, tol: float, max_iter: int
+) -> list[Result]:
+    """The fits by alpha. They have no scores, which would take a number per row and alpha, but that
+    of the number ``kept``."""
+    found = {}
+    for k, fit in problem.along(alphas, tol=tol, max_iter=max_iter):
+        found[k] = fit if k == kept else replace(fit, scores=np.empty(0))
+    return [found[k] for k in range(alphas.size)]
 
 
 def scores_in_folds(

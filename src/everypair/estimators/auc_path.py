@@ -13,7 +13,6 @@ from everypair.estimators._along_alphas import (
     CONVEX_LOSSES,
     check_ratios,
     check_weights_of,
-    fits_along,
     grid_of,
     problem_of,
 )
@@ -161,8 +160,8 @@ def auc_path(
         grid = grid_of(alphas, n_alphas, eps, penalty, problem.alpha_max)
         coefs, gaps = np.empty((X.shape[1], grid.size)), np.empty(grid.size)
         roundings, steps = np.empty(grid.size), 0
-        fits = fits_along(problem, grid, tol=tol, max_iter=max_iter)
-        for k, fit in enumerate(with_progress(fits, grid.size, "path", verbose)):
+        fits = problem.along(grid, tol=tol, max_iter=max_iter)
+        for k, fit in with_progress(fits, grid.size, "path", verbose):
             coefs[:, k], gaps[k], roundings[k] = fit.coef, fit.distance, fit.rounding
             steps = max(steps, fit.n_iter)
     if not gaps.max() <= tol:

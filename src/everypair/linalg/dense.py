@@ -208,6 +208,23 @@ class DenseMatrix:
         self.sizes = self._sizes(parts)
         return out
 
+    def dot_each(self, coefs: Array) -> Array:
+        """``[X @ coef, ...]``, a row for each of the coefs: X is read once for all."""
+        out = np.empty((coefs.shape[0], self.shape[0]))
+
+        def part(start: int, stop: int) -> None:
+            for rows, block in self._pieces(start, stop):
+                np.matmul(coefs, block.T, out=out[:, rows])
+
+        with one_blas_thread():
+            over_rows(part, self.shape[0], self.X.size * coefs.shape[0])
+        return out
+
+    def pull_back_each(self, weights: Array) -> Array:
+        """``[X.T @ weight, ...]``, a row for each of the weights."""
+        shape = weights.shape[0], self.shape[1]
+        return self._sum_over_rows(lambda rows, block: weights[:, rows] @ block, shape)
+
     def pull_back(self, weights: Array) -> Array:
         if self._narrow or self._narrow_columns:
             return self._add_narrow_rows(weights)

@@ -186,6 +186,20 @@ def rows_that_count(
     return part, rows
 
 
+def dot_each(X: Matrix, coefs: Array) -> Array:
+    """``[X @ coef, ...]``, a row for each of the coefs; dense X is read once for all."""
+    if type(X) is DenseMatrix:
+        return X.dot_each(coefs)
+    return np.stack([X.dot(coef) for coef in coefs])
+
+
+def pull_back_each(X: Matrix, weights: Array) -> Array:
+    """``[X.T @ weight, ...]``, a row for each of the weights; dense X is read once for all."""
+    if type(X) is DenseMatrix:
+        return X.pull_back_each(weights)
+    return np.stack([X.pull_back(weight) for weight in weights])
+
+
 def as_matrix(X: Any) -> Matrix:
     """Wrap a validated X: an array, or a CSR or CSC matrix."""
     return SparseMatrix(X) if sparse.issparse(X) else DenseMatrix(X)

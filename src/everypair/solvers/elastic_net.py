@@ -6,6 +6,7 @@ fit leaves behind serves the next: coefficients, scores, gradient, working set a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -198,6 +199,11 @@ class SparseProblem:
         while coarse > alpha:
             self.fit(coarse, tol=COARSE_TOL, max_iter=max_iter)
             coarse *= COARSE_STEP
+
+    def along(self, alphas: Array, *, tol: float, max_iter: int) -> Iterator[tuple[int, Result]]:
+        """A fit at each of the alphas, in their order: descending is the fast one."""
+        for k, alpha in enumerate(alphas.tolist()):
+            yield k, self.fit(alpha, tol=tol, max_iter=max_iter)
 
     def fit(self, alpha: float, *, tol: float, max_iter: int, verbose: int = 0) -> Result:
         """The solution at this alpha, to a relative gap and a KKT residual of ``tol``."""

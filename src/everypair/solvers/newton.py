@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -110,6 +111,12 @@ class NewtonMatrix:
                 lift = max(1e-12, 10 * lift)
                 diagonal += lift
 
+    def copied(self) -> NewtonMatrix:
+        """The same sums and what was learnt, to serve another problem."""
+        other = copy(self)
+        other._learnt = list(self._learnt)
+        return other
+
     @property
     def n_learnt(self) -> int:
         return len(self._learnt)
@@ -147,8 +154,12 @@ class Newton:
     Where the sums for a matrix would outgrow X, its products serve instead.
     """
 
-    def __init__(self) -> None:
-        self._matrix: NewtonMatrix | None = None
+    def __init__(self, matrix: NewtonMatrix | None = None) -> None:
+        self._matrix = matrix
+
+    @property
+    def matrix(self) -> NewtonMatrix | None:
+        return self._matrix
 
     def renew(self, now: Iterate, n_rows: int) -> None:
         """Before it serves a problem with ``n_rows``, the matrix is made again here if it is worn,

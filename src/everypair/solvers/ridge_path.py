@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import numpy as np
@@ -21,6 +22,7 @@ from everypair.solvers.choose import (
 from everypair.solvers.column_moments import mean_squared_distance
 from everypair.solvers.hinge import result_at
 from everypair.solvers.newton import Newton
+from everypair.solvers.path_beside import Known, extrapolated, solved_beside
 from everypair.solvers.problem import CloseEnough, Iterate, Problem, better_start, run_settled
 from everypair.solvers.progress import Progress
 from everypair.solvers.result import Result
@@ -44,11 +46,18 @@ class RidgeProblem:
 
     On many rows, a sample of them goes ahead, and its matrix serves all rows. The solution of all
     rows lies off that of the sample by a distance that changes little from alpha to alpha: the
-    polynomial in log alpha through the last distances foretells the next one.
+    polynomial in log alpha through the last distances foretells the next one. Where all alphas are
+    known beforehand (`along`), they step side by side.
     """
 
-    def __init__(self, X: Matrix, pairs: Rows, loss: str):
+    def __init__(
+        self, X: Matrix, pairs: Rows, loss: str, ahead: Mapping[float, Known] | None = None
+    ):
+        """``ahead``: what is known of the same path on other rows, as `known` tells it."""
         self.X, self.pairs, self.loss = X, pairs, loss
+        self.known: dict[float, Known] = {}
+        """By alpha, of the solutions that `along` has found, if this path is to `lead`."""
+        self._ahead, self._leads, self._is_sample = ahead, False, False
         self._solver = choose_solver(X, loss, "auto")
         self._start: Array | None = None
         self._last: Iterate | None = None
@@ -67,6 +76,67 @@ class RidgeProblem:
     def start_at(self, w: Array) -> None:
         """The next fit begins there."""
         self._start, self._last = w, None
+
+    def lead(self) -> bool:
+        """Keep in `known` what paths beside this one need; False where none could gain by it.
+
+        With few rows, matrices at all alphas would cost more than the steps that they save.
+        """
+        self._leads = self._goes_beside
+        return self._leads
+
+    @property
+    def _goes_beside(self) -> bool:
+        many = sample_size(self.pairs.n_rows, self.loss) > 0
+        matrices = isinstance(self._solver, Newton) and self.loss != "hinge"
+        return many and matrices and not (self.X.in_order_only or self._is_sample)
+
+    def along(self, alphas: Array, *, tol: float, max_iter: int) -> Iterator[tuple[int, Result]]:
+        """A fit at each of the alphas with its number, in the order in which they are done."""
+        known = self._known_ahead(alphas, max_iter)
+        if known is None:
+            for k, alpha in enumerate(alphas.tolist()):
+                found = self.fit(alpha, tol=tol, max_iter=max_iter)
+                self._keep_known(alpha)
+                yield k, found
+            return
+        loss_at = partial(pair_point, self.loss, self.pairs)
+        problems = [Problem(self.X, loss_at, L2(alpha), tol=tol) for alpha in alphas.tolist()]
+        done = solved_beside(problems, known, max_iter)
+        while True:
+            # Overflow is looked for and named where it matters, as in `minimise`.
+            with np.errstate(over="ignore", invalid="ignore"):
+                ends = next(done, None)
+                if ends is None:
+                    return
+                results = [(k, result_at(end.now, end.progress)) for k, end in ends]
+            if self._leads:
+                self.known |= {float(alphas[k]): end.known for k, end in ends if end.known}
+            yield from results
+
+    def _known_ahead(self, alphas: Array, max_iter: int) -> list[Known] | None:
+        """At each of the alphas, on other rows; None where nothing is known."""
+        ahead = self._ahead
+        if not self._goes_beside or np.unique(alphas).size < alphas.size:
+            return None
+        if ahead is None:
+            sample = self._sampled()
+            assert sample is not None
+            sample._solver, sample._leads, sample._is_sample = Newton(), True, True
+            for _ in sample.along(alphas, tol=SAMPLE_TOL, max_iter=max_iter):
+                pass
+            ahead = sample.known
+        known = [ahead.get(alpha) for alpha in alphas.tolist()]
+        found = [each for each in known if each is not None]
+        return found if len(found) == len(known) else None
+
+    def _keep_known(self, alpha: float) -> None:
+        """With a matrix made at the solution: others make all their steps by it."""
+        if not self._leads or self._last is None or not isinstance(self._solver, Newton):
+            return
+        self._solver.make_matrix(self._last)
+        if self._solver.matrix is not None:
+            self.known[alpha] = Known(self._limit, self._solver.matrix.copied())
 
     def fit(self, alpha: float, *, tol: float, max_iter: int) -> Result:
         if self.loss == "hinge":
@@ -142,12 +212,3 @@ class RidgeProblem:
         )
         self._start = found.coef / found.stretch
         return found
-
-
-def extrapolated(known: list[tuple[float, Array]], at: float) -> Array | float:
-    """The polynomial through the known ``(x, value)`` at another x (Lagrange); 0 through none."""
-    total: Array | float = 0.0
-    for k, (x, value) in enumerate(known):
-        others = [other for j, (other, _) in enumerate(known) if j != k]
-        total = total + float(np.prod([(at - other) / (x - other) for other in others])) * value
-    return total

@@ -30,10 +30,15 @@ NEGLIGIBLE_SHARE = 0.1
 no more than this share is worth another step."""
 
 
-def pulled(X: Matrix, gradient: Array) -> Array:
-    """``X'c``. The exact c sums to zero; what rounding leaves of the sum is taken off, because it
-    would meet the means of columns that lie far from zero."""
-    sizes, pulled_back = X.sizes, X.pull_back(gradient)
+def pulled(X: Matrix, gradient: Array, pulled_back: Array | None = None) -> Array:
+    """``X'c``, the product as BLAS makes it where that is known already.
+
+    The exact c sums to zero; what rounding leaves of the sum is taken off, because it would meet
+    the means of columns that lie far from zero.
+    """
+    sizes = X.sizes
+    if pulled_back is None:
+        pulled_back = X.pull_back(gradient)
     left = compensated_sum(gradient) if isinstance(gradient, np.ndarray) else gradient.sum()
     means = sizes.means if sizes.finite else np.where(np.isfinite(sizes.means), sizes.means, 0.0)
     return pulled_back - means * left
