@@ -14,7 +14,7 @@ from everypair.metrics import auc_score as local_auc
 from everypair.metrics import threshold_for
 
 da = pytest.importorskip("dask.array")
-pytest.importorskip("distributed")
+wait = pytest.importorskip("distributed").wait
 
 import everypair.dask as on_dask  # noqa: E402
 from everypair.dask import (  # noqa: E402
@@ -92,27 +92,43 @@ def test_hinges_on_a_cluster_take_every_penalty(client, data, loss, setting):
     assert model.dual_gap_ <= 1e-8
 
 
-def test_a_vector_that_was_left_behind_is_made_again(client, data, monkeypatch):
-    """Where the task that keeps a vector runs on another worker than the one that made it."""
+@pytest.mark.parametrize("setting", [{}, {"penalty": "l1", "alpha": 0.1}], ids=str)
+def test_vectors_that_were_lost_are_made_again(client, data, monkeypatch, setting):
     X, y, _ = data
-    local = AUCClassifier().fit(X, y)
-    dX, dy = in_chunks(X, 2), in_chunks(y, 2)
+    local = AUCClassifier(**setting).fit(X, y)
+    run, jobs, parts, again = engine.DaskBlocks.run, [], engine.DaskBlocks._parts, []
 
-    def moved(made, *given):
-        assert made.vectors is not None
-        return engine._vectors(pickle.loads(pickle.dumps(made)), *given)
+    def forgetful(self, job):
+        jobs.append(job.name)
+        if len(jobs) % 2:  # the scores of a point are lost, or those of a step
+            wait(client.map(lambda block: block.vectors.clear(), self._blocks, pure=False))
+        return run(self, job)
 
-    each, seen = engine.DaskBlocks._each, []
+    def watched(self, job, lost=()):
+        again.extend(lost)
+        return parts(self, job, lost)
 
-    def elsewhere(self, what, function, *args):
-        if function is engine._vectors:
-            seen.append(what)
-            function = moved
-        return each(self, what, function, *args)
+    monkeypatch.setattr(engine.DaskBlocks, "run", forgetful)
+    monkeypatch.setattr(engine.DaskBlocks, "_parts", watched)
+    model = DaskAUCClassifier(client=client, **setting).fit(in_chunks(X, 3), in_chunks(y, 3))
+    close(model.coef_, local.coef_)
+    assert model.n_iter_ == local.n_iter_
+    assert any(past.before for past in again)
 
-    monkeypatch.setattr(engine.DaskBlocks, "_each", elsewhere)
-    close(DaskAUCClassifier(client=client).fit(dX, dy).coef_, local.coef_)
-    assert seen
+
+def test_blocks_forget_what_nobody_asks_for(client, data, monkeypatch):
+    X, y, _ = data
+    run, most = engine.DaskBlocks.run, []
+
+    def watched(self, job):
+        found = run(self, job)
+        counted = client.map(lambda block: len(block.vectors), self._blocks, pure=False)
+        most.extend(client.gather(counted))
+        return found
+
+    monkeypatch.setattr(engine.DaskBlocks, "run", watched)
+    DaskAUCClassifier(alpha=1e-5, tol=1e-10, client=client).fit(in_chunks(X, 2), in_chunks(y, 2))
+    assert 2 <= max(most) <= 5
 
 
 def test_bounds_on_a_cluster(client, data):

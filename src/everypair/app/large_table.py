@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +22,13 @@ from everypair.app.column_kinds import date_names, is_text, kind_of, not_too_lar
 from everypair.app.encode import TableEncoder
 from everypair.app.files.cells import bare
 from everypair.app.files.kinds import Misread, as_kind, canonical, forms_of
-from everypair.app.files.labels import column_texts, weights_of
+from everypair.app.files.labels import column_codes, weights_of
 from everypair.app.files.problems import DataError
 from everypair.app.files.readers import Source, check_names, check_present
 from everypair.app.identifiers import ONE_VALUE, UNUSABLE, names_in
 from everypair.app.sketch import Moments, Values
 from everypair.blocks.parquet import opened_parquet, parquet_files, unreadable
-from everypair.blocks.source import BLOCK_BYTES, RowBlocks, Target
+from everypair.blocks.source import BLOCK_BYTES, Buffers, RowBlocks, Target
 from everypair.linalg.block_folds import hashed
 
 if TYPE_CHECKING:
@@ -140,6 +140,17 @@ class Piece:
         return Piece(self.file, self.rows_before, self.table.take(rows), rows)
 
 
+class Labels(NamedTuple):
+    """The different labels as text, and which of them each row has."""
+
+    words: NDArray[Any]
+    codes: NDArray[np.integer]
+
+    def counts(self) -> dict[str, int]:
+        found = np.bincount(self.codes, minlength=self.words.size).tolist()
+        return {word: n for word, n in zip(self.words, found, strict=True) if n}
+
+
 @dataclass
 class Sample:
     """Rows drawn by a hash of their number among those with a target."""
@@ -181,17 +192,18 @@ class LargeTable:
         self.learnt: dict[str, _Column] = {}
         names = [self.target, *([] if self.weight is None else [self.weight]), *self.columns]
         for whole in self.files.pieces(names, PIECE_ROWS):
-            piece, texts = self.labelled(whole)
-            self.n_missing += whole.table.num_rows - texts.size
-            if not texts.size:
+            piece, labels = self.labelled(whole)
+            n_rows = labels.codes.size
+            self.n_missing += whole.table.num_rows - n_rows
+            if not n_rows:
                 continue
             weight = self.weights(piece)
             table = piece.table.select(self.columns)
             if not self.learnt:
                 self._begin(piece, table, words)
-            self.labels.update(texts.tolist())
-            self._draw(table, texts, weight)
-            self.n_rows += texts.size
+            self.labels.update(labels.counts())
+            self._draw(table, labels, weight)
+            self.n_rows += n_rows
             for name, column in self.learnt.items():
                 try:
                     column.add(table.column(name))
@@ -204,17 +216,17 @@ class LargeTable:
         if self.n_rows == 0:
             raise DataError("the target has no value at all.", self.files.path, column=self.target)
 
-    def labelled(self, piece: Piece) -> tuple[Piece, NDArray[Any]]:
+    def labelled(self, piece: Piece) -> tuple[Piece, Labels]:
         """The rows that have a label, and their labels."""
         try:
-            texts = column_texts(piece.table.column(self.target))
+            words, codes = column_codes(piece.table.column(self.target))
         except DataError as trouble:
             raise piece.problem(trouble, self.target) from None
-        missing = texts == None  # noqa: E711 - elementwise
+        missing = np.array([word is None for word in words])[codes]
         if not missing.any():
-            return piece, texts
+            return piece, Labels(words, codes)
         rows = np.flatnonzero(~missing)
-        return piece.only(rows), texts[rows]
+        return piece.only(rows), Labels(words, codes[rows])
 
     def weights(self, piece: Piece) -> Array | None:
         """Of the rows of `labelled`."""
@@ -240,16 +252,17 @@ class LargeTable:
             as_words = kind_of(table.column(name)) in ("text", "category") and kind != "category"
             self.learnt[name] = _Column(name, kind, [*said, form], as_words)
 
-    def _draw(self, table: pa.Table, texts: NDArray[Any], weight: Array | None) -> None:
-        numbers = np.arange(self.n_rows, self.n_rows + texts.size)
+    def _draw(self, table: pa.Table, labels: Labels, weight: Array | None) -> None:
+        codes = labels.codes
+        numbers = np.arange(self.n_rows, self.n_rows + codes.size)
         if self.files.n_rows > SAMPLE_ROWS:
             below = np.uint64(SAMPLE_ROWS / self.files.n_rows * 2.0**64)
             rows = np.flatnonzero(hashed(numbers, SAMPLE_SEED) < below)
-            table, texts, numbers = table.take(rows), texts[rows], numbers[rows]
+            table, codes, numbers = table.take(rows), codes[rows], numbers[rows]
             weight = None if weight is None else weight[rows]
         self.sample.numbers.append(numbers)
         self.sample.pieces.append(table)
-        self.sample.texts.append(texts)
+        self.sample.texts.append(labels.words[codes])
         if weight is not None:
             self.sample.weights.append(weight)
 
@@ -362,21 +375,22 @@ class EncodedRows(RowBlocks):
         table = self.table
         names = [table.target, *([] if table.weight is None else [table.weight])]
         for piece in table.files.pieces(names, self.block_rows):
-            there, texts = table.labelled(piece)
-            if texts.size:
-                y = np.isin(texts, self._positive)
+            there, (words, codes) = table.labelled(piece)
+            if codes.size:
+                y = np.array([word in self._positive for word in words])[codes]
                 yield there.name, Target(y, table.weights(there))
 
     def rows(self, columns: Any = slice(None)) -> Iterator[tuple[str, Any]]:
         """The encoded rows of each block."""
         table = self.table
-        names = [*self.encoder.used_.tolist(), table.target]
+        names = [*self.encoder.used_.tolist(), *([table.target] if self._gaps else [])]
+        buffers = Buffers(self.dtype)
         for piece in table.files.pieces(names, self.block_rows):
             there = table.labelled(piece)[0] if self._gaps else piece
             if not there.table.num_rows:
                 continue
             try:
-                X = self.encoder.transform(there.table)
+                X = self.encoder.transform_into(there.table, buffers.empty)
             except DataError as trouble:
                 raise there.problem(trouble) from None
             X = X.toarray() if sparse.issparse(X) else X

@@ -1,9 +1,9 @@
 """Blocks on the workers of a Dask cluster (`linalg.blocks.Blocks`).
 
 A job is one task per block and a tree of tasks that combine the parts. What a task keeps, a vector
-with a number per row, stays on its worker: it is not sent with the part, and a task of its own, for
-which nobody waits, holds on to it (`Made`). Each is a function of blocks and numbers alone, so what
-a dead worker held is computed again.
+with a number per row, hangs on the block on its worker and is not sent. It may be lost with the
+worker. A task that does not find it says so (`LOST`), and the job is sent once more with all that
+its vectors were made of: each is a function of a block and of numbers alone.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from functools import lru_cache, reduce
 from itertools import count
 from typing import Any, NamedTuple
 from uuid import uuid4
+from weakref import WeakSet
 
 import numpy as np
 from dask import delayed
@@ -36,8 +37,17 @@ from everypair.dask.held_rows import (
     seen_of,
     whole_groups,
 )
+from everypair.dask.worker_memory import keep_small_pieces
 from everypair.linalg.block_jobs import Extent, Job
-from everypair.linalg.block_shard import ALL, ClassTotals, Kept, Shard, Shares
+from everypair.linalg.block_shard import (
+    ALL,
+    ClassTotals,
+    Kept,
+    Past,
+    Shard,
+    Shares,
+    in_order,
+)
 from everypair.linalg.block_vector import BlockVector
 from everypair.linalg.blocks import Blocks
 from everypair.linalg.threads import one_blas_thread, thread_limit
@@ -63,30 +73,23 @@ INLINE_BYTES = 2**16
 _numbers = count()
 
 
-class Store(NamedTuple):
-    """Where a kept vector is: a task per block, and its place in what they return."""
+ON_BLOCKS = "on the blocks"
+"""Where a vector is that a job has kept; one from the client is in tasks, one per block."""
 
-    tasks: list[Future]
-    place: int
-
-
-class Made:
-    """What a task has made: its part of the job, and vectors to be kept, which are never sent."""
-
-    def __init__(self, part: Any, vectors: tuple[Any, ...] | None):
-        self.part, self.vectors = part, vectors
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Made, (self.part, None)
+LOST = "everypair: a vector that was kept is not here"
+"""What a task says in place of its part."""
 
 
 class Order(NamedTuple):
     """What a worker needs to know of a job, the same for all blocks."""
 
     job: Job
-    stored: tuple[tuple[str, int], ...]
-    """Of each vector that is kept already: its token, and its place in what its tasks return."""
-    fresh: tuple[str, ...]
+    placed: tuple[str, ...]
+    """Tokens of the vectors that came from the client."""
+    alive: frozenset[str]
+    """Tokens of the vectors that are still asked for: the blocks forget all others."""
+    lost: tuple[Past, ...]
+    """What the vectors were made of, where some are to be made again."""
     positive_label: Any
     shares: Shares
     some: Callable[[Shard], NDArray[Any]] | None
@@ -140,6 +143,7 @@ class DaskBlocks(Blocks):
         self.n_rows, self.n_columns = sum(self.lengths), there[0].n_columns
         self.itemsize = there[0].itemsize
         self._passes: list[str] = []
+        self._kept: WeakSet[Kept] = WeakSet()
         self.summary = Extent()
         self.weighted = sample_weight is not None
         nothing = ClassTotals((0, 0), (0.0, 0.0), (0.0, 0.0))
@@ -250,13 +254,28 @@ class DaskBlocks(Blocks):
         return time.monotonic() if since is None else since
 
     def run(self, job: Job) -> Any:
-        kept = job.kept
-        stored = [vector for vector in kept if vector.store is not None]
-        fresh = [v for v in kept if v.store is None] if job.reads is not None else []
+        fresh = [v for v in job.kept if v.store is None] if job.reads is not None else []
+        self._kept.update(fresh)
+        parts = self._parts(job)
+        if any(map(_is_lost, parts)):
+            known = [vector.past for vector in job.kept if vector.past is not None]
+            parts = self._parts(job, tuple(in_order(known)))
+        for vector in fresh:
+            Past.of(vector)
+        for vector in fresh:
+            vector.keep(ON_BLOCKS)
+        if job.reads is not None:
+            self._passes.append(job.name)
+        return reduce(job.combine, parts)
+
+    def _parts(self, job: Job, lost: tuple[Past, ...] = ()) -> list[Any]:
+        """Of the blocks, or of some together."""
+        placed = [vector for vector in job.kept if vector.store not in (None, ON_BLOCKS)]
         order = Order(
             job,
-            tuple((v.token, v.store.place) for v in stored),
-            tuple(v.token for v in fresh),
+            tuple(vector.token for vector in placed),
+            frozenset(vector.token for vector in self._kept),
+            lost,
             self.classes[1],
             self.shares,
             self.some,
@@ -264,33 +283,23 @@ class DaskBlocks(Blocks):
             self._places,
         )
         message: Any = task_pickle.dumps(order)
-        if len(message) > INLINE_BYTES and len(self._blocks) > 2:
-            message = self._submit("job", _itself, message)
         n_blocks = len(self._blocks)
-        kept_parts = [v.store.tasks for v in stored]
-        given = [message] * n_blocks, range(n_blocks), self._blocks, *kept_parts
-        parts = self._each(job.name, _work, *given)
-        if fresh:
-            tasks = self._each(f"{job.name}-kept", _vectors, parts, *given)
-            for place, vector in enumerate(fresh):
-                vector.keep(Store(tasks, place))
-        if job.reads is not None:
-            self._passes.append(job.name)
+        if len(message) > INLINE_BYTES and n_blocks > 2:
+            message = self._submit("job", _itself, message)
+        given = (vector.store for vector in placed)
+        parts = self._each(job.name, _work, [message] * n_blocks, range(n_blocks), self._blocks,
+                           *given)  # fmt: skip
         if len(parts) > 2:
             combine = task_pickle.dumps(job.combine)
             while len(parts) > 1:
-                groups = range(0, len(parts), PARTS_PER_TASK)
-                parts = [
-                    self._submit(
-                        f"{job.name}-sum", _combined, combine, *parts[k : k + PARTS_PER_TASK]
-                    )
-                    for k in groups
+                groups = [
+                    parts[k : k + PARTS_PER_TASK] for k in range(0, len(parts), PARTS_PER_TASK)
                 ]
-        return reduce(job.combine, map(_part_of, self._results(parts)))
+                parts = self._each(f"{job.name}-sum", _combined, [combine] * len(groups), groups)
+        return self._results(parts)
 
     def place(self, parts: Sequence[Any]) -> BlockVector:
-        tasks = self._each("scores", _alone_in, parts)
-        return BlockVector(self, Kept(store=Store(tasks, 0)))
+        return BlockVector(self, Kept(store=self._each("scores", _itself, parts)))
 
 
 def _brought_together(parts: list[tuple[Any, ...]]) -> list[list[Any]]:
@@ -336,23 +345,12 @@ def _itself(value: Any) -> Any:
     return value
 
 
-def _alone_in(value: Any) -> tuple[Any]:
-    return (value,)
+def _combined(combine: bytes, parts: list[Any]) -> Any:
+    return LOST if any(map(_is_lost, parts)) else reduce(pickle.loads(combine), parts)
 
 
-def _part_of(made: Any) -> Any:
-    return made.part if isinstance(made, Made) else made
-
-
-def _combined(combine: bytes, *parts: Any) -> Any:
-    return reduce(pickle.loads(combine), map(_part_of, parts))
-
-
-def _vectors(made: Made, *given: Any) -> tuple[Any, ...]:
-    """The vectors that a task has made; made again where they were left behind."""
-    found = _work(*given).vectors if made.vectors is None else made.vectors
-    assert found is not None
-    return found
+def _is_lost(part: Any) -> bool:
+    return isinstance(part, str) and part == LOST
 
 
 @lru_cache(maxsize=4)
@@ -361,10 +359,18 @@ def _read(message: bytes) -> Order:
     return order
 
 
-def _work(message: bytes, number: int, block: HeldBlock, *kept: Any) -> Any:
-    """The part of a job that one block makes; `Made` where it keeps something besides."""
+def _work(message: bytes, number: int, block: HeldBlock, *placed: Any) -> Any:
+    """The part of a job that one block makes."""
+    keep_small_pieces()
     order = _read(message)
-    job, reads = order.job, ALL if order.job.reads is None else order.job.reads
+    job, vectors = order.job, block.vectors
+    reads = ALL if order.lost or job.reads is None else job.reads
+    for token in vectors.keys() - order.alive:
+        vectors.pop(token, None)
+    there = dict(zip(order.placed, placed, strict=True)) | vectors
+    asked = {vector.token for vector in job.kept if vector.inner is None}
+    if not order.lost and asked - there.keys():
+        return LOST
     shard = Shard(
         f"block {block.number}",
         int(order.starts[number]),
@@ -373,13 +379,14 @@ def _work(message: bytes, number: int, block: HeldBlock, *kept: Any) -> Any:
         order.shares,
         block.X if isinstance(reads, slice) else block.X[:, reads],
         reads,
-        {token: of[place] for (token, place), of in zip(order.stored, kept, strict=True)},
+        there,
         order.some,
         block.groups,
     )
     # One thread: the worker has others for other blocks.
     with thread_limit(1), one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+        shard.make_again(order.lost, asked)
         part = job.work(shard, *map(shard.value, job.operands))
-    if not order.fresh:
-        return part
-    return Made(part, tuple(shard.fresh[token] for token in order.fresh))
+    made = shard.kept | shard.fresh
+    vectors.update((token, made[token]) for token in order.alive & made.keys())
+    return part

@@ -13,12 +13,14 @@ from everypair.linalg.block_shard import ClassTotals, class_totals
 
 
 class HeldBlock(NamedTuple):
-    """The rows of one block on its worker."""
+    """The rows of one block on its worker, and vectors with a number per row that a fit keeps."""
 
     number: int
     X: NDArray[Any]
     y: NDArray[Any]
     weight: NDArray[Any] | None
+    vectors: dict[str, NDArray[Any]]
+    """By their tokens. They go with the block, and may be lost with it."""
     groups: NDArray[np.intp] | None = None
     """Numbered from 0; rows come group by group, and no other block has rows of these groups."""
 
@@ -95,7 +97,7 @@ def held(number: int, X: Any, y: Any, weight: Any = None) -> HeldBlock:
                 f"Block {number}: y has NaN or None: leave out the rows without a label."
             )
         y = y.astype(str)
-    return HeldBlock(number, X, y, weight)
+    return HeldBlock(number, X, y, weight, {})
 
 
 class Placed(NamedTuple):
@@ -151,7 +153,7 @@ def whole_groups(number: int, *some: Placed) -> HeldBlock:
     codes = np.unique(rows.labels, return_inverse=True)[1].astype(np.intp, copy=False)
     order = np.argsort(codes, kind="stable")
     weight = None if rows.weight is None else rows.weight[order]
-    return HeldBlock(number, rows.X[order], rows.y[order], weight, codes[order])
+    return HeldBlock(number, rows.X[order], rows.y[order], weight, {}, codes[order])
 
 
 def _sizes_differ(block: HeldBlock) -> str | None:

@@ -20,7 +20,11 @@ from everypair.linalg.blocks import Blocks
 Array = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 Index = NDArray[np.intp]
-Ids = NDArray[np.int64]
+Ids = NDArray[np.integer]
+
+
+HASHED_ROWS = 2**17
+"""Hashed at a time."""
 
 
 class Folds(Protocol):
@@ -80,7 +84,7 @@ class GivenFolds:
         return int(self.test_fold.max()) + 1
 
     def of(self, shard: Shard) -> Ids:
-        return self.test_fold[shard.start : shard.start + shard.n_rows].astype(np.int64)
+        return self.test_fold[shard.start : shard.start + shard.n_rows]
 
 
 @dataclass(frozen=True)
@@ -110,8 +114,19 @@ class HashedFolds:
     seed: int = 0
 
     def of(self, shard: Shard) -> Ids:
-        numbers = np.arange(shard.start, shard.start + shard.n_rows)
+        return self.between(shard.start, shard.start + shard.n_rows)
+
+    def between(self, start: int, stop: int) -> Ids:
+        numbers = np.arange(start, stop)
         return (hashed(numbers, self.seed) % np.uint64(self.n_folds)).astype(np.int64)
+
+    def written_out(self, n_rows: int) -> GivenFolds:
+        """The same with a byte or two per row: a hash costs more than most sums of a pass."""
+        found = np.empty(n_rows, dtype=np.min_scalar_type(self.n_folds))
+        for start in range(0, n_rows, HASHED_ROWS):
+            stop = min(n_rows, start + HASHED_ROWS)
+            found[start:stop] = self.between(start, stop)
+        return GivenFolds(found)
 
 
 def hashed(numbers: NDArray[Any], seed: int) -> NDArray[np.uint64]:

@@ -8,7 +8,7 @@ end of a step. Everything else is computed again where it is needed, block by bl
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -100,6 +100,17 @@ class Shard:
         self._values[id(expression)] = value
         return value
 
+    def make_again(self, lost: Sequence[Past], wanted: Collection[str]) -> None:
+        """Vectors that were kept and are not here, each after those it is made of."""
+        last = {earlier.token: past.token for past in lost for earlier in past.before}
+        for past in lost:
+            if past.token not in self.kept:
+                self.kept[past.token] = self.value(past.inner)
+                self._values.clear()
+            for earlier in past.before:
+                if last[earlier.token] == past.token and earlier.token not in wanted:
+                    self.kept.pop(earlier.token, None)
+
 
 @dataclass(eq=False)
 class Expression:
@@ -126,6 +137,8 @@ class Kept(Expression):
     """What the engine keeps; of no use elsewhere."""
     again: Expression | None = None
     """A product with X, which another pass can make again."""
+    past: Past | None = None
+    """For an engine that may lose what it keeps."""
 
     def keep(self, store: Any) -> None:
         if self.inner is not None and not self.inner.operands:
@@ -137,7 +150,7 @@ class Kept(Expression):
         self.store, self.inner = None, self.again
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "store": None}
+        return {**vars(self), "store": None, "past": None}
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
@@ -148,6 +161,48 @@ def walk(expression: Expression) -> Iterator[Expression]:
         below = () if expression.inner is None else (expression.inner,)
     for operand in below:
         yield from walk(operand)
+
+
+@dataclass(eq=False)
+class Past:
+    """What a kept vector was made of: an expression of X, of numbers and of vectors before it."""
+
+    token: str
+    inner: Expression
+    before: tuple[Past, ...]
+
+    @classmethod
+    def of(cls, kept: Kept) -> Past:
+        if kept.past is None:
+            before: list[Past] = []
+            assert kept.inner is not None
+            kept.past = cls(kept.token, _bare(kept.inner, before), tuple(before))
+        return kept.past
+
+
+def _bare(expression: Expression, before: list[Past]) -> Expression:
+    if isinstance(expression, Kept):
+        if expression.past is None and expression.inner is None:  # it came from elsewhere
+            return expression
+        before.append(Past.of(expression))
+        return Kept(token=expression.token)
+    operands = tuple(_bare(operand, before) for operand in expression.operands)
+    return Expression(expression.function, operands, expression.reads)
+
+
+def in_order(pasts: Sequence[Past]) -> list[Past]:
+    """These and all before them, each after what it is made of; they may be many in a row."""
+    found: dict[str, Past] = {}
+    ahead = [(past, False) for past in pasts]
+    while ahead:
+        past, is_due = ahead.pop()
+        if past.token in found:
+            continue
+        if is_due:
+            found[past.token] = past
+        else:
+            ahead += [(past, True), *((earlier, False) for earlier in past.before)]
+    return list(found.values())
 
 
 class ClassTotals(NamedTuple):

@@ -80,7 +80,11 @@ class AllRows:
         The fits share their passes over the rows.
         """
         engine, classes = self._engine
-        views = [engine if part is None else engine.only(training(*part)) for part in parts]
+        folds = {part[0]: part[0].written_out(self.n_rows) for part in parts if part is not None}
+        views = [
+            engine if part is None else engine.only(training(folds[part[0]], part[1]))
+            for part in parts
+        ]
         tasks = [
             partial(candidate.at(given).fit, EngineRows(view, classes, None))
             for given, view in zip(settings, views, strict=True)
