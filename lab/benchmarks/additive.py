@@ -12,7 +12,7 @@ import argparse
 import json
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,8 @@ FEWEST_TASKS = 3
 SMALL = ("credit", "spectf", "wdbc", "wpbc")
 """Tables of a few hundred rows."""
 BIG_ROWS = 10_000
+BEHIND = 0.005
+"""Of AUC: losses above it are named."""
 TREES = {"n_estimators": 200, "learning_rate": 0.05, "n_jobs": 1}
 
 
@@ -148,21 +150,33 @@ def run(cache: Path, wanted: list[str], splits: int, labels: list[str], most: in
                 print(key, done[key], flush=True)
 
 
-Found = dict[str, dict[str, list[list[float]]]]
+Found = dict[str, dict[str, dict[int, list[float]]]]
 
 
 def by_task(done: dict[str, Any], most: int) -> Found:
-    """Of each task and model: the splits' areas and seconds."""
+    """Of each task, model and split: the area and the seconds."""
     out: Found = {}
     for key, found in done.items():
-        name, _, label, *big = key.split("|")
+        name, split, label, *big = key.split("|")
         if (int(big[0]) if big else MOST_ROWS) == most:
-            out.setdefault(name, {}).setdefault(label, []).append(found)
+            out.setdefault(name, {}).setdefault(label, {})[int(split)] = found
     return out
 
 
+def splits_of(of_task: dict[str, dict[int, list[float]]], labels: Iterable[str]) -> list[int]:
+    """The splits that all of these models have run on."""
+    return sorted(set.intersection(*(set(of_task.get(label, ())) for label in labels)))
+
+
 def means(found: Found, chosen: list[str], labels: list[str], place: int) -> Any:
-    return np.array([[np.mean([f[place] for f in found[t][m]]) for m in labels] for t in chosen])
+    """Over the splits that all of these models have run on: a line per task."""
+    return np.array(
+        [
+            [np.mean([found[name][m][k][place] for k in splits_of(found[name], labels)])
+             for m in labels]
+            for name in chosen
+        ]
+    )  # fmt: skip
 
 
 def standing(found: Found, chosen: list[str], labels: list[str]) -> str:
@@ -194,6 +208,18 @@ def standing(found: Found, chosen: list[str], labels: list[str]) -> str:
     )
 
 
+def losses(found: Found, chosen: list[str], own: str, others: list[str]) -> str:
+    """The tasks on which a model is behind others by more than `BEHIND`."""
+    areas = means(found, chosen, [own, *others], 0)
+    lines = []
+    for k, other in enumerate(others, 1):
+        behind = areas[:, k] - areas[:, 0]
+        worst = [j for j in np.argsort(-behind).tolist() if behind[j] > BEHIND]
+        told = ", ".join(f"{chosen[j]} {behind[j]:.3f}" for j in worst) or "none"
+        lines.append(f"- behind {other}: {told}")
+    return "\n".join(lines)
+
+
 def show(cache: Path, page: Page) -> None:
     done = json.loads(cache.read_text())
     found = by_task(done, MOST_ROWS)
@@ -207,28 +233,38 @@ def show(cache: Path, page: Page) -> None:
         chosen = [
             name
             for name, of in found.items()
-            if all(label in of for label in wanted) and not (large and name in SMALL)
+            if splits_of(of, wanted) and not (large and name in SMALL)
         ]
         if len(chosen) >= FEWEST_TASKS:
             rows = f"{MOST_ROWS:,} training rows" if large else "all sizes"
             ends = {"EBM": "with pairs of EBM", "with pairs": "with pairs of AUCAdditiveCV"}
             end = next((ends[m] for m in ends if m in wanted), "without pairs of columns")
             page.add(f"{len(chosen)} tasks of {rows}, {end}", standing(found, chosen, wanted))
-    rows = [
-        [
-            name,
-            *(f"{np.mean([f[0] for f in of[m]]):.4f}" if m in of else "" for m in labels),
-            str(max(len(of[m]) for m in of)),
-        ]
-        for name, of in found.items()
-    ]
-    page.add("Task by task", markdown_table(["task", *labels, "splits"], rows))
+    ends = {"AUCAdditiveCV": "without pairs", "with pairs": "with pairs"}
+    for own, end in ends.items():
+        others = ["linear", "EBM, no pairs", "LightGBM"] if own == "AUCAdditiveCV" else ["LightGBM"]
+        chosen = [name for name, of in found.items() if splits_of(of, [own, *others])]
+        if chosen:
+            told = losses(found, chosen, own, others)
+            page.add(f"Where AUCAdditiveCV {end} loses by more than {BEHIND}", told)
+    for wanted, end in ((without, "without pairs"), (labels, "with pairs")):
+        rows = []
+        for name, of in found.items():
+            some = [m for m in wanted if m in of]
+            common = splits_of(of, some)
+            if not common or (end == "with pairs" and end not in of):
+                continue
+            cells = {m: f"{np.mean([of[m][k][0] for k in common]):.4f}" for m in some}
+            rows.append([name, *(cells.get(m, "") for m in wanted), str(len(common))])
+        page.add(f"Task by task, {end}", markdown_table(["task", *wanted, "splits"], rows))
     rows = []
     for name, of in by_task(done, BIG_ROWS).items():
-        own = of["AUCAdditiveCV"][0][1]
+        if "AUCAdditiveCV" not in of:
+            continue
+        own_seconds = of["AUCAdditiveCV"][0][1]
         for label in (m for m in SHOWN if m in of):
             area, seconds = of[label][0]
-            rows.append([name, label, f"{area:.4f}", f"{seconds / own:.2f}"])
+            rows.append([name, label, f"{area:.4f}", f"{seconds / own_seconds:.2f}"])
     if rows:
         header = ["task", "model", "AUC", "time / AUCAdditiveCV"]
         page.add(f"{BIG_ROWS:,} training rows", markdown_table(header, rows))

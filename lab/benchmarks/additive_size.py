@@ -1,6 +1,6 @@
 """Time and memory of an additive fit on a million rows, beside a linear one.
 
-    python -m lab bench additive_size [--rows 1000000] [--columns 30] [--write]
+    python -m lab bench additive_size [--rows 1000000] [--columns 30] [--models ...] [--write]
 
 Each fit has a process of its own, which makes X, compiles on a few rows, and says its peak.
 """
@@ -46,10 +46,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--columns", type=int, default=30)
+    parser.add_argument("--models", nargs="*", default=list(MODELS), help="the linear one first")
     parser.add_argument("--write", action="store_true", help="into docs/benchmarks")
     given = parser.parse_args()
     rows, linear = [], None
-    for name in MODELS:
+    for name in given.models:
         arguments = [sys.executable, "-c", ONE, str(given.rows), str(given.columns), name]
         done = subprocess.run(arguments, capture_output=True, text=True, check=True)
         clock, processor, _, peak, size, area, gap = json.loads(done.stdout)

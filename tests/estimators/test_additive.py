@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 from sklearn.metrics import roc_auc_score
 
 from everypair import AUCAdditive, AUCAdditiveCV
+from everypair.estimators import _additive_ranker
 from everypair.estimators._shapes import RIDGE, learn_shape
 from everypair.pairs.brute import BrutePoint
 from everypair.pairs.losses import LOSSES
@@ -152,6 +153,36 @@ def test_an_interaction_is_found_and_stays_only_where_it_helps():
     assert model.cv_scores_.max() < 0.6
     y = X[:, 0] + rng.logistic(size=1500) > 0
     assert AUCAdditiveCV(alphas=[1e-1, 1e-2], cv=3, interactions=3).fit(X, y).pairs_ == []
+
+
+def test_the_strongest_alpha_that_is_as_good_as_the_best_is_taken():
+    rng = np.random.default_rng(0)
+    below_the_best = 0
+    for _ in range(4):
+        X = rng.standard_normal((60, 2))
+        y = X[:, 0] + rng.logistic(size=60) > 0
+        model = AUCAdditiveCV(alphas=[1.0, 1e-1, 1e-2]).fit(X, y)
+        by_fold = model.cv_fold_scores_
+        off = by_fold[model.cv_scores_.argmax()] - by_fold
+        good = off.mean(axis=1) <= 0.25 * off.std(axis=1, ddof=1) / np.sqrt(5)
+        assert model.alpha_ == model.alphas_[good].max()
+        below_the_best += model.alpha_ > model.alphas_[model.cv_scores_.argmax()]
+    assert below_the_best
+
+
+def test_pairs_are_ranked_anew_when_a_ranking_is_used_up(monkeypatch):
+    """A copy of a column asks for the same surface: not once the first has it."""
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((800, 5))
+    X[:, 2] = X[:, 0] + 0.1 * rng.standard_normal(800)
+    y = 2 * X[:, 0] * X[:, 1] + X[:, 3] * X[:, 4] + rng.logistic(size=800) > 0
+    model = AUCAdditive(alpha=1e-2, interactions=2)
+    at_once = model.fit(X, y).pairs_
+    assert {(pair.first, pair.second) for pair in at_once} == {(0, 1), (1, 2)}
+    monkeypatch.setattr(_additive_ranker, "PAIRS_PER_ROUND", 1)
+    anew = model.fit(X, y).pairs_
+    assert (anew[0].first, anew[0].second) == (at_once[0].first, at_once[0].second)
+    assert (anew[1].first, anew[1].second) == (3, 4)
 
 
 def test_missing_unseen_and_rare_values_have_scores():

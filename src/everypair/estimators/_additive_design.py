@@ -33,6 +33,12 @@ class Design(NamedTuple):
         """Columns, then pairs."""
         return [*self.shapes, *self.pairs]
 
+    @property
+    def most_pairs(self) -> int:
+        """Of columns that are not constrained."""
+        free = len(self.shapes) - len(self.wants)
+        return free * (free - 1) // 2
+
     def tables(self) -> list[Array]:
         """The basis of each part, such that |w|^2 is its roughness times its strength."""
         return [

@@ -38,11 +38,11 @@ class Held:
     scores: list[Array]
     """Of the rows that each fold tests, less the mean score of its model."""
 
-    def surely_above(self, other: Held) -> bool:
-        """By more than a standard error of the difference, fold against fold."""
+    def surely_above(self, other: Held, errors: float = 1.0) -> bool:
+        """By more than so many standard errors of the difference, fold against fold."""
         off = self.by_fold - other.by_fold
         error = float(np.std(off, ddof=1)) / np.sqrt(off.size) if off.size > 1 else 0.0
-        return self.value - other.value > error
+        return self.value - other.value > errors * error
 
 
 class AdditiveFolds:
@@ -96,25 +96,23 @@ class AdditiveFolds:
         return self._judged(of_fold)
 
     def with_pairs(
-        self, design: Design, strength: Strength, settings: Sequence[tuple[int, float]]
+        self, design: Design, strength: Strength, numbers: Sequence[int], factors: Sequence[float]
     ) -> list[Held]:
-        """The curves alone, then with so many pairs that the fold's own training rows ask for."""
+        """The curves alone, then for each factor so many pairs, one number after the other.
+
+        Each fold adds the pairs that its own training rows ask for.
+        """
         matrix = design.matrix()
-        most = max(number for number, _ in settings)
 
         def of_fold(number: int) -> list[Array]:
             rows = self.training[number]
             fit = self.rough(design, matrix, rows, *strength)
-            pairs = self.model._found_pairs(design, rows, fit, matrix, most)
-            of_curves, out = fit.coef, [self._held(number, fit.scores)]
-            for n_pairs, factor in settings:
-                wider = design.with_pairs(pairs[:n_pairs], factor)
-                surfaces = wider.matrix()
-                start = np.zeros(surfaces.shape[1])
-                start[: of_curves.size] = of_curves
-                found = self.rough(wider, surfaces, rows, *strength, start)
-                out.append(self._held(number, found.scores))
-            return out
+            found = [fit]
+            for factor in factors:
+                given = rows, strength, fit, numbers, factor, PATH_TOL
+                grown = self.model._with_pairs(design, *given, warm=True)
+                found += [wider for _, _, wider in grown]
+            return [self._held(number, one.scores) for one in found]
 
         return self._judged(of_fold)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,9 @@ Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 PAIR_LOSSES = ("logistic", "sigmoid")
+
+PAIRS_PER_ROUND = 60
+"""Pairs of columns that one ranking serves for; the next is made at the fit with them."""
 
 CLIMB_TOL = 1e-3
 """Relative gradient norm at which the climb of a measure ends: its own noise is far larger."""
@@ -218,6 +221,35 @@ class AdditiveRanker(BinaryRanker):
             coef, found.scores, found.objective, found.distance, fit.n_iter + found.n_iter, []
         )
 
+    def _with_pairs(
+        self, design: Design, rows: Rows, strength: tuple[float, float], fit: Result,
+        numbers: Sequence[int], factor: float, tol: float, *,
+        warm: bool, verbose: int = 0,
+    ) -> Iterator[tuple[Design, BinnedMatrix, Result]]:  # fmt: skip
+        """From a fit of the curves: so many pairs of columns, one number after the other.
+
+        They are ranked at the fit so far, and after each `PAIRS_PER_ROUND` anew: what the
+        surfaces in the model express already does not call for others like them. ``factor``
+        multiplies alpha in pairs. ``warm`` fits start at the one before; on many rows the solution
+        of a sample is the better start.
+        """
+        matrix, ranking, served = design.matrix(), [], 0
+        for number in numbers:
+            if number > served:
+                ranking = self._found_pairs(design, rows, fit, matrix, PAIRS_PER_ROUND)
+                served += PAIRS_PER_ROUND
+            places = number - len(design.pairs)
+            more, ranking = ranking[:places], ranking[places:]
+            if more:
+                design = design.with_pairs([*design.pairs, *more], factor)
+                matrix = design.matrix()
+                before = np.append(fit.coef, np.zeros(matrix.shape[1] - fit.coef.size))
+                start = before if warm else None
+                fit = self._convex(
+                    design, matrix, rows, *strength, tol=tol, start=start, verbose=verbose
+                )
+            yield design, matrix, fit
+
     def _found_pairs(
         self, design: Design, rows: Rows, fit: Result, matrix: BinnedMatrix, n_pairs: int
     ) -> list[PairShape]:
@@ -225,10 +257,11 @@ class AdditiveRanker(BinaryRanker):
         from everypair.pairs import pair_point
 
         point = pair_point("logistic", rows, fit.scores)
-        curves = self._curves(design, matrix, fit.coef)
+        n = len(design.shapes)
         return find_pairs(
-            design.shapes, curves, design.codes, rows.share, point.gradient(), point.curvature(),
-            n_pairs, design.wants,
+            design.shapes, self._curves(design, matrix, fit.coef)[:n], design.codes[:n],
+            rows.share, point.gradient(), point.curvature(), n_pairs, design.wants,
+            {(pair.first, pair.second) for pair in design.pairs},
         )  # fmt: skip
 
     def _curves(self, design: Design, matrix: BinnedMatrix, coef: Array) -> list[Array]:
@@ -345,6 +378,11 @@ class AdditiveRanker(BinaryRanker):
 
         check_is_fitted(self)
         return sql_of(self)
+
+
+def rounds(n_pairs: int) -> list[int]:
+    """How many pairs of columns there are at most after each ranking, up to ``n_pairs``."""
+    return [*range(PAIRS_PER_ROUND, n_pairs, PAIRS_PER_ROUND), n_pairs] if n_pairs else []
 
 
 def _spread(counts: Array, curve: Array) -> float:

@@ -125,8 +125,11 @@ def find_pairs(
     curvature: Array,
     n_pairs: int,
     alone: Container[int] = (),
+    known: Container[tuple[int, int]] = (),
 ) -> list[PairShape]:
     """The pairs of columns whose cells would lower the loss the most; none with a column ``alone``.
+
+    Nor those that are ``known``.
 
     The gain of a pair is ``sum_cells ((sum gradient)^2 - sum gradient^2) / (sum curvature)``: twice
     what a Newton step of the cells' values by themselves would gain, less what it would gain by
@@ -140,6 +143,8 @@ def find_pairs(
     grouped = [groups[column] for groups, column in zip(group_of, some, strict=True)]
     found, floor = [], LEAST_CURVATURE * bend.sum()
     for j, k in combinations([j for j in range(len(shapes)) if j not in alone], 2):
+        if (j, k) in known:
+            continue
         width = int(group_of[k].max()) + 1
         size = (int(group_of[j].max()) + 1) * width
         cells = grouped[j] * width + grouped[k]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval
 
-from everypair.estimators._additive_ranker import SHARED, AdditiveRanker
+from everypair.estimators._additive_ranker import SHARED, AdditiveRanker, rounds
 from everypair.rows import Rows
 
 
@@ -55,6 +55,7 @@ class AUCAdditive(AdditiveRanker):
         Constrained columns are in no pair. Needs the logistic loss.
     interactions : int, default=0
         Pairs of columns at most, those that promise the largest gain once the curves are fitted.
+        Each 60 are fitted before the next are ranked.
     pair_strength : float, default=0.01
         What multiplies alpha in pairs of columns.
     min_rows : float, default=10
@@ -198,16 +199,15 @@ class AUCAdditive(AdditiveRanker):
         rows = Rows.uncut(positive, weight)
         measure = self._measure(rows)
         strength = float(self.alpha), float(self.sparsity)
-        tol, n_pairs, verbose = float(self.tol), int(self.interactions), int(self.verbose)
+        tol, verbose = float(self.tol), int(self.verbose)
         with own_threads():
             design = self._design(X, weight)
             matrix = design.matrix()
             fit = self._convex(design, matrix, rows, *strength, tol=tol, verbose=verbose)
-            if n_pairs:
-                pairs = self._found_pairs(design, rows, fit, matrix, n_pairs)
-                design = design.with_pairs(pairs, float(self.pair_strength))
-                matrix = design.matrix()
-                fit = self._convex(design, matrix, rows, *strength, tol=tol, verbose=verbose)
+            if n_pairs := min(int(self.interactions), design.most_pairs):
+                given = rows, strength, fit, rounds(n_pairs), float(self.pair_strength), tol
+                grown = self._with_pairs(design, *given, warm=False, verbose=verbose)
+                *_, (design, matrix, fit) = grown
             if self.loss != "logistic":
                 fit = self._climb(matrix, rows, strength[0], fit, measure, tol, verbose)
             self._keep(design, matrix, rows, fit, convex=self.loss == "logistic")

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from everypair.estimators._additive_design import Design
-from everypair.estimators._additive_folds import AdditiveFolds, Held
-from everypair.estimators._additive_ranker import SHARED, AdditiveRanker
+from everypair.estimators._additive_folds import PATH_TOL, AdditiveFolds, Held
+from everypair.estimators._additive_ranker import SHARED, AdditiveRanker, rounds
 from everypair.estimators._cross_fit import OutOfFold
 from everypair.estimators._search import folds_of, positive_grid
 from everypair.rows import Rows
@@ -25,9 +25,14 @@ Array = NDArray[np.float64]
 ALPHAS = tuple(float(alpha) for alpha in 10.0 ** np.arange(0, -6.5, -0.5))
 """From nearly straight lines to nearly free curves."""
 
+AS_GOOD = 0.25
+"""Standard errors below the best score: on few rows chance may prefer very rough curves."""
+
 SPARSITIES = (0.5, 0.25, 0.12, 0.06, 0.03, 0.015)
 COLUMN_STRENGTHS = (10.0, 0.1)
-PAIR_NUMBERS = (15, 60)
+FEW_PAIRS, MOST_PAIRS = 15, 120
+"""The smallest number of pairs of columns to try, and the largest of ``interactions="auto"``."""
+
 PAIR_STRENGTHS = (0.01, 0.001)
 ALPHA_BESIDE_PAIRS = 3.0
 """What multiplies alpha where there are pairs: surfaces take over part of what curves did."""
@@ -39,9 +44,10 @@ CLIMB_STRENGTHS = (1.0, 0.1)
 class AUCAdditiveCV(AdditiveRanker):
     """`AUCAdditive` with ``alpha`` and the interactions chosen by cross-validated AUC.
 
-    Each fold fits a path of falling alphas, each from the solution before it. The alpha with the
-    largest mean AUC of the held-out rows is taken. Then each fold adds the pairs of columns
-    that its own training rows ask for; they stay if that raises the mean AUC by more than a
+    Each fold fits a path of falling alphas, each from the solution before it. The largest alpha is
+    taken whose mean AUC of the held-out rows is no more than a quarter of a standard error of the
+    difference below the best. Then each fold adds the pairs of columns that its own
+    training rows ask for; they stay if that raises the mean AUC by more than a
     standard error of the difference. A climb of the sigmoid or of a measure stays if it raises it
     at all. If ``loss`` is a measure, it takes the place of AUC in all of this.
 
@@ -65,7 +71,8 @@ class AUCAdditiveCV(AdditiveRanker):
     constraints : dict, default=None
         Increasing, decreasing, convex or concave curves, as in `AUCAdditive`.
     interactions : int or "auto", default=0
-        Pairs of columns to try; 0 tries none, ``"auto"`` 15 and 60.
+        Pairs of columns at most; the folds choose among 15, each 60 and this number. 0 tries none,
+        ``"auto"`` 15, 60 and 120.
     pair_strengths : array, default=(0.01, 0.001)
         What multiplies alpha in pairs of columns: the values to try.
     min_rows : float, default=10
@@ -239,15 +246,17 @@ class AUCAdditiveCV(AdditiveRanker):
         return np.ones(len(names)) if self.strengths == "auto" else super()._given_strengths(names)
 
     def _choose_alpha(self, tried: AdditiveFolds, design: Design) -> tuple[Design, Held]:
-        """The alpha with the best held-out score."""
+        """The strongest alpha that is as good as the best one on the held-out rows."""
         self.sparsity_ = 0.0 if self.sparsity == "auto" else float(self.sparsity)
         found = tried.along(design, [(float(a), self.sparsity_) for a in self.alphas_])
         sign = 1 if tried.measure is None else tried.measure.sign
         self.cv_fold_scores_ = sign * np.array([held.by_fold for held in found])
         self.cv_scores_ = sign * np.array([held.value for held in found])
-        best = max(range(len(found)), key=lambda k: found[k].value)
-        self.alpha_ = float(self.alphas_[best])
-        return design, found[best]
+        best = max(found, key=lambda held: held.value)
+        as_good = (held is best or not best.surely_above(held, AS_GOOD) for held in found)
+        chosen = list(as_good).index(True)
+        self.alpha_ = float(self.alphas_[chosen])
+        return design, found[chosen]
 
     def _choose_strengths(
         self, tried: AdditiveFolds, design: Design, held: Held
@@ -279,28 +288,27 @@ class AUCAdditiveCV(AdditiveRanker):
         self, tried: AdditiveFolds, design: Design, held: Held, rows: Rows
     ) -> tuple[Design, Held]:
         """The number and the strength of pairs of columns, where they are better than none."""
-        n_columns = len(design.shapes) - len(design.wants)
-        most = n_columns * (n_columns - 1) // 2
-        asked = PAIR_NUMBERS if self.interactions == "auto" else (int(self.interactions),)
-        numbers = sorted({min(number, most) for number in asked} - {0})
-        strengths = positive_grid(self.pair_strengths, "pair_strengths")
+        asked = MOST_PAIRS if self.interactions == "auto" else int(self.interactions)
+        most = min(asked, design.most_pairs)
+        numbers = sorted({min(FEW_PAIRS, most), *rounds(most)} - {0})
+        factors = positive_grid(self.pair_strengths, "pair_strengths").tolist()
         self.__dict__.pop("interaction_score_", None)  # of an earlier fit
         if not numbers:
             return design, held
-        settings = [(n, float(s)) for n in numbers for s in strengths]
-        alpha = ALPHA_BESIDE_PAIRS * self.alpha_
-        alone, *found = tried.with_pairs(design, (alpha, self.sparsity_), settings)
+        strength = ALPHA_BESIDE_PAIRS * self.alpha_, self.sparsity_
+        alone, *found = tried.with_pairs(design, strength, numbers, factors)
         best = max(range(len(found)), key=lambda k: found[k].value)
         sign = 1 if tried.measure is None else tried.measure.sign
         self.interaction_score_ = sign * found[best].value
         # Not a gain of the other alpha: the pairs must be better than the curves at either.
         if not all(found[best].surely_above(curves) for curves in (held, alone)):
             return design, held
-        number, strength = settings[best]
-        self.alpha_, matrix = alpha, design.matrix()
-        fit = tried.rough(design, matrix, rows, self.alpha_, self.sparsity_)
-        pairs = self._found_pairs(design, rows, fit, matrix, number)
-        return design.with_pairs(pairs, strength), found[best]
+        self.alpha_ = strength[0]
+        number, factor = numbers[best % len(numbers)], factors[best // len(numbers)]
+        fit = tried.rough(design, design.matrix(), rows, *strength)
+        given = rows, strength, fit, rounds(number), factor, PATH_TOL
+        *_, (wider, _, _) = self._with_pairs(design, *given, warm=True)
+        return wider, found[best]
 
     def _choose_climb(self, tried: AdditiveFolds, design: Design, held: Held) -> tuple[float, Held]:
         """What multiplies alpha in the climb, 0 where it is not better than the convex fit."""
