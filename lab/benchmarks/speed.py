@@ -127,7 +127,7 @@ def single(loss: str) -> dict[str, float]:
     return {"ours": ours, "peer": processor_time(lambda: model.fit(X, y), 2), "gap": gap}
 
 
-def reading(n_rows: int = 200_000) -> dict[str, float]:
+def reading(n_rows: int = 1_000_000) -> dict[str, float]:
     import pandas as pd
 
     from everypair.app.files.readers import Source, read
@@ -218,7 +218,7 @@ MEASUREMENTS: dict[str, tuple[str, str, Callable[[], dict[str, float]]]] = {
         "squared hinge, 20,000 x 784 in float32", "float64: at most 1",
         lambda: single("squared_hinge"),
     ),
-    "reading": ("CSV of 200,000 x 30", "pandas.read_csv: at most 1.5", reading),
+    "reading": ("CSV of 1,000,000 x 30", "pandas.read_csv: at most 1.5", reading),
     "first_warm": (
         "process with its first fit, compiled before", "import sklearn.linear_model",
         lambda: first("warm"),

@@ -33,8 +33,9 @@ MARK_ROWS = 2000
 COLUMNS_FOR_ONE_THREAD = 2000
 """Columns from which Arrow's threads cost more than they bring: they take turns a column."""
 
-WHOLE_BYTES = 2**23
-"""A block where the whole file is read anyway: fewer blocks, less to put together."""
+WHOLE_BYTES = 2**20
+"""A block where the whole file is read anyway. It stays in a core's cache between parsing and
+converting: eight times as much takes one and a half times as long."""
 
 BLOCK_GROWTH, LONGEST_ROW = 8, 2**29
 """A row longer than a block is read with a block this many times as large, up to this size."""
@@ -270,7 +271,9 @@ def _has_quotes(source: Source, layout: Layout) -> bool:
     if source.compressed:
         return True
     with source.open() as file:
-        quotes = sum(block.count(b'"') for block in iter(lambda: file.read(SCAN_BYTES), b""))
+        blocks = iter(lambda: file.read(SCAN_BYTES), b"")
+        # To find none takes a fifth of the time that counting takes.
+        quotes = sum(block.count(b'"') for block in blocks if b'"' in block)
     if quotes % 2:
         _check_closed(source, layout)
     return quotes > 0
