@@ -105,5 +105,7 @@ HEADER = ["rows", "command", "passes of the fits", "clock / one reading", "proce
 WORDS = """\
 `everypair fit folder/ --target y --method auc` fits a model and those of three folds, which share \
 each pass; `everypair compare` fits `auc` and `auc-rls` in three folds (`--cv 3x1`). Times are of \
-the whole command beside merely reading all columns once. The limit of memory is that of one fit. \
-The files are copies of one of 5e+06 rows."""
+the whole command beside merely reading all columns once, in a process of its own. Starting the \
+program and the search for settings on the sample take the same time whatever the number of rows. \
+The limit of memory is that of one fit. The files are copies of one of 5e+06 rows. 5e+07 rows were \
+not measured: there is memory for one fit at a time there, so that four fits do not share passes."""

@@ -101,12 +101,16 @@ class Shard:
         return value
 
     def make_again(self, lost: Sequence[Past], wanted: Collection[str]) -> None:
-        """Vectors that were kept and are not here, each after those it is made of."""
-        last = {earlier.token: past.token for past in lost for earlier in past.before}
-        for past in lost:
-            if past.token not in self.kept:
-                self.kept[past.token] = self.value(past.inner)
-                self._values.clear()
+        """Of these, each after those it is made of, the vectors that are wanted and not here."""
+        missing = set(wanted) - self.kept.keys()
+        for past in reversed(lost):
+            if past.token in missing:
+                missing |= {earlier.token for earlier in past.before} - self.kept.keys()
+        made = [past for past in lost if past.token in missing]
+        last = {earlier.token: past.token for past in made for earlier in past.before}
+        for past in made:
+            self.kept[past.token] = self.value(past.inner)
+            self._values.clear()
             for earlier in past.before:
                 if last[earlier.token] == past.token and earlier.token not in wanted:
                     self.kept.pop(earlier.token, None)

@@ -308,7 +308,7 @@ def test_fits_share_passes_as_far_as_the_memory_goes(folder, monkeypatch):
 
     found = LargeTable(Source(folder), "churn", None, ["w"])
     rows = all_rows.AllRows(EncodedRows(found, found.encoder({}), ["yes"]), np.arange(3), None)
-    monkeypatch.setattr(all_rows, "SIDE_BY_SIDE_BYTES", 5 * 24 * found.n_rows)
+    monkeypatch.setattr(all_rows, "SIDE_BY_SIDE_BYTES", 4 * 24 * found.n_rows)
     assert (rows.at_once("auc"), rows.at_once("auc-hinge")) == (5, 1)
     monkeypatch.setattr(all_rows, "SIDE_BY_SIDE_BYTES", 1)
     assert rows.at_once("auc") == 1

@@ -38,8 +38,9 @@ BY_ITSELF = ("auc", "auc-l1", "auc-rls")
 GATHERING = ("auc-hinge", "rankopt")
 """Methods that hold the scores of all rows and their order: about 120 bytes per row."""
 
-SIDE_BY_SIDE_BYTES = 2**31
-"""Fits share their passes over the rows as long as their scores take no more memory."""
+SIDE_BY_SIDE_BYTES = 2**28
+"""Fits share their passes over the rows as long as their scores take no more memory than this
+beside those of one fit."""
 
 
 class AllRows:
@@ -67,7 +68,7 @@ class AllRows:
     def at_once(self, name: str) -> int:
         """How many fits of this method there is memory for."""
         per_row = 120 if name in GATHERING else 24
-        return max(1, SIDE_BY_SIDE_BYTES // (per_row * self.n_rows))
+        return 1 + SIDE_BY_SIDE_BYTES // (per_row * self.n_rows)
 
     def fit(
         self,
