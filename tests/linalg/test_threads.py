@@ -169,6 +169,22 @@ def test_an_interrupt_anywhere_in_a_fit_leaves_blas_as_it_was():
         assert threads.available_threads() == before
 
 
+def test_a_limit_that_ends_in_another_thread_than_it_began_is_lifted():
+    """threadpoolctl lets only the thread that set a limit change it as long as it lives."""
+    before = threads.available_threads()
+    with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
+        inner, outer = threads.one_blas_thread(), threads.one_blas_thread()
+        first.submit(inner.__enter__).result()
+        second.submit(outer.__enter__).result()
+        assert {library.num_threads for library in threads._blas().lib_controllers} == {1}
+        first.submit(inner.__exit__, None, None, None).result()
+        second.submit(outer.__exit__, None, None, None).result()
+        assert threads.available_threads() == before
+        with threadpool_limits(1):
+            assert threads.available_threads() == 1
+        assert threads.available_threads() == before
+
+
 def test_workers_of_joblib_share_the_cores():
     n_cores = joblib.cpu_count()
     allowed = Parallel(n_jobs=2)(delayed(threads.available_threads)() for _ in range(2))

@@ -33,6 +33,23 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
+def _take_blas() -> None:
+    """Let this thread set the threads of BLAS, whichever did so last.
+
+    From threadpoolctl 3.7 on only one thread at a time can, until it ends or is made to yield; what
+    another one sets is ignored. A limit of this library may begin in one thread and end in another.
+    """
+    for library in _blas().lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
+
+
+def _restore_blas(limit: Any) -> None:
+    _take_blas()
+    limit.restore_original_limits()
+    _take_blas()  # for any other thread
+
+
 def available_threads() -> int:
     """Threads that BLAS is allowed just now, and never more than joblib counts cores.
 
@@ -77,12 +94,24 @@ def _begin_anew() -> None:
     _cores.cache_clear()
     _blas_lock, _blas_users, _blas_saved = Lock(), 0, None
     if _blas_limit is not None:
-        _blas_limit.restore_original_limits()
+        _restore_blas(_blas_limit)
         _blas_limit = None
 
 
+def _before_fork() -> None:
+    """Wait until no thread of ours is inside threadpoolctl: its lock would stay closed in the
+    child."""
+    _blas_lock.acquire()
+
+
+def _after_fork() -> None:
+    _blas_lock.release()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_anew)
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_begin_anew
+    )
 
 
 @contextmanager
@@ -155,6 +184,7 @@ def one_blas_thread() -> Iterator[None]:
         with _blas_lock:
             if _blas_limit is None:
                 _blas_saved = _blas_threads()
+                _take_blas()
                 _blas_limit = _blas().limit(limits=1)
             entered = True
             _blas_users += 1
@@ -165,5 +195,5 @@ def one_blas_thread() -> Iterator[None]:
             with _blas_lock:
                 _blas_users = max(0, _blas_users - 1)
                 if _blas_users == 0 and _blas_limit is not None:
-                    _blas_limit.restore_original_limits()
+                    _restore_blas(_blas_limit)
                     _blas_saved = _blas_limit = None

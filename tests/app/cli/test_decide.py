@@ -219,7 +219,7 @@ def test_a_count_as_threshold_says_that_it_is_a_share(run, files):
 def test_explain_refuses_a_top_of_rows(run, files):
     found = run("explain", files / "m.everypair", "--rows", files / "new.csv", "--top", "3")
     assert found.code == 2
-    assert "--top 3 is of the columns printed without --rows: leave out one." in found.err
+    assert "--top 3 is for the columns that are printed without --rows: leave out one." in found.err
 
 
 def test_thresholds_by_probability_and_by_number(run, files):

@@ -98,5 +98,5 @@ def test_a_count_is_the_same_share_of_part_of_the_rows():
 
 @pytest.mark.parametrize("typed", ["precision@top=101", "recall@top=6p"])
 def test_more_rows_than_there_are_is_refused(typed):
-    with pytest.raises(ValueError, match=f"{typed} asks for more rows than the 100"):
+    with pytest.raises(ValueError, match=rf"{typed} asks for more rows than there are \(100\)"):
         parse_measure(typed).of(Rows.of(np.arange(100) % 5 == 0))

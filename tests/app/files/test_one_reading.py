@@ -154,7 +154,7 @@ def check(table, skip=()):
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
     monkeypatch.setattr(delimited, "CHUNK_BYTES", 1)
-    monkeypatch.setattr(delimited, "BLOCK_ROWS", 3)
+    monkeypatch.setattr(delimited, "BLOCK_ROWS", 2)
     monkeypatch.setattr(readers, "CHUNK_ROWS", 5)
 
 
