@@ -46,10 +46,10 @@ class AUCAdditiveCV(AdditiveRanker):
 
     Each fold fits a path of falling alphas, each from the solution before it. The largest alpha is
     taken whose mean AUC of the held-out rows is no more than a quarter of a standard error of the
-    difference below the best. Then each fold adds the pairs of columns that its own
-    training rows ask for; they stay if that raises the mean AUC by more than a
-    standard error of the difference. A climb of the sigmoid or of a measure stays if it raises it
-    at all. If ``loss`` is a measure, it takes the place of AUC in all of this.
+    difference below the best. Then each fold adds the pairs of columns that its own training rows
+    ask for; they stay if that raises the mean AUC by more than a standard error of the difference.
+    A climb of the sigmoid or of a measure stays if it raises it at all. If ``loss`` is a measure,
+    it takes the place of AUC in all of this.
 
     Parameters
     ----------
