@@ -310,7 +310,7 @@ model's mean AUC to LightGBM's. A table averages over the splits that all of its
 up to five of the tables of a few hundred rows ({", ".join(SMALL)}), one of the others. Times are
 processor seconds of whole fits with their tuning, one thread, median over tasks. The machine had
 other work, more at some models' times than at others': ratios below 2 say little. Those of 10,000
-rows were measured in one run, model after model. Tables of zeros and ones, words and pixels are
+rows were measured one right after the other. Tables of zeros and ones, words and pixels are
 left out ({", ".join(LEFT_OUT)}), and so are the tasks on which settings were chosen:
 {", ".join(CHOSEN_ON)}. Of these, adult may be among the times of
 10,000 rows.
