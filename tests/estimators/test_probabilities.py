@@ -103,6 +103,23 @@ def test_without_a_calibration_the_error_says_what_to_set(cls):
             getattr(made(cls), name)
 
 
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_out_of_fold_scores_have_seen_nothing_of_their_rows(monkeypatch, loss):
+    """At a large alpha the fit on all rows, where the folds begin, is nearly theirs."""
+    from everypair.estimators import auc
+
+    kept, scores_in_folds = [], auc.scores_in_folds
+    monkeypatch.setattr(
+        auc, "scores_in_folds", lambda *a, **k: kept.append(scores_in_folds(*a, **k)) or kept[-1]
+    )
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((1000, 20)), rng.random(1000) < 0.3
+    for tol in (1e-6, 1e-12):
+        AUCClassifier(loss, alpha=100.0, calibration="sigmoid", cv=5, tol=tol).fit(X, y)
+    usual, exact = (roc_auc_score(y, held_out.scores) for held_out in kept)
+    assert usual == pytest.approx(exact, abs=2e-3)
+
+
 @every_estimator
 def test_a_calibration_moves_no_score(cls):
     """The cut may move, because it comes from out-of-fold scores."""

@@ -38,6 +38,10 @@ move by less than a thousandth of their standard deviation on dense tables, and 
 sparse ones. Who asks for a smaller gap gets it in the folds as well."""
 
 
+LEAST_FOLD_TOL = 1e-12
+"""No gap below it is asked for in folds: rounding would hide it."""
+
+
 def fold_tol(tol: float) -> float:
     """The gap of fits whose scores on held-out rows count, and nothing else of them."""
     return tol if tol < USUAL_TOL else max(tol, FOLD_TOL)
@@ -98,6 +102,7 @@ def scores_in_folds(
     problem: Callable[..., AlphaProblem],
     alpha: float,
     fit: Result,
+    loss: str,
     folds: TrainingFolds,
     *,
     tol: float,
@@ -107,8 +112,15 @@ def scores_in_folds(
     """Out-of-fold scores at this alpha, each fold's fit from the one on all rows.
 
     ``problem(X, pairs)`` is that of a fold. Scores that make a cut need no gap below `FOLD_TOL`.
+    But the fit on all rows has seen the held-out ones, and where little can be gained over w = 0,
+    as at a large alpha, it may be within that gap. So the gap is also at most this share of the
+    gain.
     """
-    rough = fold_tol(tol)
+    from everypair.pairs.losses import LOSSES
+
+    at_zero = float(LOSSES[loss].value(np.zeros(1))[0])
+    gain = at_zero / max(fit.objective, np.finfo(float).tiny) - 1
+    rough = min(fold_tol(tol), max(FOLD_TOL * gain, LEAST_FOLD_TOL))
 
     def kept(k: int) -> Any:
         of_fold = problem(*folds.training(k))

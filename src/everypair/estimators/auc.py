@@ -268,7 +268,7 @@ class AUCClassifier(LinearRanker):
         problem = partial(problem_of, loss=self.loss, l1_ratio=ratio, weights=weights)
         with own_threads():
             return scores_in_folds(
-                problem, float(self.alpha), fit, folds, tol=float(self.tol),
+                problem, float(self.alpha), fit, self.loss, folds, tol=float(self.tol),
                 max_iter=int(self.max_iter),
             )  # fmt: skip
 

@@ -254,7 +254,7 @@ class AUCClassifierCV(LinearRanker):
             if self._needs_held_out():
                 # Kept from the search they would take a number per row and alpha.
                 held_out = scores_in_folds(
-                    partial(problem, l1_ratio=self.l1_ratio_), self.alpha_, fit, folds,
+                    partial(problem, l1_ratio=self.l1_ratio_), self.alpha_, fit, self.loss, folds,
                     n_jobs=self.n_jobs, **self._settings(),
                 )  # fmt: skip
             cut = rows.cut(fit.scores, held_out)
