@@ -300,8 +300,8 @@ a gap of 1e-4 of the fold's own, and its AUC on them was too high by up to .009 
 fold of three tables the AUC then differs from that of exact fits by at most \
 .0001; the former way, at a gap of 1e-4 from its own start, by up to .0023. The \
 order of the alphas and that share were chosen by counts on 20,000 x 50, which is \
-in the table above, and on 40,000 x 30 and 60,000 x 30, which are not; each alone \
-leads to the same share.
+in the table above, and on 40,000 x 30 and 60,000 x 30, which are not (the share \
+on 60,000 x 30 alone of these).
 
 **Hinges.** Hessians and their products read the rows that have a pair in the \
 window of the loss (`tests/solvers/test_curved_rows.py` counts). On 10,000 x \
