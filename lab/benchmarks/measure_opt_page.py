@@ -187,8 +187,10 @@ def losses(results: Results) -> str:
     text = (
         f"Of {n_cells} cells with three splits or more ({n_of_ten} with ten), {n_wins} are won "
         f"and {len(found)} ({100 * len(found) / n_cells:.1f} %) lost at 5 %; {len(large)} of the "
-        f"losses are larger than {SMALL_LOSS:g}. Three splits leave the test little power."
+        f"losses are larger than {SMALL_LOSS:g}."
     )
+    if n_of_ten < n_cells:
+        text += " Three splits leave the test little power."
     lines = [[name, label, f"{gain:+.4f}", f"{p:.3f}"] for gain, p, name, label in sorted(found)]
     return text + (
         "\n\n" + markdown_table(["task", "measure", "gain", "p"], lines) if lines else ""
