@@ -35,8 +35,8 @@ COLUMNS_FOR_ONE_THREAD = 2000
 
 WHOLE_BYTES = 2**20
 """A block where the whole file is read anyway. It stays in a core's cache between parsing and
-converting: on 200,000 x 30 numbers eight times as much took 1.8 times as long. On 500 columns it was
-a fifth quicker."""
+converting: on 200,000 x 30 numbers eight times as much took 1.8 times as long. On 500 columns it
+was a fifth quicker."""
 
 BLOCK_GROWTH, LONGEST_ROW = 8, 2**29
 """A row longer than a block is read with a block this many times as large, up to this size."""
