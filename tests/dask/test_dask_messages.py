@@ -12,6 +12,7 @@ da = pytest.importorskip("dask.array")
 pytest.importorskip("distributed")
 
 from everypair.dask import DaskAUCClassifier, auc_score, engine  # noqa: E402
+from everypair.dask.held_rows import held  # noqa: E402
 
 
 @pytest.fixture
@@ -99,3 +100,30 @@ def test_a_transfer_longer_than_the_time_between_looks_is_begun_once(client, mon
     blocks = object.__new__(engine.DaskBlocks)
     blocks.client = client
     assert blocks._results([client.submit(int, "7")]) == [7]
+
+
+def _rows(seed, of):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((2000, 5))
+    return X if of == "X" else X[:, 0] + rng.standard_normal(2000) > 1
+
+
+@pytest.mark.parametrize("step", [1, -1])
+def test_x_stays_on_its_worker_in_fit_after_fit(client, step):
+    workers = list(client.scheduler_info()["workers"])[::step]
+
+    def chunks(of, shape, dtype):
+        made = [client.submit(_rows, k, of, workers=[w], pure=False) for k, w in enumerate(workers)]
+        return da.concatenate([da.from_delayed(each, shape, dtype) for each in made])
+
+    dX, dy = client.persist([chunks("X", (2000, 5), float), chunks("y", (2000,), bool)])
+    # What a fit leaves behind may wait for the garbage collector.
+    alive = [engine.DaskBlocks(client, dX, dy, None, "a test") for _ in range(5)]
+    assert {len(holders) for holders in client.who_has(dX).values()} == {1}
+    assert len(alive) == 5
+
+
+def test_rows_from_another_worker_are_aligned():
+    sent = np.frombuffer(bytearray(8 * 30 + 1), np.uint8)[1:].view(np.float64).reshape(10, 3)
+    assert not sent.flags.aligned
+    assert held(0, sent, np.arange(10)).X.flags.aligned

@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from functools import lru_cache, reduce
-from itertools import count
 from typing import Any, NamedTuple
 from uuid import uuid4
 from weakref import WeakSet
@@ -70,9 +69,6 @@ DIRECT_BLOCKS = 16
 INLINE_BYTES = 2**16
 """A job larger than this is sent to a worker once, and from there to the others."""
 
-_numbers = count()
-
-
 ON_BLOCKS = "on the blocks"
 """Where a vector is that a job has kept; one from the client is in tasks, one per block."""
 
@@ -121,15 +117,14 @@ class DaskBlocks(Blocks):
                 (whole_groups, (k, *some)) for k, some in enumerate(_brought_together(parts))
             ]
         blocks = [
-            delayed(hold, pure=False)(
-                *arguments, dask_key_name=f"everypair-block-{uuid4().hex[:8]}-{k}"
+            delayed(hold, pure=False)(*arguments, dask_key_name=key)
+            for key, (hold, arguments) in zip(
+                _keys("block", len(given_blocks)), given_blocks, strict=True
             )
-            for k, (hold, arguments) in enumerate(given_blocks)
         ]
-        stem = f"everypair-labels-{uuid4().hex[:8]}"
         labels = [
-            delayed(seen_of, pure=False)(block, dask_key_name=f"{stem}-{k}")
-            for k, block in enumerate(blocks)
+            delayed(seen_of, pure=False)(block, dask_key_name=key)
+            for key, block in zip(_keys("labels", len(blocks)), blocks, strict=True)
         ]
         futures: list[Future] = self.client.compute([*blocks, *labels])
         self._blocks = futures[: len(blocks)]
@@ -189,13 +184,11 @@ class DaskBlocks(Blocks):
     # --- tasks -----------------------------------------------------------------------------
 
     def _submit(self, what: str, function: Callable[..., Any], *args: Any) -> Future:
-        key = f"everypair-{what}-{uuid4().hex[:8]}{next(_numbers)}"
-        return self.client.submit(function, *args, key=key, pure=False)
+        return self.client.submit(function, *args, key=_keys(what, 1)[0], pure=False)
 
     def _each(self, what: str, function: Callable[..., Any], *args: Sequence[Any]) -> list[Future]:
         """A task per block, in one graph; each of ``args`` has a value per block."""
-        stem = f"everypair-{what}-{uuid4().hex[:8]}{next(_numbers)}"
-        keys = [f"{stem}-{k}" for k in range(len(args[0]))]
+        keys = _keys(what, len(args[0]))
         found: list[Future] = self.client.map(function, *args, key=keys, pure=False)
         return found
 
@@ -300,6 +293,17 @@ class DaskBlocks(Blocks):
 
     def place(self, parts: Sequence[Any]) -> BlockVector:
         return BlockVector(self, Kept(store=self._each("scores", _itself, parts)))
+
+
+def _keys(what: str, n: int) -> list[tuple[str, int]]:
+    """Names of n tasks, which Dask takes for one group: that of what stands before the number.
+
+    Tasks of a group far larger than the cluster that depend on few others run on whichever worker
+    is idle, wherever their data lie. Under one name for all fits the tasks of some fits together
+    were such a group, and X went from worker to worker.
+    """
+    stem = f"everypair-{what}-{uuid4().hex}"
+    return [(stem, k) for k in range(n)]
 
 
 def _brought_together(parts: list[tuple[Any, ...]]) -> list[list[Any]]:

@@ -88,6 +88,8 @@ def held(number: int, X: Any, y: Any, weight: Any = None) -> HeldBlock:
         X = X[:, None]  # one column: scores
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
+    # What came from another worker begins at any byte: NumPy would copy it for every product.
+    X = np.require(X, requirements=["ALIGNED"])
     if weight is not None:
         weight = weight.to_numpy() if hasattr(weight, "to_numpy") else np.asarray(weight)
         weight = weight.astype(np.float64, copy=False)
