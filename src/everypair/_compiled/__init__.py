@@ -12,6 +12,7 @@ from everypair._compiled.binned_products import (
 )
 from everypair._compiled.box_sums import (
     COEFFICIENTS,
+    add_windows,
     box_evaluate,
     box_far,
     box_moments,
@@ -111,6 +112,7 @@ __all__ = [
     "WIDE_COEFFICIENTS",
     "add_row_moments",
     "add_soft_slopes",
+    "add_windows",
     "auc_pairs",
     "best_f_beta_table",
     "best_split",

@@ -85,6 +85,15 @@ def box_near(ids, held, wanted, moments, near, fields):
 
 
 @compiled
+def add_windows(first, windows, out):
+    """Add ``windows[r]`` to ``out`` from its place ``first[r]`` on."""
+    for r in range(first.size):
+        start = first[r]
+        for k in range(windows.shape[1]):
+            out[start + k] += windows[r, k]
+
+
+@compiled
 def box_near_rows(ids, held, wanted, moments, near, fields):
     """`box_near` for ``moments[b, l, column]`` with few coefficients and many columns.
 
@@ -119,17 +128,22 @@ def box_far(ids, wanted, moments, reach, width, far, exp_up, exp_down, fields):
     ``far[side] = (constant, linear, e1, e2, ...)``: side 0 for targets above their sources, where
     the kernel is ``constant + linear u + sum_m e_m exp(-m |u|)``. ``exp_up[m - 1]`` and
     ``exp_down[m - 1]`` are the coefficients of ``exp(+-m width t / 2)``. Where the sources weigh
-    nothing negative the running sums only grow by terms of one sign: nothing cancels.
+    nothing negative the running sums only grow by terms of one sign: nothing cancels. A single
+    column has loops of its own, over terms and coefficients that lie side by side.
     """
     n_boxes, n_coef, n_columns = moments.shape
     n_terms = exp_up.shape[0]
     half = 0.5 * width
+    single = n_columns == 1
+    sums, field = np.empty(n_terms), np.empty(n_coef)
+    moved_before, fade = 0.0, 1.0
     mass, lever = np.empty(n_columns), np.empty(n_columns)
     running = np.empty((n_terms, n_columns))
     for side in range(2):
         sign = 1.0 if side == 0 else -1.0
         leave = exp_up if side == 0 else exp_down
         arrive = exp_down if side == 0 else exp_up
+        by_coefficient = np.ascontiguousarray(leave.T)
         mass[:] = 0.0
         lever[:] = 0.0
         running[:] = 0.0
@@ -138,7 +152,8 @@ def box_far(ids, wanted, moments, reach, width, far, exp_up, exp_down, fields):
             a = step if side == 0 else n_boxes - 1 - step
             if step > 0 and source > 0:
                 moved = sign * (ids[a] - ids[a - int(sign)]) * width
-                fade = np.exp(-moved)
+                if moved != moved_before:
+                    moved_before, fade = moved, np.exp(-moved)
                 power = 1.0
                 for j in range(n_columns):
                     lever[j] += mass[j] * moved
@@ -155,20 +170,38 @@ def box_far(ids, wanted, moments, reach, width, far, exp_up, exp_down, fields):
                 for j in range(n_columns):
                     mass[j] += moments[b, 0, j]
                     lever[j] += moments[b, 0, j] * gap - sign * half * moments[b, 1, j]
-                fade = np.exp(-gap)
+                source += 1
+                shrink = np.exp(-gap)
                 power = 1.0
+                if single:
+                    sums[:] = 0.0
+                    for k in range(n_coef):
+                        for m in range(n_terms):
+                            sums[m] += by_coefficient[k, m] * moments[b, k, 0]
+                    for m in range(n_terms):
+                        power *= shrink
+                        running[m, 0] += power * sums[m]
+                    continue
                 for m in range(n_terms):
-                    power *= fade
+                    power *= shrink
                     for k in range(n_coef):
                         strength = power * leave[m, k]
                         for j in range(n_columns):
                             running[m, j] += strength * moments[b, k, j]
-                source += 1
             if source > 0 and wanted[a]:
                 constant, linear = far[side, 0], far[side, 1]
                 for j in range(n_columns):
                     fields[a, 0, j] += constant * mass[j] + linear * sign * lever[j]
                     fields[a, 1, j] += linear * half * mass[j]
+                if single:
+                    field[:] = 0.0
+                    for m in range(n_terms):
+                        strength = far[side, 2 + m] * running[m, 0]
+                        for k in range(n_coef):
+                            field[k] += strength * arrive[m, k]
+                    for k in range(n_coef):
+                        fields[a, k, 0] += field[k]
+                    continue
                 for m in range(n_terms):
                     for k in range(n_coef):
                         strength = far[side, 2 + m] * arrive[m, k]

@@ -21,7 +21,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair._compiled import COEFFICIENTS, box_far, box_near, box_near_rows
+from everypair._compiled import COEFFICIENTS, add_windows, box_far, box_near, box_near_rows
 from everypair.cached import cached_property
 from everypair.linalg.row_sums import slices
 
@@ -88,6 +88,12 @@ def exponentials(n_coef: int) -> tuple[Array, Array]:
     return up, down
 
 
+def _windows(padded: Array, n: int, size: int) -> Array:
+    """``size`` numbers from the beginning of each row on: a view with overlaps; `as_strided` takes
+    four times as long to make one."""
+    return np.ndarray((n, size), np.float64, padded, strides=padded.strides)
+
+
 @dataclass(frozen=True)
 class BoxKernel:
     """A kernel k(u) of ``u = target - source`` with its behaviour at both ends.
@@ -111,6 +117,11 @@ class BoxKernel:
         return np.ascontiguousarray(self.near[::-1]).reshape(-1, COEFFICIENTS)
 
     @cached_property
+    def _spread_window(self) -> Array:
+        """``near`` as a source meets the targets of ascending boxes, side by side."""
+        return np.ascontiguousarray(self.near.transpose(1, 0, 2)).reshape(COEFFICIENTS, -1)
+
+    @cached_property
     def far(self) -> Array:
         return np.array([self.above, self.below])
 
@@ -123,27 +134,34 @@ class BoxKernel:
         if wanted is None:
             wanted = np.ones(ids.size, dtype=bool)
         if ids[-1] - ids[0] == ids.size - 1:
-            out = self._near_on_grid(moments)
+            out = self._near_on_grid(moments, wanted)
         else:
             out = np.zeros(moments.shape)
             box_near(ids, np.any(moments != 0, axis=1), wanted, moments, self.near, out)
         self._add_far(ids, wanted, moments[:, :, None], out[:, :, None])
         return out
 
-    def _near_on_grid(self, moments: Array) -> Array:
+    def _near_on_grid(self, moments: Array, wanted: NDArray[np.bool_]) -> Array:
         """`box_near` on a grid without gaps: a box's neighbours lie one after the other, so each
-        field is the product of a window of the moments with the whole table."""
+        field is the product of a window of the moments with the whole table. Where fewer boxes
+        hold a source than are wanted, each source fills a window of the fields instead."""
         n_boxes, n_coef = moments.shape
         padded = np.zeros((n_boxes + 2 * REACH_BOXES, n_coef))
-        padded[REACH_BOXES : REACH_BOXES + n_boxes] = moments
+        inside = slice(REACH_BOXES, REACH_BOXES + n_boxes)
         table = self._near_window
-        # A view with overlaps; `as_strided` takes four times as long to make one.
-        windows = np.ndarray((n_boxes, table.shape[0]), np.float64, padded, strides=padded.strides)
         if n_boxes <= WINDOWS_AT_ONCE:
-            return np.asarray(windows.copy() @ table)
-        out = np.empty(moments.shape)
-        for some in slices(0, n_boxes, WINDOWS_AT_ONCE):
-            np.matmul(windows[some].copy(), table, out=out[some])
+            padded[inside] = moments
+            return np.asarray(_windows(padded, n_boxes, table.shape[0]).copy() @ table)
+        targets, sources = np.flatnonzero(wanted), np.flatnonzero(np.any(moments != 0, axis=1))
+        if sources.size < targets.size:
+            spread, flat = self._spread_window, padded.reshape(-1)
+            for some in slices(0, sources.size, WINDOWS_AT_ONCE):
+                add_windows(n_coef * sources[some], moments[sources[some]] @ spread, flat)
+            return padded[inside]
+        padded[inside] = moments
+        windows, out = _windows(padded, n_boxes, table.shape[0]), np.zeros(moments.shape)
+        for some in slices(0, targets.size, WINDOWS_AT_ONCE):
+            out[targets[some]] = windows[targets[some]] @ table
         return out
 
     def row_fields(

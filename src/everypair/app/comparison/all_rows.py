@@ -38,7 +38,7 @@ BY_ITSELF = ("auc", "auc-l1", "auc-rls")
 GATHERING = ("auc-hinge", "rankopt")
 """Methods that hold the scores of all rows and their order: about 120 bytes per row."""
 
-SIDE_BY_SIDE_BYTES = 2**28
+SIDE_BY_SIDE_BYTES = 2**27
 """Fits share their passes over the rows as long as their scores take no more memory than this
 beside those of one fit."""
 
