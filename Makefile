@@ -10,10 +10,10 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 demo: .venv/installed
 	$(BIN)/everypair demo
 
-# Lint and types side by side: neither needs both cores.
+# Lint, then types beside the tests: no core waits. Each prints as a whole, and all run to their end.
 test:
-	$(MAKE) --no-print-directory --output-sync=target -j2 lint types
-	$(MAKE) --no-print-directory unit
+	$(MAKE) --no-print-directory lint
+	$(MAKE) --no-print-directory --output-sync=target --keep-going -j2 types unit
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
@@ -22,6 +22,9 @@ lint: .venv/installed-dev
 
 types: .venv/installed-dev
 	$(BIN)/mypy
+
+# Workers, and the processes that tests start, read the byte code that the first one wrote.
+unit coverage slow test-browser: export PYTHONDONTWRITEBYTECODE =
 
 unit: .venv/installed-dev
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not browser" --durations=10

@@ -214,26 +214,30 @@ def test_one_row_of_a_class_has_an_area_and_no_interval(which, run, mixed, model
 
 def test_output_to_standard_output_is_whole_and_alone_there(run, mixed, model, tmp_path):
     import csv
-    import subprocess
 
     from everypair.app.model_file.store import load_model
 
-    def shell(arguments):
-        command = f"{sys.executable} -m everypair {arguments} -o /dev/stdout > out"
-        found = subprocess.run(
-            ["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
-        return found.returncode, found.stderr
+    def into_file(arguments):
+        """The command with its standard output in the file ``out``."""
+        before = os.dup(1)
+        with (tmp_path / "out").open("wb") as out:
+            os.dup2(out.fileno(), 1)
+            try:
+                return run(*arguments, "-o", "/dev/stdout")
+            finally:
+                os.dup2(before, 1)
+                os.close(before)
 
     commands = {
-        "explain": (f"explain {model}", "features have a weight"),
-        "score": (f"score {model} {mixed}", ""),
-        "fit": (f"fit {mixed} -t churn --method auc-rls", "written to /dev/stdout"),
+        "explain": (("explain", model), "features have a weight"),
+        "score": (("score", model, mixed), ""),
+        "fit": (("fit", mixed, "-t", "churn", "--method", "auc-rls"), "written to /dev/stdout"),
     }
     for name, (command, said) in commands.items():
-        code, err = shell(command)
-        assert code == 0, err
-        assert said in err
+        found = into_file(command)
+        assert found.code == 0, found.err
+        assert found.out == ""
+        assert said in found.err
         if name == "fit":
             assert load_model(tmp_path / "out").target == "churn"
         else:
