@@ -58,6 +58,18 @@ def run(capsys):
     return call
 
 
+@pytest.fixture
+def run_in_bytes(capfdbinary):
+    """As `run`, with the bytes that reach the descriptors of the process: ``/dev/stdout`` too."""
+
+    def call(*arguments):
+        capfdbinary.readouterr()
+        code = exit_of(arguments)
+        return Result(code, *capfdbinary.readouterr())
+
+    return call
+
+
 @pytest.fixture(scope="session")
 def mixed(tmp_path_factory):
     from mixed_table import write_mixed

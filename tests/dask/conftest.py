@@ -1,4 +1,4 @@
-"""One cluster of two processes for all tests of `everypair.dask`."""
+"""A cluster of two threads for the tests of `everypair.dask`, and one of two processes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,24 @@ pytest.importorskip("distributed")
 pytest.importorskip("dask.array")
 
 
-@pytest.fixture(scope="session")
-def client():
+def cluster_of_two(**options):
     from distributed import Client, LocalCluster
 
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, **options}
+    with LocalCluster(**options) as cluster, Client(cluster) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def client():
+    """Workers in threads, which cost a fraction of processes."""
+    yield from cluster_of_two(processes=False)
+
+
+@pytest.fixture(scope="session")
+def processes():
+    """Workers in processes: for what is about messages, memory and death."""
+    yield from cluster_of_two()
 
 
 @pytest.fixture(scope="session")

@@ -52,15 +52,6 @@ def test_any_number_of_blocks_gives_the_local_fit(client, data, n_blocks):
     assert isinstance(model.coef_, np.ndarray)
 
 
-def test_groups_in_other_processes_give_the_local_fit(client, data):
-    X, y, weight = (values[:1500] for values in data)
-    within = np.arange(1500) % 70
-    local = AUCClassifier(alpha=0.01, tol=1e-12).fit(X, y, weight, within=within)
-    blocks = [in_chunks(values, 3) for values in (X, y, weight, within)]
-    model = DaskAUCClassifier(alpha=0.01, tol=1e-12, client=client)
-    close(model.fit(*blocks[:3], within=blocks[3]).coef_, local.coef_)
-
-
 @pytest.mark.parametrize("loss", ["square", "exponential"])
 def test_empty_blocks_blocks_of_one_class_and_weights(client, data, loss):
     X, y, weight = data

@@ -54,25 +54,6 @@ def test_an_evaluation_is_two_rounds_of_small_messages(client, messages):
     assert sample < 1.1 * 8 * 20 * 22_000  # the rows of the first solve come once
 
 
-def test_workers_use_freed_memory_again(client):
-    """Dask's nanny asks them not to: each vector would then cost new pages."""
-    X = np.random.default_rng(6).standard_normal((2000, 2))
-    dX, dy = da.from_array(X, chunks=(500, 2)), da.from_array(X[:, 0] > 1, chunks=500)
-    DaskAUCClassifier(client=client).fit(dX, dy)
-
-    def pages():
-        from resource import RUSAGE_SELF, getrusage
-
-        np.ones(2**18)
-        before = getrusage(RUSAGE_SELF).ru_minflt
-        for _ in range(20):
-            np.ones(2**18)  # 2 MB: 512 pages
-        return getrusage(RUSAGE_SELF).ru_minflt - before
-
-    for new in client.run(pages).values():
-        assert new < 5 * 512
-
-
 def test_rounds_of_an_exact_area_are_small(client, messages):
     rng = np.random.default_rng(5)
     scores = rng.standard_normal(25_000)

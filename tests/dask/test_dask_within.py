@@ -27,16 +27,6 @@ from everypair.linalg.blocks import Blocks  # noqa: E402
 
 
 @pytest.fixture(scope="module")
-def client():
-    """Workers in threads: half the cost of processes, on which `test_dask_fits` fits."""
-    from distributed import Client, LocalCluster
-
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-    with LocalCluster(processes=False, **options) as cluster, Client(cluster) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
 def grouped():
     """Groups of 1 to 40 rows whose rows lie anywhere; a column that misleads between groups."""
     rng = np.random.default_rng(0)

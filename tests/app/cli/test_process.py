@@ -39,12 +39,13 @@ def test_help_loads_neither_numpy_nor_pyarrow():
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(mixed, model):
-    for arguments in (["--help"], ["score", model, mixed]):
-        command = " ".join([sys.executable, "-m", "everypair", *map(str, arguments)])
-        script = f"{command} | true; exit ${{PIPESTATUS[0]}}"
-        found = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
-        assert (found.returncode, found.stderr) == (0, "")
+@pytest.mark.parametrize("command", ["--help", pytest.param("score", marks=pytest.mark.slow)])
+def test_a_reader_that_has_seen_enough_is_no_error(mixed, model, command):
+    arguments = [command, model, mixed] if command == "score" else [command]
+    command = " ".join([sys.executable, "-m", "everypair", *map(str, arguments)])
+    script = f"{command} | true; exit ${{PIPESTATUS[0]}}"
+    found = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stderr) == (0, "")
 
 
 def test_from_file_to_ranked_list(mixed, tmp_path, run):
@@ -52,8 +53,8 @@ def test_from_file_to_ranked_list(mixed, tmp_path, run):
     made = run("fit", mixed, "--target", "churn", "-o", model, "--method", "auc-rls")
     assert made.code == 0, made.err
     assert "Ranked first: churn = 'yes', not 'no': the label means yes" in made.err
-    scored = start("score", model, mixed, "-o", scores, "--top", "10")
-    assert scored.returncode == 0, scored.stderr
+    scored = run("score", model, mixed, "-o", scores, "--top", "10")
+    assert scored.code == 0, scored.err
     assert len(scores.read_text().splitlines()) == 11
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.everypair", "scores.csv"]
     bad = run("score", mixed, mixed)
@@ -62,10 +63,11 @@ def test_from_file_to_ranked_list(mixed, tmp_path, run):
     assert run("fit", mixed).code == 2  # an option is missing
 
 
-def test_scoring_loads_neither_numba_nor_matplotlib(mixed, model):
+def test_a_process_that_scores_loads_neither_numba_nor_matplotlib(mixed, model):
     code = (
-        "import sys\nfrom everypair.app.cli.app import app\n"
-        f"try: app(['score', {str(model)!r}, {str(mixed)!r}])\nexcept SystemExit: pass\n"
+        "import sys\nfrom everypair.app.cli.app import main\n"
+        f"sys.argv = ['everypair', 'score', {str(model)!r}, {str(mixed)!r}]\n"
+        "try: main()\nexcept SystemExit as end: assert not end.code\n"
         "heavy = {'numba', 'matplotlib'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
@@ -73,9 +75,14 @@ def test_scoring_loads_neither_numba_nor_matplotlib(mixed, model):
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
     assert found.returncode == 0, found.stderr
+    assert len(found.stdout.splitlines()) == 201
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "kill"])
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(signal.SIGINT, id="ctrl-c", marks=pytest.mark.slow),
+     pytest.param(signal.SIGTERM, id="kill")],
+)  # fmt: skip
 def test_interruption_leaves_no_half_written_file(number, model, mixed, tmp_path):
     output = tmp_path / "out.csv"
     output.write_text("what was there before")
