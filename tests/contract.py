@@ -1,7 +1,7 @@
 """scikit-learn's contract: all of it for each estimator, its numbers for each of its variants.
 
 What an estimator does with its parameters, with odd input and with its attributes does not depend
-on a loss, a kernel or a measure. So a variant runs the checks of what a fit computes, and the
+on a loss, a kernel or a measure. So a variant runs two checks of what a fit computes, and the
 others among the slow tests.
 """
 
@@ -11,30 +11,19 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-OF_NUMBERS = {
-    "check_classifiers_train",
-    "check_dict_unchanged",
-    "check_estimator_sparse_array",
-    "check_estimators_dtypes",
-    "check_f_contiguous_array_estimator",
-    "check_fit2d_1feature",
-    "check_fit2d_1sample",
-    "check_fit_idempotent",
-    "check_methods_sample_order_invariance",
-    "check_methods_subset_invariance",
-    "check_non_transformer_estimators_n_iter",
-    "check_sample_weight_equivalence_on_dense_data",
-    "check_sample_weight_equivalence_on_sparse_data",
-}
+OF_NUMBERS = {"check_classifiers_train", "check_sample_weight_equivalence_on_dense_data"}
 
 
-def scikit_learn_contract(*estimators, expected_failed_checks=None, last_digits=None):
+def scikit_learn_contract(
+    *estimators, expected_failed_checks=None, last_digits=None, checked_elsewhere=()
+):
     """Parametrise a test by ``estimator`` and ``check``: all checks of the first estimator of a
-    class, and of the others those `OF_NUMBERS`; the rest is marked as slow.
+    class, and of the others, as of classes ``checked_elsewhere``, those `OF_NUMBERS`; the rest is
+    marked as slow.
 
     scikit-learn compares weighted with repeated rows to 1e-7. The parameters ``last_digits`` hold
     for these checks alone: the others need no fit that goes so far."""
-    cases, seen = [], set()
+    cases, seen = [], set(checked_elsewhere)
     for estimator in estimators:
         is_variant = type(estimator) in seen
         seen.add(type(estimator))

@@ -115,6 +115,7 @@ def test_a_full_disk_costs_the_cache_and_not_the_result(home):
     assert call(home) == (["20", "1"], "")
 
 
+@pytest.mark.slow
 def test_a_cache_that_goes_away_after_the_import_costs_only_itself(home):
     gone = "import shutil; shutil.rmtree('cache'); open('cache', 'w').close()\n"
     out, err = call(home, after_import=gone)
@@ -122,6 +123,7 @@ def test_a_cache_that_goes_away_after_the_import_costs_only_itself(home):
     assert warns_once(err)
 
 
+@pytest.mark.slow
 def test_code_of_an_older_source_is_not_run_after_a_full_disk(home):
     """The index is written, the code is not, and a file of its name is there from before."""
     call(home)
@@ -130,6 +132,7 @@ def test_code_of_an_older_source_is_not_run_after_a_full_disk(home):
     assert call(home) == (["198", "0"], "")
 
 
+@pytest.mark.slow
 def test_truncated_files_are_compiled_anew_and_replaced(tmp_path):
     """One kernel for each kind of damage, all called by the same processes."""
     cases = [("nbi", 0), ("nbi", 0.5), ("nbc", 0), ("nbc", 0.5)]

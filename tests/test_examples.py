@@ -1,9 +1,8 @@
-"""Every example runs as a user would run it."""
+"""Every example runs from top to bottom and prints."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import runpy
 from pathlib import Path
 
 import pytest
@@ -13,12 +12,19 @@ NEEDS = {"net": "torch"}
 """What an example imports beyond the core."""
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_example_runs(path, tmp_path):
+LONG = ("net", "quickstart")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(p, id=p.stem, marks=[pytest.mark.slow] if p.stem in LONG else [])
+        for p in EXAMPLES
+    ],
+)
+def test_example_runs(path, tmp_path, monkeypatch, capsys):
     if path.stem in NEEDS:
         pytest.importorskip(NEEDS[path.stem])
-    done = subprocess.run(
-        [sys.executable, str(path)], capture_output=True, text=True, check=False, cwd=tmp_path
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(path), run_name="__main__")
+    assert capsys.readouterr().out

@@ -88,6 +88,7 @@ thread.join()
     run(script, NUMBA_CACHE_DIR=str(tmp_path))
 
 
+@pytest.mark.slow
 def test_forks_under_load_all_end():
     """Threads fit without a pause, the splits of rows among them; children do the same."""
     run("""
@@ -110,6 +111,7 @@ finally:
 """)
 
 
+@pytest.mark.slow
 def test_joblib_forks_workers_that_fit():
     run("""
 from joblib import Parallel, delayed

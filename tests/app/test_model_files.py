@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import warnings
 import zipfile
@@ -28,6 +29,8 @@ DENSE_ONLY = ("AUCAdditive", "AUCAdditiveCV", "AUCTree", "CPAUC", "RankBoost")
 TYPED = ("f1", "f2", "jaccard", "gmean", "mcc", "informedness", "cost=1:5", "recall@fpr=0.2",
          "fpr@recall=0.7", "precision@recall=0.5", "recall@precision=0.7", "precision@top=20",
          "recall@top=1p", "pauc@fpr=0.3", "average-precision")  # fmt: skip
+OF_EACH_KIND = ("AUCClassifier", "AUCRLS", "RankOpt", "ROCSVM", "MeasureSVM")
+"""Their files of sparse rows are in the quick tests."""
 ESTIMATORS = [name for name in everypair.__all__ if name[0].isupper()]
 
 
@@ -65,9 +68,18 @@ def scores_alike(model, table, path):
 # --- what is written can be read ----------------------------------------------------------
 
 
+QUICK = ("auc", "auc-rls", "auc-l1", "auc-rls-rbf", "logistic")
+"""Methods that are fitted in no time: they have every table in the quick tests."""
+
+
 @pytest.mark.parametrize(
     ("name", "table"),
-    [(n, t) for n, c in CANDIDATES.items() for t in seeds.TABLES if c.sparse or t == "dense"],
+    [
+        pytest.param(n, t, marks=[] if t == "dense" or n in QUICK else [pytest.mark.slow])
+        for n, c in CANDIDATES.items()
+        for t in seeds.TABLES
+        if c.sparse or t == "dense"
+    ],
 )
 def test_every_method_scores_the_same_after_loading(name, table, tmp_path):
     rows = seeds.TABLES[table]
@@ -79,8 +91,16 @@ def test_every_method_scores_the_same_after_loading(name, table, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["m.everypair"]
 
 
-@pytest.mark.parametrize("table", seeds.TABLES)
-@pytest.mark.parametrize("typed", ["f1", "recall@fpr=0.2", "precision@top=20"])
+MEASURE_OF_TABLE = [("f1", "dense"), ("recall@fpr=0.2", "svmlight"), ("precision@top=20", "wide")]
+
+
+@pytest.mark.parametrize(
+    ("typed", "table"),
+    [
+        pytest.param(m, t, marks=[] if (m, t) in MEASURE_OF_TABLE else [pytest.mark.slow])
+        for m, t in itertools.product(dict(MEASURE_OF_TABLE), seeds.TABLES)
+    ],
+)
 def test_measure_opt_scores_the_same_after_loading(typed, table, tmp_path):
     rows = seeds.TABLES[table]
     encoder = encoder_for(rows).fit(rows)
@@ -102,7 +122,7 @@ def test_a_cut_for_a_measure_is_kept_and_files_without_one_are_as_before(tmp_pat
 @pytest.mark.parametrize(
     ("name", "table"),
     [
-        (n, t)
+        pytest.param(n, t, marks=[] if t == "dense" or n in OF_EACH_KIND else [pytest.mark.slow])
         for n in ESTIMATORS
         for t in ("dense", "svmlight")
         if n not in DENSE_ONLY or t == "dense"
@@ -124,6 +144,8 @@ def test_every_public_estimator_can_be_saved(name, table, tmp_path):
     if "measure" in cls._get_param_names():
         settings.append({"measure": FBeta(2.0)})
     folds = {"cv": 2} if name in ("MeasureOptCV", "MeasureSVMCV") else {}
+    if name.startswith("MeasureOpt"):
+        folds["max_iter"] = 5
     for given in settings:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -44,7 +44,7 @@ OPTIONS = {
 @scikit_learn_contract(
     MeasureOpt(),
     MeasureOpt("tpr_at_fpr", fpr=0.2, saturation=0.5),
-    MeasureOptCV(saturation=(0.5,), cv=3),
+    MeasureOptCV(saturation=(0.5,), alphas=(1e-1, 1e-3), cv=2),
     last_digits={"tol": 1e-11, "max_iter": 1000},
 )
 def test_scikit_learn_contract(estimator, check):

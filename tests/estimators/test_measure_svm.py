@@ -32,7 +32,7 @@ CHECKED = [
     MeasureSVM("recall_at_k", k="1p"),
     MeasureSVM("partial_roc_area"),
     MeasureSVM(kernel="rbf"),
-    MeasureSVMCV(Cs=(0.1, 1.0), cv=3),
+    MeasureSVMCV(Cs=(0.1, 1.0), cv=2),
 ]
 """Not "precomputed": scikit-learn's checks hand over matrices that are no kernels."""
 

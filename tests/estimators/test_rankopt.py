@@ -34,7 +34,7 @@ def not_held(model):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @scikit_learn_contract(
     RankOpt(max_iter=1000),
-    RankOptCV(saturation=(0.1, 0.5), cv=3, max_iter=1000),
+    RankOptCV(saturation=(0.1, 0.5), cv=2, max_iter=1000),
     LINEAR,
     expected_failed_checks=not_held,
     last_digits={"tol": 1e-11},

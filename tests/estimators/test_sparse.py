@@ -22,6 +22,7 @@ from lab.data.simulate import simulate
     AUCClassifierCV(penalty="l1", n_alphas=3, eps=0.1, cv=2),
     AUCClassifierCV(n_alphas=3, cv=2),
     CPAUC(),
+    checked_elsewhere=[AUCClassifier],
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

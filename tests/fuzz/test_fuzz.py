@@ -17,7 +17,7 @@ FUZZ = Path(__file__).with_name("run.py")
 
 
 def test_known_bad_files_and_some_mutations_end_well(tmp_path):
-    options = ["--cases", "12", "--seconds", "6", "--keep", tmp_path]
+    options = ["--cases", "4", "--seconds", "3", "--keep", tmp_path]
     found = subprocess.run(
         [sys.executable, FUZZ, *map(str, options)], capture_output=True, text=True, check=False
     )
