@@ -1,7 +1,9 @@
-"""How hypothesis runs, and rows that many tests share."""
+"""How hypothesis runs, which combinations of parameters are slow tests, what many tests share."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +17,41 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("everypair")
+
+
+FEW_CASES = 4
+"""A test with so many cases has all of them among the quick tests."""
+
+
+def _values_of(item):
+    """What each of the stacked parametrisations, and each fixture, gives to a case."""
+    params, found = dict(item.callspec.params), set()
+    for mark in item.iter_markers("parametrize"):
+        names = mark.args[0] if mark.args else mark.kwargs["argnames"]
+        names = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
+        found.add((tuple(names), tuple(id(params.pop(name, None)) for name in names)))
+    return found | {(name, id(value)) for name, value in params.items()}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Every value of every parameter is among the quick tests; the other combinations are slow.
+
+    Where parametrisations are stacked, a case whose values all occurred in cases before it is
+    marked as slow: `make slow` runs it. A list of cases is not a combination, and stays whole."""
+    cases = defaultdict(list)
+    for item in items:
+        if hasattr(item, "callspec") and item.get_closest_marker("slow") is None:
+            cases[item.nodeid.split("[")[0]].append(item)
+    for of_test in cases.values():
+        if len(of_test) <= FEW_CASES:
+            continue
+        seen = set()
+        for item in of_test:
+            values = _values_of(item)
+            if values <= seen:
+                item.add_marker(pytest.mark.slow)
+            seen |= values
 
 
 @pytest.fixture
@@ -68,6 +105,23 @@ def run_in_bytes(capfdbinary):
         return Result(code, *capfdbinary.readouterr())
 
     return call
+
+
+def _two_of_each(candidate):
+    """The settings of a search, with the middle two values of each."""
+    grid = candidate.grid
+    few = [values[(len(values) - 1) // 2 :][:2] for values in grid.values()]
+    for values in product(*few):
+        yield dict(zip(grid, values, strict=True))
+
+
+@pytest.fixture(autouse=True)
+def short_searches(request, monkeypatch):
+    """What commands say and write does not depend on how many settings they search."""
+    if "/app/cli/" in request.node.nodeid:
+        from everypair.app.comparison.candidate import Candidate
+
+        monkeypatch.setattr(Candidate, "settings", _two_of_each)
 
 
 @pytest.fixture(scope="session")
