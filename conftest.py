@@ -1,9 +1,10 @@
-"""Threads that wait do not spin, and modules of extras that are not installed have no examples.
+"""Threads that wait do not spin; modules of extras that are not installed have no examples.
 
 Tests run on all cores at once. A thread of OpenMP or BLAS that waits for the others by spinning
 takes the core from another test: boosting took four times as long.
 """
 
+import gc
 import os
 from importlib.util import find_spec
 
@@ -11,3 +12,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
 collect_ignore = [] if find_spec("torch") else ["src/everypair/torch.py"]
+
+
+def pytest_collection_finish():
+    """Modules and tests stay to the end: the garbage collector need not look at them again."""
+    gc.freeze()

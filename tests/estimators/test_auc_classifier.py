@@ -366,7 +366,7 @@ def test_warm_start_from_far_away_still_certifies(imbalanced):
 
 def test_outermost_thresholds_survive_new_rounding():
     rng = np.random.default_rng(0)
-    for _ in range(50):
+    for _ in range(15):
         X = rng.standard_normal((30, 5))
         y = rng.random(30) < 0.4
         y[:2] = True, False

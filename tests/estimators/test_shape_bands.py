@@ -21,7 +21,7 @@ def test_standard_errors_are_those_of_a_bootstrap():
     band = shape_inference(model, X, y)["x0"]
     rng = np.random.default_rng(1)
     drawn = []
-    for _ in range(200):
+    for _ in range(100):
         again = rng.integers(0, y.size, y.size)
         curve = AUCAdditive(**settings).fit(X[again], y[again]).curves_[0][:-1]
         drawn.append(curve - model.shapes_[0].counts[:-1] @ curve / y.size)

@@ -91,6 +91,7 @@ def test_the_judge_of_points_bounds_the_minimum_with_each_intercept(loss, interc
     assert judge(problem, task, answer(best.x)).bound >= best.fun * (1 - 1e-5)
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, capsys):
     path = tmp_path / "peers.json"
     ours = plan.Cell("task", plan.FAST_TASK, name("logistic"))

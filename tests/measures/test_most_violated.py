@@ -89,7 +89,7 @@ def every_labelling(measure, positive, scores):
 @pytest.mark.parametrize("name", TABLE_MEASURES)
 def test_most_violated_equals_full_enumeration(name):
     measure = TABLE_MEASURES[name]
-    for positive, scores in samples(60, 8):
+    for positive, scores in samples(25, 8):
         if name == "recall@2p" and 2 * positive.sum() > positive.size:
             continue
         found = measure.most_violated(positive, scores)
@@ -99,11 +99,11 @@ def test_most_violated_equals_full_enumeration(name):
 
 
 @pytest.mark.parametrize("name", TABLE_MEASURES)
-def test_most_violated_equals_full_enumeration_of_twelve_rows(name):
+def test_most_violated_equals_full_enumeration_of_eleven_rows(name):
     rng = np.random.default_rng(1)
-    positive = np.arange(12) % 3 == 0
+    positive = np.arange(11) % 3 == 0
     for scale in (0.5, 8.0):
-        scores = scale * rng.standard_normal(12)
+        scores = scale * rng.standard_normal(11)
         measure = TABLE_MEASURES[name]
         found = measure.most_violated(positive, scores)
         expected = every_labelling(measure, positive, scores)

@@ -87,7 +87,7 @@ def test_repeating_the_same_folds_does_not_narrow_the_interval():
 def test_the_interval_covers_the_area_of_the_fitted_models():
     rng = np.random.default_rng(2)
     hits = 0
-    for _ in range(250):
+    for _ in range(120):
         X, y = data(rng, 150)
         folds = list(StratifiedKFold(3).split(X, y))
         result = cross_val_auc(MeanDifference(), X, y, cv=folds)
@@ -96,7 +96,7 @@ def test_the_interval_covers_the_area_of_the_fitted_models():
             w = MeanDifference().fit(X[train], y[train]).coef_
             truth.append(ndtr(0.6 * (w[0] + w[1]) / (np.sqrt(2) * np.linalg.norm(w))))
         hits += result.low <= np.mean(truth) <= result.high
-    assert hits / 250 >= 0.91
+    assert hits / 120 >= 0.91
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_the_interval_covers_the_expected_area_of_the_procedure(n_features, shif
     the folds is half of what there is, and 84 % would be covered."""
     rng = np.random.default_rng(12)
     found = []
-    for _ in range(300):
+    for _ in range(150):
         X, y = data(rng, 120, n_features, shift)
         found.append(cross_val_auc(MeanDifference(), X, y, cv=5))
     truth = 0.5 if shift == 0 else np.mean([result.auc for result in found])

@@ -53,7 +53,7 @@ def test_average_precision_and_brier_are_scikit_learn_s(data):
     assert other.value == pytest.approx(loss.value, abs=1e-9)
 
 
-@settings(deadline=None, derandomize=True, max_examples=12)
+@settings(deadline=None, derandomize=True, max_examples=5)
 @given(rankings(least_of_class=2))
 def test_the_variance_of_average_precision_is_that_of_its_derivatives(data):
     """Each row's weight moved a little, by scikit-learn."""
@@ -201,7 +201,7 @@ def test_average_precision_and_gain_are_covered(case):
     assert gain > 91
 
 
-@pytest.mark.parametrize("factor", [1.0, 2.0])
+@pytest.mark.parametrize("factor", [pytest.param(1.0, marks=pytest.mark.slow), 2.0])
 def test_probabilities_are_covered(factor):
     error, value, plug_in, *covered = numbers.probability_coverage(150, 400, factor, seed=6)
     assert abs(value - error) < abs(plug_in - error)

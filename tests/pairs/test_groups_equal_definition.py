@@ -67,7 +67,7 @@ def grouped_data(draw, max_groups: int = 30, scales: tuple[float, ...] = (1.0,))
 
 
 @pytest.mark.parametrize("case", CASES)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(data=st.data())
 def test_sums_inside_groups_equal_the_definition(case, data):
     check(case, *data.draw(grouped_data(scales=scales_of(case))))

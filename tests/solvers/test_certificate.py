@@ -86,7 +86,7 @@ def check(seed):
     assert short <= 1e-15, f"problem {seed}: {gap:.2e} reported, {truth:.2e} true"
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(15))
 def test_reported_gap_is_at_least_the_true_one(seed):
     check(seed)
 

@@ -47,7 +47,7 @@ def test_a_start_from_another_problem_leads_to_the_same_value():
     rng = np.random.default_rng(0)
     slopes = rng.standard_normal((60, 10))
     H, warm = slopes @ slopes.T, SimplexQP()
-    for size in range(2, 61):
+    for size in range(2, 61, 3):
         part, b, scale = H[:size, :size], rng.random(size), 10.0 ** rng.uniform(-3, 3)
         best = value(scale * part, b, SimplexQP().solve(part, b, scale))
         x = warm.solve(part, b, scale)

@@ -102,7 +102,7 @@ def test_hinge_equals_its_linear_program(data, share):
 def test_gap_and_kkt_residual_reach_1e_8_along_the_path(data, loss, l1_ratio):
     X, pairs = data
     problem = SparseProblem(as_matrix(X), pairs, loss, l1_ratio, np.ones(30))
-    alphas = alpha_grid(problem.alpha_max, 12, 1e-3)
+    alphas = alpha_grid(problem.alpha_max, 6, 1e-3)
     for alpha in alphas:
         fit = problem.fit(alpha, tol=1e-8, max_iter=200)
         assert fit.distance - fit.rounding <= 1e-8

@@ -48,7 +48,9 @@ def model(data):
     return path
 
 
-@pytest.mark.parametrize("method", ["auc", "additive", "boosting"])
+@pytest.mark.parametrize(
+    "method", ["auc", pytest.param("additive", marks=pytest.mark.slow), "boosting"]
+)
 def test_a_direction_holds_for_every_row(data, tmp_path, method):
     path = tmp_path / "m.everypair"
     done = run("fit", data, "-t", "churn", "--method", method, "--increasing", "age",

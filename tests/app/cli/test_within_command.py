@@ -126,7 +126,7 @@ def test_score_lists_the_best_of_each_group(table, fitted):
 
 def test_compare_judges_inside_groups(table):
     done = run("compare", table[0], "-t", "bought", "--within", "user", "--models",
-               "auc,logistic,boosting", "--cv", "3x1", "--json")  # fmt: skip
+               "auc,logistic", "--cv", "2x1", "--json")  # fmt: skip
     assert done.exit_code == 0, done.output
     said = json.loads(done.stdout)
     found = {model["name"]: model for model in said["models"]}
@@ -178,7 +178,7 @@ def test_fit_for_the_best_of_each_group(table, tmp_path):
 def test_compare_and_fit_judge_by_the_best_of_each_group(table, tmp_path):
     path, report = table[0], tmp_path / "found.json"
     done = run("compare", path, "-t", "bought", "--within", "user", "--models",
-               "measure-opt,auc,logistic", "--cv", "3x1", "--measure", "precision@top=3",
+               "measure-opt,auc,logistic", "--cv", "2x1", "--measure", "precision@top=3",
                "--report", report, "--json")  # fmt: skip
     assert done.exit_code == 0, done.output
     found = {model["name"]: model for model in json.loads(done.stdout)["models"]}

@@ -35,9 +35,15 @@ def rows(n, rule, seed=0, p=3):
 @pytest.mark.parametrize(
     ("rule", "forms"),
     [
-        (lambda X: X[:, 0] - 0.5 * X[:, 1], {"few features", "linear"}),
+        pytest.param(
+            lambda X: X[:, 0] - 0.5 * X[:, 1], {"few features", "linear"}, marks=pytest.mark.slow
+        ),
         (lambda X: 3 * X[:, 0] * X[:, 1], {"kernel", "trees"}),
-        (lambda X: 4 * ((X > 0).sum(axis=1) - 2) + 4 * (abs(X[:, 0]) < 0.7), {"additive", "trees"}),
+        pytest.param(
+            lambda X: 4 * ((X > 0).sum(axis=1) - 2) + 4 * (abs(X[:, 0]) < 0.7),
+            {"additive", "trees"},
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["a sum", "a product", "steps"],
 )

@@ -33,13 +33,13 @@ def data():
 def test_every_method_runs_beside_every_baseline(data):
     X, y = data
     calls = []
-    found = compare_methods(X, y, n_folds=3, n_repeats=1, path=True, progress=calls.append)
+    found = compare_methods(X, y, n_folds=2, n_repeats=1, path=True, progress=calls.append)
     assert {model.name for model in found.models} == set(CANDIDATES)
     assert [model.failure for model in found.models] == [None] * len(CANDIDATES)
     areas = [model.auc for model in found.models]
     assert areas == sorted(areas, reverse=True)
     assert all(model.low < model.auc < model.high for model in found.models)
-    assert len(calls) == n_steps(None, 3, 1)
+    assert len(calls) == n_steps(None, 2, 1)
     base = next(model for model in found.models if model.name == found.best_baseline)
     assert base.p_value is None
     assert base.kind == "baseline"
@@ -52,7 +52,7 @@ def test_pure_noise_beats_nothing():
     """Settings and encoder are chosen on training rows alone: chance stays chance."""
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(120, 40)), np.arange(120) % 3 == 0
-    found = compare_methods(X, y, models=["auc", "auc-rls", "logistic"], n_folds=4)
+    found = compare_methods(X, y, models=["auc-rls", "logistic"], n_folds=4, n_repeats=1)
     assert all(0.3 < model.auc < 0.68 for model in found.models)
     assert found.verdict.startswith("Nothing here beats the best baseline")
 
@@ -84,7 +84,7 @@ def test_the_models_own_counts_are_those_of_each_folds_own_cut(data):
         settings.add(fitted.settings["C"])
         called[test] = fitted.model.predict(held_out)
     assert len(settings) > 1
-    options = {"models": ["logistic"], "n_folds": 5, "n_repeats": 2, "seed": 3}
+    options = {"models": ["logistic"], "n_folds": 5, "n_repeats": 1, "seed": 3}
     weight = np.arange(y.size) % 3 + 0.5
     for weights in (None, np.ones(y.size)):
         comparison = compare_methods(X, y, sample_weight=weights, **options)
@@ -168,7 +168,7 @@ def test_table_difference_interval_and_p_are_of_one_quantity(data):
     for seed, weights in ((0, None), (1, weight)):
         noisy = np.where(rng.random(y.size) < 0.5, y, rng.random(y.size) < 0.3)
         found = compare_methods(
-            X, noisy, models=["auc", "auc-hinge", "auc-rls", "baselines"], n_folds=3, seed=seed,
+            X, noisy, models=["auc-rls", "linear-svm", "logistic"], n_folds=3, seed=seed,
             n_repeats=1 + seed, sample_weight=weights,
         )  # fmt: skip
         base = next(model for model in found.models if model.name == found.best_baseline)
@@ -196,7 +196,7 @@ def test_folds_with_equal_differences_are_not_certain():
     """Two folds that differ alike have no spread between them: that is luck and not proof."""
     rng = np.random.default_rng(0)
     equal = 0
-    for _ in range(600):
+    for _ in range(300):
         one, other = fold_areas(rng, 20)
         gaps = one.fold_auc - other.fold_auc
         if abs(gaps[0] - gaps[1]) < 1e-12 and 0 < abs(gaps[0]) < 0.2:

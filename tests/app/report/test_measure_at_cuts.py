@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from everypair.app.comparison.typed_measure import parse_measure
@@ -76,6 +76,7 @@ def test_a_free_measure_is_the_tables_at_each_cut(typed, ranking):
 
 
 @pytest.mark.parametrize("typed", QUOTAS)
+@settings(max_examples=30)
 @given(ranking=ranking)
 def test_a_quota_is_met_where_the_line_is_not_pale(typed, ranking):
     cuts, shown, exact = drawn(typed, *ranking)
