@@ -115,10 +115,15 @@ def _two_of_each(candidate):
         yield dict(zip(grid, values, strict=True))
 
 
+@pytest.fixture
+def whole_searches():
+    """For a test of what a search finds: `short_searches` leaves it alone."""
+
+
 @pytest.fixture(autouse=True)
 def short_searches(request, monkeypatch):
     """What commands say and write does not depend on how many settings they search."""
-    if "/app/cli/" in request.node.nodeid:
+    if "/app/cli/" in request.node.nodeid and "whole_searches" not in request.fixturenames:
         from everypair.app.comparison.candidate import Candidate
 
         monkeypatch.setattr(Candidate, "settings", _two_of_each)

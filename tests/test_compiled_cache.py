@@ -152,6 +152,7 @@ def test_truncated_files_are_compiled_anew_and_replaced(tmp_path):
     assert run(script, tmp_path, **cache) == (["20", "1"] * len(cases), "")
 
 
+@pytest.mark.slow
 def test_code_is_compiled_anew_where_a_kernel_that_it_calls_was_edited(tmp_path):
     source = Path(everypair.__file__).parent
     package = tmp_path / "everypair"

@@ -51,11 +51,15 @@ def test_hashed_folds_depend_on_the_row_and_not_on_the_blocks():
 @pytest.mark.parametrize(
     ("settings", "weighted"),
     [
-        ({"n_alphas": 6}, False),
+        pytest.param({"n_alphas": 6}, False, marks=pytest.mark.slow),
         ({"n_alphas": 6}, True),
         ({"penalty": "l1", "n_alphas": 5, "eps": 0.05}, True),
         ({"loss": "squared_hinge", "n_alphas": 3, "eps": 1e-3}, False),
-        ({"loss": "squared_hinge", "penalty": "l1", "n_alphas": 3, "eps": 0.1}, True),
+        pytest.param(
+            {"loss": "squared_hinge", "penalty": "l1", "n_alphas": 3, "eps": 0.1},
+            True,
+            marks=pytest.mark.slow,
+        ),
         ({"loss": "exponential", "n_alphas": 3, "eps": 1e-3, "calibration": "sigmoid"}, False),
     ],
 )

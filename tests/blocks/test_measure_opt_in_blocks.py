@@ -20,11 +20,11 @@ def data():
 @pytest.mark.parametrize(
     ("asked", "weighted"),
     [
-        ({"measure": "f1", "cv": 3}, True),
-        ({"measure": "tpr_at_fpr", "fpr": 0.05}, False),
+        pytest.param({"measure": "f1", "cv": 3}, True, marks=pytest.mark.slow),
+        pytest.param({"measure": "tpr_at_fpr", "fpr": 0.05}, False, marks=pytest.mark.slow),
         ({"measure": "tpr_at_fpr", "fpr": 0.05}, True),
         ({"measure": "recall_at_precision", "precision": 0.6}, True),
-        ({"measure": "average_precision"}, False),
+        pytest.param({"measure": "average_precision"}, False, marks=pytest.mark.slow),
         ({"measure": "roc_area"}, True),
         ({"measure": "f1", "calibration": "sigmoid", "cv": 3}, False),
     ],

@@ -41,10 +41,10 @@ def local(table, **weights):
 def test_files_of_any_size_give_the_fit_in_memory(table, tmp_path, cuts):
     folder = written(table, tmp_path / "rows", cuts, row_group_size=1000)
     names = [f"x{k}" for k in range(4)]
+    wanted = local(table).coef_
     for block_rows in (None, 777):
         rows = ParquetRows(folder, "y", names, block_rows=block_rows)
         model = AUCClassifier().fit(rows)
-        wanted = local(table).coef_
         np.testing.assert_allclose(model.coef_, wanted, rtol=1e-9)
         assert list(model.feature_names_in_) == names
         assert rows.dtype == np.float32

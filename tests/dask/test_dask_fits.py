@@ -71,8 +71,16 @@ def test_sparse_penalties_on_a_cluster(client, data):
     close(model.coef_, local.coef_)
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("setting", [{"penalty": "l1"}, {"bounds": (0, 0.3)}], ids=str)
+@pytest.mark.parametrize(
+    ("loss", "setting"),
+    [
+        pytest.param("hinge", {"penalty": "l1"}, marks=pytest.mark.slow),
+        pytest.param("hinge", {"bounds": (0, 0.3)}, marks=pytest.mark.slow),
+        ("squared_hinge", {"penalty": "l1"}),
+        ("squared_hinge", {"bounds": (0, 0.3)}),
+    ],
+    ids=str,
+)
 def test_hinges_on_a_cluster_take_every_penalty(client, data, loss, setting):
     X, y, weight = (of[::4] for of in data)
     settings = {"loss": loss, "alpha": 0.05, "tol": 1e-8, **setting}

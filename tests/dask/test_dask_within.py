@@ -83,7 +83,9 @@ def test_the_solution_is_the_local_one(client, grouped, loss, rule):
         {"penalty": "l1", "alpha": 0.02},
         pytest.param({"penalty": "elasticnet", "alpha": 0.02}, marks=pytest.mark.slow),
         pytest.param({"loss": "sigmoid", "alpha": 1e-3}, marks=pytest.mark.slow),
-        {"loss": "hinge", "alpha": 0.05, "solver": "newton-cg"},
+        pytest.param(
+            {"loss": "hinge", "alpha": 0.05, "solver": "newton-cg"}, marks=pytest.mark.slow
+        ),
         {"loss": "squared_hinge", "alpha": 0.05, "solver": "newton-cg"},
         pytest.param(
             {"loss": "squared_hinge", "penalty": "l1", "alpha": 0.02}, marks=pytest.mark.slow
@@ -246,6 +248,7 @@ def test_whole_groups_are_dealt_to_the_folds_in_turn(rows):
     np.testing.assert_array_equal(found, np.arange(found.size) % 5)
 
 
+@pytest.mark.slow
 def test_few_groups_in_blocks_of_their_size_are_calibrated(client):
     rng = np.random.default_rng(1)
     X = rng.standard_normal((800, 2))

@@ -61,9 +61,15 @@ def test_strengths_of_columns_are_chosen_by_folds():
 
 @pytest.mark.parametrize(
     "loss",
-    ["f1", "mcc", {"measure": "tpr_at_fpr", "fpr": 0.1}, {"measure": "precision_at_k", "k": 0.1},
-     "average_precision", lambda a, b, c, d: a / (a + b + c)],
-)  # fmt: skip
+    [
+        "f1",
+        {"measure": "tpr_at_fpr", "fpr": 0.1},
+        "average_precision",
+        pytest.param("mcc", marks=pytest.mark.slow),
+        pytest.param({"measure": "precision_at_k", "k": 0.1}, marks=pytest.mark.slow),
+        pytest.param(lambda a, b, c, d: a / (a + b + c), marks=pytest.mark.slow),
+    ],
+)
 def test_a_climb_ends_no_lower_than_the_convex_fit(loss):
     """By the smoothed measure less the penalty, at the start's best length: the definition."""
     from everypair.solvers.choose import RADII

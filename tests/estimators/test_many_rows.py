@@ -44,7 +44,14 @@ MODELS = [
 ]
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: f"{type(model).__name__}")
+@pytest.mark.parametrize(
+    "model",
+    [
+        pytest.param(of, marks=pytest.mark.slow) if k in (1, 3) else of
+        for k, of in enumerate(MODELS)
+    ],
+    ids=lambda model: f"{type(model).__name__}",
+)
 def test_streamed_features_give_the_model_of_kept_ones(many, model):
     X, y = data()
     kept = model.fit(X, y).decision_function(X)

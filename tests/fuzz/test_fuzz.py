@@ -16,6 +16,7 @@ if not hasattr(os, "fork") or not Path("/proc/self/statm").exists():
 FUZZ = Path(__file__).with_name("run.py")
 
 
+@pytest.mark.slow
 def test_known_bad_files_and_some_mutations_end_well(tmp_path):
     options = ["--cases", "4", "--seconds", "3", "--keep", tmp_path]
     found = subprocess.run(

@@ -133,6 +133,7 @@ def test_nothing_is_cut_off_and_the_legend_covers_no_axes(fitted):
         plt.close(figure)
 
 
+@pytest.mark.slow
 def test_on_an_ordinary_figure_the_legend_is_whole_and_covers_no_other_axes(fitted):
     for draw in draws(fitted):
         figure, grid = plt.subplots(2, 2, figsize=(9, 7))

@@ -75,7 +75,8 @@ def wide():
 
 
 @pytest.mark.parametrize(
-    ("loss", "passes"), [("squared_hinge", 150), ("hinge", 330)]
+    ("loss", "passes"),
+    [("squared_hinge", 150), pytest.param("hinge", 330, marks=pytest.mark.slow)],
 )  # in all of X: 420 and 1,150
 def test_wide_hinges_read_few_rows(loss, passes, monkeypatch):
     X, y = wide()

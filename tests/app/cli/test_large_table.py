@@ -352,6 +352,7 @@ def fitted(run, folder, tmp_path_factory):
     return model
 
 
+@pytest.mark.slow
 def test_disk_that_is_full_in_the_middle_of_the_scores_leaves_nothing(fitted, folder, tmp_path):
     """Really: the process may write 20 kB, and the scores of 1,200 rows take more."""
 

@@ -91,7 +91,7 @@ def test_measure_opt_without_a_measure_is_refused(run, mixed, tmp_path):
     assert needed in asked.err
 
 
-def test_auto_goes_by_the_measure(run, mixed, tmp_path):
+def test_auto_goes_by_the_measure(run, mixed, tmp_path, whole_searches):
     options = ("-t", "churn", "-o", tmp_path / "m", "--fast")
     found = run("fit", mixed, *options, "--measure", "cost=1:5", "--json")
     assert found.code == 0, found.err
@@ -132,7 +132,9 @@ def test_fit_of_measure_opt_ships_its_cut(run, mixed, tmp_path):
     assert f"f1 {said['value']:.3f} on held-out rows, 95% interval" in printed
 
 
-@pytest.mark.parametrize("method", ["logistic", "boosting", "auc-rls-rbf"])
+@pytest.mark.parametrize(
+    "method", ["logistic", pytest.param("boosting", marks=pytest.mark.slow), "auc-rls-rbf"]
+)
 def test_every_method_is_cut_for_the_measure(run, mixed, tmp_path, method):
     """Where a miss costs fifty false alarms, most rows are called; by AUC few are."""
     path, plain = tmp_path / "m.everypair", tmp_path / "plain.everypair"

@@ -74,7 +74,14 @@ def scores(run, model, path, *options):
     return np.array([float(row["score"]) for row in scores_in(found.out)])
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "feather", "xlsx"])
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "csv",
+        "parquet",
+        *(pytest.param(of, marks=pytest.mark.slow) for of in ("tsv", "feather", "xlsx")),
+    ],
+)
 def test_every_format_scores_as_the_file_of_training(ending, run, tmp_path, monkeypatch):
     from everypair.app.files import delimited, readers
 

@@ -48,14 +48,8 @@ def module(table):
     return import_module(f"lab.papers.{table.replace('-', '_')}")
 
 
-LONG = ("auc-rls", "cpauc", "overall", "rocsvm", "svm-multi")
-"""Tables whose smallest slices take ten seconds to a minute."""
-
-
-@pytest.mark.parametrize(
-    "table",
-    [pytest.param(t, marks=[pytest.mark.slow] if t in LONG else []) for t in TABLES],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("table", TABLES)
 def test_fast_and_the_slices_run_and_the_page_is_made_from_the_file(table, tmp_path, monkeypatch):
     experiment = module(table)
     wanted = experiment.cells(True)
