@@ -10,10 +10,10 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 demo: .venv/installed
 	$(BIN)/everypair demo
 
-# Lint, then types beside the tests: no core waits. Each prints as a whole, and all run to their end.
+# Lint, then types beside the tests: no core waits. Both run to their end; make names what failed.
 test:
 	$(MAKE) --no-print-directory lint
-	$(MAKE) --no-print-directory --output-sync=target --keep-going -j2 types unit
+	$(MAKE) --no-print-directory --keep-going -j2 types unit
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

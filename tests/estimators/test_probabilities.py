@@ -43,17 +43,17 @@ from everypair.metrics import threshold_for
 
 ESTIMATORS = [getattr(everypair, name) for name in everypair.__all__ if name[0].isupper()]
 OPTIONS = {
-    "AUCClassifierCV": {"n_alphas": 4, "cv": 3},
+    "AUCClassifierCV": {"n_alphas": 4, "cv": 2},
     "AUCRLSCV": {"alphas": [1e-2, 1.0]},
     "CPAUC": {"n_clusters": 20, "random_state": 0, "tol": 1e-3},
     "MeasureOpt": {"saturation": 0.5},
-    "MeasureOptCV": {"alphas": [1e-2], "saturation": 0.5, "cv": 3},
+    "MeasureOptCV": {"alphas": [1e-2], "saturation": 0.5, "cv": 2},
     "MeasureSVM": {"C": 0.01},
-    "MeasureSVMCV": {"Cs": [0.001, 0.01], "cv": 3},
+    "MeasureSVMCV": {"Cs": [0.001, 0.01], "cv": 2},
     "ROCSVM": {"C": 0.01, "tol": 1e-4},
     "RankBoost": {"n_estimators": 10},
     "RankOpt": {"saturation": 0.5},
-    "RankOptCV": {"saturation": (0.3, 0.6), "cv": 3},
+    "RankOptCV": {"saturation": (0.3, 0.6), "cv": 2},
 }
 every_estimator = pytest.mark.parametrize("cls", ESTIMATORS, ids=lambda cls: cls.__name__)
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

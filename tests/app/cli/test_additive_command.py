@@ -287,7 +287,7 @@ def test_options_of_the_additive_model_that_make_no_sense_are_refused(
 
 
 def test_options_of_the_additive_model_are_not_in_the_command_of_another(crossed):
-    done = run("compare", crossed, "-t", "y", "--models", "additive,boosting", "--cv", "2x1",
+    done = run("compare", crossed, "-t", "y", "--models", "additive,auc-rls", "--cv", "2x1",
                "--interactions", "1")  # fmt: skip
     assert done.exit_code == 0, done.output
     command = next(line for line in done.output.splitlines() if "everypair fit" in line)
