@@ -106,7 +106,7 @@ def test_a_leak_is_named_above_the_verdict_with_its_drop(run, table, tmp_path):
 def test_copies_are_never_on_both_sides_of_a_fold(run, table, tmp_path):
     rows = np.random.default_rng(1).integers(0, 60, 300)
     path = write(tmp_path / "t.csv", table.iloc[rows])
-    models = ("--models", "boosting", "--cv", "2x1", "--json")
+    models = ("--models", "boosting", "--cv", "3x1", "--json")
     areas = {
         m["name"]: m["auc"]
         for m in json.loads(run("compare", path, "-t", "churn", *models).out)["models"]
