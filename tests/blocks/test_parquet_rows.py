@@ -37,7 +37,15 @@ def local(table, **weights):
     return AUCClassifier().fit(X, table["y"].to_numpy(), **weights)
 
 
-@pytest.mark.parametrize("cuts", [[], [3000], [0, 10, 10, 4000], list(range(400, 20_000, 1225))])
+@pytest.mark.parametrize(
+    "cuts",
+    [
+        [],
+        pytest.param([3000], marks=pytest.mark.slow),
+        [0, 10, 10, 4000],
+        pytest.param(list(range(400, 20_000, 1225)), marks=pytest.mark.slow),
+    ],
+)
 def test_files_of_any_size_give_the_fit_in_memory(table, tmp_path, cuts):
     folder = written(table, tmp_path / "rows", cuts, row_group_size=1000)
     names = [f"x{k}" for k in range(4)]

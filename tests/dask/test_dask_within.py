@@ -137,7 +137,7 @@ def test_the_best_of_each_group_are_climbed(client, grouped):
 
 def test_cuts_and_probabilities_come_from_folds_of_whole_groups(client, grouped):
     blocks = [in_blocks(values) for values in grouped]
-    model = DaskAUCClassifier(alpha=0.01, threshold="f1", calibration="sigmoid", cv=3)
+    model = DaskAUCClassifier(alpha=0.01, threshold="f1", calibration="sigmoid", cv=2)
     model.set_params(client=client).fit(*blocks[:3], within=blocks[3])
     probability = model.to_local().predict_proba(grouped[0])[:, 1]
     assert np.all((probability > 0) & (probability < 1))

@@ -25,6 +25,7 @@ def fast():
     return main.run_fast()
 
 
+@pytest.mark.slow
 def test_every_peer_minimises_the_objective_that_its_file_claims(fast):
     judged = [key for key in fast.of_task(plan.FAST_TASK) if every_peer()[key].problem != "other"]
     assert {name(loss) for loss in LOSSES} < set(judged)
@@ -34,11 +35,13 @@ def test_every_peer_minimises_the_objective_that_its_file_claims(fast):
             assert gap <= 1e-5, key
 
 
+@pytest.mark.slow
 def test_ours_reaches_the_close_gap_on_every_loss(fast):
     for loss in LOSSES:
         assert fast.seconds_to(plan.FAST_TASK, name(loss), peer_page.CLOSE) is not None
 
 
+@pytest.mark.slow
 def test_the_page_is_written_from_the_measurements_alone(fast):
     shown = []
 

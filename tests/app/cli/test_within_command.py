@@ -189,6 +189,11 @@ def test_compare_and_fit_judge_by_the_best_of_each_group(table, tmp_path):
     fitted = run("fit", path, "--from", report, "-o", model, "--json")
     assert fitted.exit_code == 0, fitted.output
     assert json.loads(fitted.stdout)["measure"] == "precision@top=3"
+
+
+@pytest.mark.slow
+def test_a_fast_race_is_judged_by_the_best_of_each_group(table, tmp_path):
+    path, model = table[0], tmp_path / "chosen.everypair"
     auto = run("fit", path, "-t", "bought", "--within", "user", "--measure", "recall@top=3",
                "--fast", "-o", model, "--json")  # fmt: skip
     assert auto.exit_code == 0, auto.output

@@ -345,7 +345,7 @@ def test_settings_are_searched_by_the_measure_asked_for(typed):
     by = ByMeasure.of(parse_measure(typed), Rows.of(y))
     assert fit_candidate(ONE_COLUMN, X, y).settings == {"column": 0}
     assert fit_candidate(ONE_COLUMN, X, y, by=by).settings == {"column": 1}
-    options = {"models": ["auc-rls", "logistic"], "n_folds": 2, "n_repeats": 1}
+    options = {"models": ["auc", "logistic"], "n_folds": 2, "n_repeats": 1}
     found = compare_methods(X, y, measure=typed, **options)
     assert not any("by AUC" in note for note in found.notes)
 
