@@ -44,8 +44,7 @@ competitor at 5 % by the corrected resampled t test (the plain t test where the 
 row); chance alone gives 2.5 % of either. ± is the standard error of a mean over tasks. `time /
 logistic` is the median of the processor seconds of a whole search over those of the tuned logistic
 regression, one thread. `kept the start`: no climb was clearly better, and the model is the logistic
-regression. Every measure and every competitor has ten splits of every task, but `MeasureSVM`
-has one: every table says how many.
+regression. Every measure and every competitor has ten splits of every task.
 `measure_opt.json` beside the script has every value, and a run goes on from it.
 
 How the search goes (radii, guard, what it goes by) was chosen on {chosen} tasks,
