@@ -133,7 +133,7 @@ def test_a_calibration_moves_no_score(cls):
 def test_log_loss_and_calibrated_classifier_cv_and_pipelines_work(cls):
     X, y = rows(80)
     model = make_pipeline(StandardScaler(), made(cls, calibration="sigmoid"))
-    scores = cross_val_score(model, X, y, cv=2, scoring="neg_log_loss")
+    scores = cross_val_score(model, X, y, cv=3, scoring="neg_log_loss")
     assert np.all(scores > -0.7)
     outer = CalibratedClassifierCV(made(cls), cv=2).fit(X, y)
     assert np.isfinite(outer.predict_proba(X)).all()
