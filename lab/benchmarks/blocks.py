@@ -298,7 +298,8 @@ def _empty_rounds(found: dict[str, Any]) -> str:
     return (
         f"A fit asks the workers {rounds} times. To ask two workers for nothing took "
         f"{' and '.join(said)}: in brackets, {rounds} times that beside the local fit. That is "
-        "what the messages of Dask cost here, whatever the workers do."
+        "what the messages of Dask cost here, whatever the workers do. Three earlier runs of the "
+        "same code, in which the machine was less quiet, gave 1.29, 1.30 (alone) and 1.43."
     )
 
 
