@@ -38,11 +38,11 @@ class Held:
     scores: list[Array]
     """Of the rows that each fold tests, less the mean score of its model."""
 
-    def surely_above(self, other: Held, errors: float = 1.0) -> bool:
-        """By more than so many standard errors of the difference, fold against fold."""
+    def surely_above(self, other: Held) -> bool:
+        """By more than a standard error of the difference, fold against fold."""
         off = self.by_fold - other.by_fold
         error = float(np.std(off, ddof=1)) / np.sqrt(off.size) if off.size > 1 else 0.0
-        return self.value - other.value > errors * error
+        return self.value - other.value > error
 
 
 class AdditiveFolds:

@@ -25,9 +25,6 @@ Array = NDArray[np.float64]
 ALPHAS = tuple(float(alpha) for alpha in 10.0 ** np.arange(0, -6.5, -0.5))
 """From nearly straight lines to nearly free curves."""
 
-AS_GOOD = 0.25
-"""Standard errors below the best score: on few rows chance may prefer very rough curves."""
-
 SPARSITIES = (0.5, 0.25, 0.12, 0.06, 0.03, 0.015)
 COLUMN_STRENGTHS = (10.0, 0.1)
 FEW_PAIRS, MOST_PAIRS = 15, 120
@@ -44,10 +41,10 @@ CLIMB_STRENGTHS = (1.0, 0.1)
 class AUCAdditiveCV(AdditiveRanker):
     """`AUCAdditive` with ``alpha`` and the interactions chosen by cross-validated AUC.
 
-    Each fold fits a path of falling alphas, each from the solution before it. The largest alpha is
-    taken whose mean AUC of the held-out rows is no more than a quarter of a standard error of the
-    difference below the best. Then each fold adds the pairs of columns that its own training rows
-    ask for; they stay if that raises the mean AUC by more than a standard error of the difference.
+    Each fold fits a path of falling alphas, each from the solution before it. The alpha with the
+    largest mean AUC of the held-out rows is taken. Then each fold adds the pairs of columns that
+    its own training rows ask for; they stay if that raises the mean AUC by more than a standard
+    error of the difference.
     A climb of the sigmoid or of a measure stays if it raises it at all. If ``loss`` is a measure,
     it takes the place of AUC in all of this.
 
@@ -246,15 +243,13 @@ class AUCAdditiveCV(AdditiveRanker):
         return np.ones(len(names)) if self.strengths == "auto" else super()._given_strengths(names)
 
     def _choose_alpha(self, tried: AdditiveFolds, design: Design) -> tuple[Design, Held]:
-        """The strongest alpha that is as good as the best one on the held-out rows."""
+        """The alpha with the best score of the held-out rows; of several the largest."""
         self.sparsity_ = 0.0 if self.sparsity == "auto" else float(self.sparsity)
         found = tried.along(design, [(float(a), self.sparsity_) for a in self.alphas_])
         sign = 1 if tried.measure is None else tried.measure.sign
         self.cv_fold_scores_ = sign * np.array([held.by_fold for held in found])
         self.cv_scores_ = sign * np.array([held.value for held in found])
-        best = max(found, key=lambda held: held.value)
-        as_good = (held is best or not best.surely_above(held, AS_GOOD) for held in found)
-        chosen = list(as_good).index(True)
+        chosen = int(np.argmax([held.value for held in found]))
         self.alpha_ = float(self.alphas_[chosen])
         return design, found[chosen]
 
