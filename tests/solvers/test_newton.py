@@ -165,9 +165,10 @@ def test_many_products_a_step_give_way_to_a_hessian(made, loss, n_made):
     rng = np.random.default_rng(1)
     X = rng.standard_normal((1000, HESSIAN_COLUMNS + 20))
     positive = X[:, 0] + X[:, 1] > 1
-    fit = minimise(as_matrix(X), Rows.uncut(positive), loss, ALPHA)
+    rest = as_matrix(X), Rows.uncut(positive), loss, ALPHA
+    fit = minimise(*rest, to_limit=False)
     assert fit.distance <= 1e-6
     assert bool(made) == n_made
-    by_products = minimise(as_matrix(X), Rows.uncut(positive), loss, ALPHA, solver="newton-cg")
+    by_products = minimise(*rest, solver="newton-cg", to_limit=False)
     assert by_products.n_iter >= fit.n_iter
     assert fit.objective <= by_products.objective * (1 + 1e-6)

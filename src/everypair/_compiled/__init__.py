@@ -102,6 +102,7 @@ from everypair._compiled.walks import (
     compensated_sum,
     count_short,
     growing_sum,
+    window_mass,
     window_rows,
     window_sum,
 )
@@ -173,6 +174,7 @@ __all__ = [
     "sort_groups",
     "top_of_groups",
     "vector_sums",
+    "window_mass",
     "window_rows",
     "window_sum",
 ]

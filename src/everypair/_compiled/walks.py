@@ -152,6 +152,27 @@ def window_sum(targets, sources, weights, low, high, moment, sums):
 
 
 @compiled
+def window_mass(weights, low, high, head, sums):
+    """For each window: the sum of ``weights[low:high]``, which is not empty.
+
+    As in `window_sum` each is split at an anchor, and nothing is subtracted; ``head`` has room for
+    the sums before it.
+    """
+    anchor, seen, tail = 0, 0, 0.0
+    for i in range(low.size):
+        lo, hi = low[i], high[i]
+        if lo >= anchor:
+            anchor, seen, tail = hi, hi, 0.0
+            head[hi] = 0.0
+            for j in range(hi - 1, lo - 1, -1):
+                head[j] = head[j + 1] + weights[j]
+        while seen < hi:
+            tail += weights[seen]
+            seen += 1
+        sums[i] = head[lo] + tail
+
+
+@compiled
 def window_rows(X, centre, rows, weights, low, high, begin, running, state, out):
     """``out[r] = sum_j w_j (x_j - centre)`` over the rows ``rows[low:high]`` of target begin + r.
 

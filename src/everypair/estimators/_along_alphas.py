@@ -124,7 +124,7 @@ def scores_in_folds(
 
     def kept(k: int) -> Any:
         of_fold = problem(*folds.training(k))
-        of_fold.start_at(fit.coef / fit.stretch)
+        of_fold.start_at(fit.start)
         found = of_fold.fit(alpha, tol=rough, max_iter=max_iter)
         return folds.kept(k, found.scores, found.coef)
 

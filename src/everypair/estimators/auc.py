@@ -247,6 +247,7 @@ class AUCClassifier(LinearRanker):
             fit = self._minimise(rows.X, rows.pairs, start)
             self.train_score_ = auc(rows.pairs, fit.scores)
         self.objective_, self.n_iter_, self.history_ = float(fit.objective), fit.n_iter, fit.history
+        self._rounded = fit.rounded if self.warm_start else None
         if self.loss == "sigmoid":
             self.gradient_norm_, what = fit.distance, "relative gradient norm"
         else:
@@ -277,7 +278,6 @@ class AUCClassifier(LinearRanker):
         from everypair.solvers.elastic_net import minimise_sparse
 
         tol, max_iter, verbose = float(self.tol), int(self.max_iter), int(self.verbose)
-        self._stretch = 1.0
         weights = check_weights_of(self.penalty, self.penalty_weights, X.shape[1])
         bounds = check_bounds(self.bounds, X.shape[1])
         if self.penalty == "l2" and bounds is None:
@@ -285,7 +285,6 @@ class AUCClassifier(LinearRanker):
                 X, pairs, self.loss, float(self.alpha), solver=self.solver,
                 tol=tol, max_iter=max_iter, start=start, verbose=verbose,
             )  # fmt: skip
-            self._stretch = found.stretch
             return found
         if self.loss == "sigmoid" or self.solver != "auto":
             asked = f"penalty={self.penalty!r}" if self.penalty != "l2" else "bounds="
@@ -314,4 +313,7 @@ class AUCClassifier(LinearRanker):
         )
 
     def _start(self) -> np.ndarray | None:
-        return self.coef_[0] / self._stretch if hasattr(self, "coef_") else None
+        if not hasattr(self, "coef_"):
+            return None
+        rounded: np.ndarray | None = getattr(self, "_rounded", None)
+        return self.coef_[0] if rounded is None else rounded

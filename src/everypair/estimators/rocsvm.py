@@ -272,7 +272,7 @@ class ROCSVM(KernelRanker):
         }  # fmt: skip
         if self.kernel == "linear":
             if self.pairs == "all":
-                fit = minimise(as_matrix(X), pairs, "hinge", alpha, **settings)
+                fit = minimise(as_matrix(X), pairs, "hinge", alpha, to_limit=False, **settings)
             else:
                 fit = minimise_over_list(as_matrix(X), pairs, alpha, **settings)
             self._keep_linear(self.margin * fit.coef)

@@ -306,6 +306,9 @@ class BlockMatrix:
         cross = boxes.cross(sums[1, :n_targets], sums[0, :n_sources])
         return np.asarray(gram - cross - cross.T)
 
+    def row_products(self, other: Any) -> Array:
+        raise NotImplementedError("Blocks have no matrix of their rows.")
+
     def gram_of_differences(self, first: Index, second: Index, weights: Array) -> Array:
         raise NotImplementedError("Rows in blocks cannot be paired.")
 

@@ -361,6 +361,11 @@ class DenseMatrix:
     def take(self, rows: NDArray[np.intp]) -> DenseMatrix:
         return DenseMatrix(self.X[rows])
 
+    def row_products(self, other: Any) -> Array:
+        own = self.X - self.centre
+        others = own if other is self else other.X - self.centre  # the same: half the work
+        return np.asarray(own @ others.T)
+
     def written_out(self, rows: Index) -> Array:
         return self.X[rows].astype(np.float64)
 

@@ -143,6 +143,10 @@ class Matrix(Protocol):
         """``sum_k weights_k d_k d_k'`` with ``d_k = x_first[k] - x_second[k]``."""
         ...
 
+    def row_products(self, other: Matrix) -> Array:
+        """``(X - c)(Y - c)'`` with the rows Y of ``other`` and any row c: for few rows."""
+        ...
+
     def take(self, rows: Index) -> Matrix:
         """A copy of these rows."""
         ...

@@ -336,6 +336,9 @@ class SparseMatrix:
     def take(self, rows: NDArray[np.intp]) -> SparseMatrix:
         return SparseMatrix(self.X[rows])
 
+    def row_products(self, other: Any) -> Array:
+        return np.asarray((self.X.astype(np.float64) @ other.X.astype(np.float64).T).toarray())
+
     def written_out(self, rows: Index) -> Array:
         return np.asarray(self.X[rows].toarray(), dtype=np.float64)
 

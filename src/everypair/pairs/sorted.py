@@ -28,6 +28,7 @@ from everypair.linalg.matrix import Matrix, rows_that_count
 from everypair.linalg.order import descending, descending_in_groups
 from everypair.linalg.row_sums import Windows
 from everypair.linalg.threads import over_rows
+from everypair.pairs.in_window import InWindow, WindowSide
 from everypair.pairs.point import (
     FULL_ACCURACY,
     fenchel_dual,
@@ -116,12 +117,10 @@ class Side(NamedTuple):
         )  # fmt: skip
         return sums
 
-    def window_sum(
-        self, low: Index, high: Index, moment: int, weights: Array | None = None
-    ) -> Array:
-        sums = np.empty(self.targets.rows.size)
-        weights = self.sources.inside if weights is None else weights
-        window_sum(self.targets.scores, self.sources.scores, weights, low, high, moment, sums)
+    def window_sum(self, low: Index, high: Index, moment: int) -> Array:
+        targets, sources = self
+        sums = np.empty(targets.rows.size)
+        window_sum(targets.scores, sources.scores, sources.inside, low, high, moment, sums)
         return sums
 
 
@@ -242,17 +241,29 @@ class _SortedPoint:
     def curvature(self) -> Array:
         return self._curvature
 
+    @cached_property
+    def in_window(self) -> InWindow:
+        rows = np.flatnonzero(self._curvature)
+        place = np.full(self.pairs.n_rows, -1)
+        place[rows] = np.arange(rows.size)
+
+        def side(number: int) -> WindowSide:
+            (targets, sources), _ = self.order.side(number)
+            low, high = self.window(number)
+            held = np.flatnonzero((high > low) & (place[targets.rows] >= 0))
+            kept = place[sources.rows] >= 0
+            before = np.concatenate([[0], np.cumsum(kept)])
+            return WindowSide(
+                place[targets.rows[held]], self._height * targets.weights[held],
+                place[sources.rows[kept]], sources.inside[kept],
+                before[low[held]], before[high[held]],
+            )  # fmt: skip
+
+        return InWindow(rows, self._curvature[rows], self.order.over_classes(side))
+
     def product(self, vector: Array) -> Array:
-        vector = self.pairs.centred(vector)
-        out = self._curvature * vector
-
-        def part(number: int) -> None:
-            side, _ = self.order.side(number)
-            weights = side.sources.inside * vector[side.sources.rows]
-            others = side.window_sum(*self.window(number), 0, weights)
-            out[side.targets.rows] -= self._height * side.targets.weights * others
-
-        self.order.over_classes(part)
+        out = np.zeros(self.pairs.n_rows)
+        out[self.in_window.rows] = self.in_window.product(vector[self.in_window.rows])
         return out
 
     def hessian(self, X: Matrix, accuracy: float = FULL_ACCURACY) -> Array:
@@ -384,6 +395,9 @@ class HuberHingePoint(_SortedPoint):
         )
         return 1.0 - float(np.min(lowest - highest))
 
-    def hinge_value(self, stretch: float = 1.0) -> float:
+    def unrounded(self, stretch: float = 1.0) -> HingePoint:
         """The hinge itself at ``stretch`` times these scores."""
-        return HingePoint(self.order.stretched(stretch)).value()
+        return HingePoint(self.order.stretched(stretch))
+
+    def hinge_value(self, stretch: float = 1.0) -> float:
+        return self.unrounded(stretch).value()

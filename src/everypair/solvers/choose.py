@@ -91,11 +91,12 @@ def minimise(
     max_iter: int = 100,
     start: Array | None = None,
     verbose: int = 0,
+    to_limit: bool = True,
 ) -> Result:
-    """Minimise ``L(Xw) + alpha / 2 |w|^2`` over w."""
+    """Minimise ``L(Xw) + alpha / 2 |w|^2`` over w; ``to_limit``: see `hinge_by_continuation`."""
     # Overflow is looked for and named where it matters (`Iterate`, `NewtonMatrix`).
     with np.errstate(over="ignore", invalid="ignore"):
-        return _minimise(X, pairs, loss, alpha, solver, tol, max_iter, start, verbose)
+        return _minimise(X, pairs, loss, alpha, solver, tol, max_iter, start, verbose, to_limit)
 
 
 def _minimise(
@@ -108,6 +109,7 @@ def _minimise(
     max_iter: int,
     start: Array | None,
     verbose: int,
+    to_limit: bool,
 ) -> Result:
     if loss == "sigmoid":
         progress = Progress(max_iter, verbose, distance="relative gradient")
@@ -116,13 +118,13 @@ def _minimise(
             start = minimise(
                 X, pairs, "logistic", alpha, solver=solver, max_iter=max_iter, verbose=verbose
             ).coef
-        now = _descend_sigmoid(X, pairs, alpha, start, tol, progress)
-    else:
-        progress, run = Progress(max_iter, verbose), choose_solver(X, loss, solver)
-        if start is None:
-            start = _solution_of_sample(X, pairs, loss, alpha, max_iter, run)
-        now = _descend(X, pairs, loss, alpha, start, tol, progress, run)
-    return result_at(now, progress)
+        return result_at(_descend_sigmoid(X, pairs, alpha, start, tol, progress), progress)
+    progress, run = Progress(max_iter, verbose), choose_solver(X, loss, solver)
+    if start is None:
+        start = _solution_of_sample(X, pairs, loss, alpha, max_iter, run)
+    if loss == "hinge":
+        return _descend_hinge(X, pairs, alpha, start, tol, progress, run, to_limit)
+    return result_at(_descend(X, pairs, loss, alpha, start, tol, progress, run), progress)
 
 
 def _solution_of_sample(
@@ -138,9 +140,11 @@ def _solution_of_sample(
         return start
     rows = pairs.sample(size)
     few, part = X.take(rows), pairs.take(rows)
-    rough = _descend(few, part, loss, alpha, start, SAMPLE_TOL, Progress(max_iter), run)
-    # The hinge's matrices wear out with the rounding.
-    if isinstance(run, Newton | ProductsFirst) and loss != "hinge":
+    progress = Progress(max_iter)
+    if loss == "hinge":  # its matrices wear out with the rounding
+        return _descend_hinge(few, part, alpha, start, SAMPLE_TOL, progress, run).start
+    rough = _descend(few, part, loss, alpha, start, SAMPLE_TOL, progress, run)
+    if isinstance(run, Newton | ProductsFirst):
         run.renew(rough, pairs.n_rows)
     return rough.w
 
@@ -155,12 +159,23 @@ def _descend(
     progress: Progress,
     run: Solver,
 ) -> Iterate:
-    if loss == "hinge":
-        problem = rounded_problem(X, pairs, L2(alpha), tol)
-        share = INNER_SHARE_OF_PRODUCTS if isinstance(run, ProductsFirst) else INNER_SHARE
-        return hinge_by_continuation(better_start(problem, start), progress, run, share)[0]
     problem = Problem(X, partial(pair_point, loss, pairs), L2(alpha), tol=tol)
     return run_settled(run, better_start(problem, start), CloseEnough(tol), progress)
+
+
+def _descend_hinge(
+    X: Matrix,
+    pairs: Rows,
+    alpha: float,
+    start: Array,
+    tol: float,
+    progress: Progress,
+    run: Solver,
+    to_limit: bool = True,
+) -> Result:
+    now = better_start(rounded_problem(X, pairs, L2(alpha), tol), start)
+    share = INNER_SHARE_OF_PRODUCTS if isinstance(run, ProductsFirst) else INNER_SHARE
+    return hinge_by_continuation(now, progress, run, share, to_limit=to_limit)[1]
 
 
 def _descend_sigmoid(

@@ -6,7 +6,9 @@ certify it: with ``c`` the rounded loss' gradient in score space,
     gap = hinge(t s) + alpha / 2 |t w|^2 - ( -sum_{i in P} c_i - |X'c|^2 / (2 alpha) ) ,
 
 t w being the rounded problem's solution w stretched by a little (`best_stretch`). The gap falls
-like the square of the width. No quadratic program and no n+ x n- variables.
+like the square of the width. Where the multipliers need not belong to the coefficients, the line
+through the solutions of two roundings gives better ones (`_Limit`). No quadratic program and no
+n+ x n- variables.
 """
 
 from __future__ import annotations
@@ -20,10 +22,11 @@ from numpy.typing import NDArray
 from everypair.linalg.matrix import Matrix
 from everypair.pairs import pair_point
 from everypair.pairs.listed import ListedHuberHingePoint, PairList
-from everypair.pairs.point import growth
+from everypair.pairs.point import growth, length
 from everypair.pairs.sorted import HingePoint, HuberHingePoint, SortedScores
 from everypair.penalties import ElasticNet, Penalty
 from everypair.rows import Rows
+from everypair.solvers.corner import corner_beside, out_of_reach
 from everypair.solvers.problem import Iterate, Problem, Solver, at_rest, run_settled, settled
 from everypair.solvers.progress import Judgement, Progress
 from everypair.solvers.result import Result
@@ -94,6 +97,14 @@ def duals_of_hinge(now: Iterate) -> tuple[float, float]:
     return -most - growth(now.scores.size) * mass, computed
 
 
+def most_lost(short: float, now: Iterate) -> float:
+    """How much lower the dual value may be where this much of the multipliers is taken off each
+    class: ``|X'c|`` changes by at most twice as much times the longest row."""
+    change = 2 * short * now.problem.X.longest
+    size = length(now.pulled)
+    return short + change * (2 * size + change) / (2 * now.problem.quadratic.alpha)
+
+
 def best_stretch(now: Iterate) -> tuple[float, float]:
     """The t whose ``t w`` has the least hinge objective of those tried, and that objective.
 
@@ -101,7 +112,7 @@ def best_stretch(now: Iterate) -> tuple[float, float]:
     pays for that in full; stretching w a little is cheaper. Where no pair is short by more than
     the width (separable data), the t that ends every shortfall makes the hinge vanish. None is
     tried while the rounded problem itself is further from solved than the rounding costs, and none
-    for a penalty with corners, whose `_Limit` is exact.
+    for a penalty with corners.
     """
     if now.stretch is not None:
         return now.stretch
@@ -128,14 +139,20 @@ def rounded_problem(
 
 
 def hinge_by_continuation(
-    start: Iterate, progress: Progress, run: Solver, share: float = INNER_SHARE
+    start: Iterate,
+    progress: Progress,
+    run: Solver,
+    share: float = INNER_SHARE,
+    *,
+    to_limit: bool = True,
 ) -> tuple[Iterate, Result]:
     """The best iterate of a series of narrower and narrower roundings, and what it says of the
     hinge, whatever the penalty.
 
     ``start`` lies in the `rounded_problem` of the first width. The series begins with the rounding
     that certifies it best: at zero that is the widest, at a solution of almost the same problem a
-    narrow one.
+    narrow one. With ``to_limit`` the result is the best point of all (`_Limit`); without, it is the
+    iterate itself, stretched, whose margins tell its multipliers.
     """
     tol = start.problem.tol
     best, width = start, FIRST_WIDTH
@@ -144,7 +161,7 @@ def hinge_by_continuation(
         if narrower.judged.distance > WORTH_NARROWING * best.judged.distance:
             break
         best, width = narrower, width / NARROWING_FACTOR
-    now, limit = best, _Limit(best) if start.problem.penalty.has_corners else None
+    now, limit = best, _Limit(best) if to_limit else None
     before: Iterate | None = None
     while True:
         now = run_settled(run, now, _CloseForItsRounding(tol, share), progress)
@@ -153,6 +170,8 @@ def hinge_by_continuation(
         last = progress.exhausted or width <= LAST_WIDTH
         if limit is not None:
             limit.look_at(now, before)
+            if not limit.judged.done(tol):
+                limit.look_beside(now)
             if limit.judged.done(tol) or last:
                 limit.settle()
             if limit.judged.done(tol) or last:
@@ -167,7 +186,9 @@ class _Limit:
     """The hinge's own solution from those of two roundings, and the best multipliers of all.
 
     Between changes of the support and of the pairs inside the rounding, solutions are linear in the
-    width: where the penalty has corners, the line through two of them ends in the corner itself.
+    width, so the line through two of them, followed to the width zero, ends in the solution itself.
+    Where pairs do change it still ends nearer than either: on text it spares the last two of ten
+    roundings and more than half of the products with X.
     """
 
     def __init__(self, start: Iterate) -> None:
@@ -178,13 +199,30 @@ class _Limit:
         below = duals_of_hinge(now)
         if below > self._duals:
             self.certificate, self._duals = now, below
-        found = [self._best, _unrounded(now)]
+        here = _unrounded(now)
+        found = [self._best, here, *_stretched(now, here)]
         if before is not None:
             error = now.point.error + before.point.error
             step = now.w - before.w, now.scores - before.scores
-            beyond = found[1].moved(1 / (NARROWING_FACTOR - 1), *step, error)
-            found.append(found[1] if beyond is None else _allowed(beyond))
+            beyond = here.moved(1 / (NARROWING_FACTOR - 1), *step, error)
+            found += [] if beyond is None else [_allowed(beyond)]
         self._best = min(found, key=lambda at: at.value)
+        self._judge()
+
+    def look_beside(self, now: Iterate) -> None:
+        """At the corner next to ``now``, whose multipliers are its own."""
+        corner = corner_beside(now)
+        if corner is None:
+            return
+        problem = self._best.problem
+        at = problem.at(corner.w, corner.scores, error=problem.product_error(corner.w))
+        at.point.gradient = corner.multipliers
+        short = out_of_reach(at.loss.pairs, corner.multipliers)
+        lost = most_lost(short, at)
+        least, dual = duals_of_hinge(at)
+        self._best = min(self._best, at, key=lambda one: one.value)
+        if least - lost > self._duals[0]:
+            self._duals = least - lost, dual - lost
         self._judge()
 
     def settle(self) -> None:
@@ -197,7 +235,7 @@ class _Limit:
     def result(self, progress: Progress) -> Result:
         return Result(
             self._best.w, self._best.scores, self.judged.objective, self.judged.distance,
-            progress.n_iter, progress.history, self.judged.rounding,
+            progress.n_iter, progress.history, self.judged.rounding, rounded=self.certificate.w,
         )  # fmt: skip
 
 
@@ -222,7 +260,16 @@ class _CloseForItsRounding:
 def _unrounded(now: Iterate) -> Iterate:
     """The same point under the hinge itself."""
     problem = replace(now.problem, loss_at=partial(pair_point, "hinge", now.loss.pairs))
-    return problem.at(now.w, now.scores, error=now.point.error)
+    return problem.at(now.w, now.scores, _all_pairs(now).unrounded(), now.point.error)
+
+
+def _stretched(now: Iterate, here: Iterate) -> list[Iterate]:
+    """The point at its `best_stretch`, if that is another: ``here`` is ``now`` under the hinge."""
+    t, _ = best_stretch(now)
+    if t == 1:
+        return []
+    loss = _all_pairs(now).unrounded(t)
+    return [here.problem.at(t * now.w, t * now.scores, loss, t * now.point.error)]
 
 
 def _narrowed(now: Iterate, width: float) -> Iterate:
@@ -274,7 +321,7 @@ def result_at(now: Iterate, progress: Progress) -> Result:
     scores = now.scores if stretch == 1 else stretch * now.scores  # what is known of them stays
     return Result(
         stretch * now.w, scores, objective, distance, progress.n_iter, progress.history, rounding,
-        width, stretch,
+        width, stretch, None if width is None else now.w,
     )  # fmt: skip
 
 
@@ -288,6 +335,11 @@ def rounded_hinge(
 
 def _rounded(now: Iterate) -> HuberHingePoint | ListedHuberHingePoint:
     assert isinstance(now.loss, HuberHingePoint | ListedHuberHingePoint)
+    return now.loss
+
+
+def _all_pairs(now: Iterate) -> HuberHingePoint:
+    assert isinstance(now.loss, HuberHingePoint)
     return now.loss
 
 

@@ -133,7 +133,7 @@ def _solved(
     solver = choose_for_factor(factor.rank, settings.alpha, factor.scale(pairs.share))
     X = FactorMatrix(factor.features)
     problem = rounded_problem(X, pairs, L2(settings.alpha), tol)
-    return hinge_by_continuation(better_start(problem, start), progress, solver)
+    return hinge_by_continuation(better_start(problem, start), progress, solver, to_limit=False)
 
 
 def _importance(now: Iterate, pairs: Rows | PairList) -> Array:
@@ -191,7 +191,9 @@ def _by_sample(
         if kept_in_double(*X.shape):
             # Of few rows: their own Hessian is cheaper than products with a sample's.
             solver = choose_for_factor(start.size, settings.alpha, scale)
-        _, found = hinge_by_continuation(better_start(problem, start), progress, solver)
+        _, found = hinge_by_continuation(
+            better_start(problem, start), progress, solver, to_limit=False
+        )
     return found, basis
 
 
@@ -203,7 +205,7 @@ def minimise_over_list(
     with np.errstate(over="ignore", invalid="ignore"):
         problem = rounded_problem(X, pairs, L2(alpha), tol)
         start = better_start(problem, np.zeros(X.shape[1]))
-        _, found = hinge_by_continuation(start, progress, choose_for_list(X))
+        _, found = hinge_by_continuation(start, progress, choose_for_list(X), to_limit=False)
     return found
 
 

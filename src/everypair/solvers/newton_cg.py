@@ -121,6 +121,7 @@ class CurvedRows:
         few = rows_that_count(self.X, now.loss.curvature(), most)
         if few is not None:
             self.X, self._rows = few
+        self._in_window = None if few is None else getattr(now.loss, "in_window", None)
 
     @property
     def whole(self) -> bool:
@@ -137,6 +138,8 @@ class CurvedRows:
         """``H`` times the change of these rows' scores."""
         if self._rows is None:
             return self._loss.product(along)
+        if self._in_window is not None:
+            return self._in_window.product(along)
         # A value amid them for the others, which count for nothing: it is taken off again.
         whole = np.full(self._loss.pairs.n_rows, along.mean() if along.size else 0.0)
         whole[self._rows] = along

@@ -26,11 +26,18 @@ class Result:
     """The part of the distance that bounds rounding: no step takes it off."""
     width: float | None = None
     stretch: float = 1.0
-    """Of the hinge: its corner was rounded last between the margins ``stretch (1 - width)`` and
-    ``stretch``, and the pairs whose multiplier is inside (0, 1) lie there. The rounded problem's
-    own solution is ``coef / stretch``."""
+    """Of the hinge without its limit: its corner was rounded last between the margins
+    ``stretch (1 - width)`` and ``stretch``, and the pairs whose multiplier is inside (0, 1) lie
+    there."""
+    rounded: Array | None = None
+    """Of the hinge: the solution of the rounded problem that certifies this one."""
     kkt_residual: float | None = None
     """Relative to the largest gradient at w = 0; None where the problem is not looked at by
     coefficients, and for the hinge, which has no gradient."""
     kkt_rounding: float = 0.0
     """What rounding may make of it."""
+
+    @property
+    def start(self) -> Array:
+        """Where a fit of almost the same problem begins best."""
+        return self.coef if self.rounded is None else self.rounded

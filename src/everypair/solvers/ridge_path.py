@@ -210,5 +210,5 @@ class RidgeProblem:
         found = minimise(
             self.X, self.pairs, self.loss, alpha, tol=tol, max_iter=max_iter, start=self._start
         )
-        self._start = found.coef / found.stretch
+        self._start = found.start
         return found
