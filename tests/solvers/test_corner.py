@@ -78,8 +78,8 @@ def test_negative_multipliers_and_unequal_totals_are_out_of_reach():
     pairs = Rows.of(np.array([True, True, False, False]))
     gradient = np.array([-0.25, -0.25, 0.25, 0.25])
     assert out_of_reach(pairs, gradient) < 1e-15
-    assert out_of_reach(pairs, gradient + [0.3, -0.3, 0, 0]) > 0.04
-    assert out_of_reach(pairs, gradient + [0, 0, 0.1, 0]) > 0.09
+    assert out_of_reach(pairs, gradient + np.array([0.3, -0.3, 0, 0])) > 0.04
+    assert out_of_reach(pairs, gradient + np.array([0, 0, 0.1, 0])) > 0.09
     assert out_of_reach(pairs, 3 * gradient) > 0.4
 
 
@@ -99,27 +99,27 @@ def test_wide_rows_end_in_a_corner_that_is_the_solution(form, corners):
 
 
 def test_the_corner_is_the_minimum_by_an_independent_quadratic_program():
-    X, y = wide(40, 12)
+    X, y = wide(26, 8)
     differences = (X[y][:, None] - X[~y]).reshape(-1, X.shape[1])
     n_pairs = differences.shape[0]
 
     def objective(z):
-        return ALPHA / 2 * z[:12] @ z[:12] + z[12:].mean()
+        return ALPHA / 2 * z[:8] @ z[:8] + z[8:].mean()
 
     def slope(z):
-        return np.concatenate([ALPHA * z[:12], np.full(n_pairs, 1 / n_pairs)])
+        return np.concatenate([ALPHA * z[:8], np.full(n_pairs, 1 / n_pairs)])
 
     margins = np.hstack([differences, np.eye(n_pairs)])
-    start = np.concatenate([np.zeros(12), np.ones(n_pairs)])
+    start = np.concatenate([np.zeros(8), np.ones(n_pairs)])
     program = minimize(
         objective, start, jac=slope, method="SLSQP",
-        bounds=[(None, None)] * 12 + [(0, None)] * n_pairs,
+        bounds=[(None, None)] * 8 + [(0, None)] * n_pairs,
         constraints={"type": "ineq", "fun": lambda z: margins @ z - 1, "jac": lambda z: margins},
         options={"maxiter": 500, "ftol": 1e-12},
     )  # fmt: skip
     found = minimise(as_matrix(X), Rows.of(y), "hinge", ALPHA)
     assert found.objective == pytest.approx(program.fun, rel=1e-6)
-    np.testing.assert_allclose(found.coef, program.x[:12], atol=2e-3)
+    np.testing.assert_allclose(found.coef, program.x[:8], atol=2e-3)
 
 
 def test_weights_and_copies_of_rows_have_a_corner_too(corners):
