@@ -127,7 +127,7 @@ def one_fit(label: str, rows: tuple[Any, Any, Any, Any]) -> list[float]:
 
 def tasks() -> list[str]:
     """In turns from each data set, so that what is done at any time is a fair part of all."""
-    kept = [n for n in names() if n.split()[0] not in LEFT_OUT and n not in CHOSEN_ON]
+    kept = [n for n in names(also=True) if n.split()[0] not in LEFT_OUT and n not in CHOSEN_ON]
     turn = {n: [m for m in kept if m.split()[0] == n.split()[0]].index(n) for n in kept}
     return sorted(kept, key=lambda n: turn[n])
 
