@@ -152,6 +152,96 @@ def window_sum(targets, sources, weights, low, high, moment, sums):
 
 
 @compiled
+def rounded_hinge_walk(
+    targets, sources, weights, target_edges, source_edges, width, low, high, head, sums
+):
+    """All sums of the hinge rounded over ``0 < u < width``, in one walk.
+
+    For each target: in ``low`` the end of the sources with ``u >= width``, in ``high`` of those
+    with ``u > 0``; in ``sums`` the loss, its slope without the sign, and the mass of the window.
+    The sources before ``low`` are summed as in `growing_sum`, those up to ``high`` as in
+    `window_sum`; ``head`` has room for three moments of a window.
+    """
+    anchor, seen, at = 0, 0, 0.0
+    tail0, tail1, tail2, left0, left1 = 0.0, 0.0, 0.0, 0.0, 0.0
+    for g in range(target_edges.size - 1):
+        mass, mass_left, first, first_left = 0.0, 0.0, 0.0, 0.0
+        begin, end = target_edges[g], source_edges[g + 1]
+        lo, hi = source_edges[g], source_edges[g]
+        for i in range(begin, target_edges[g + 1]):
+            x = targets[i]
+            if i > begin:
+                first, left = two_sum(first, (targets[i - 1] - x) * (mass + mass_left))
+                first_left += left
+            while lo < end and 1.0 - (x - sources[lo]) >= width:
+                mass, left = two_sum(mass, weights[lo])
+                mass_left += left
+                first, left = two_sum(first, weights[lo] * (1.0 - (x - sources[lo])))
+                first_left += left
+                lo += 1
+            hi = max(hi, lo)
+            while hi < end and 1.0 - (x - sources[hi]) > 0.0:
+                hi += 1
+            low[i], high[i] = lo, hi
+            m0, m1, m2 = 0.0, 0.0, 0.0
+            if hi > lo:
+                if lo >= anchor:
+                    anchor, seen, at = hi, hi, sources[hi - 1]
+                    head[hi] = 0.0
+                    tail0, tail1, tail2, left0, left1 = 0.0, 0.0, 0.0, 0.0, 0.0
+                    for j in range(hi - 1, lo - 1, -1):
+                        u = sources[j] - at
+                        tail0, left = two_sum(tail0, weights[j])
+                        left0 += left
+                        tail1, left = two_sum(tail1, weights[j] * u)
+                        left1 += left
+                        tail2 += weights[j] * (u * u)
+                        head[j, 0], head[j, 1], head[j, 2] = tail0 + left0, tail1 + left1, tail2
+                    tail0, tail1, tail2, left0, left1 = 0.0, 0.0, 0.0, 0.0, 0.0
+                while seen < hi:
+                    u = sources[seen] - at
+                    tail0, left = two_sum(tail0, weights[seen])
+                    left0 += left
+                    tail1, left = two_sum(tail1, weights[seen] * u)
+                    left1 += left
+                    tail2 += weights[seen] * (u * u)
+                    seen += 1
+                shift = 1.0 - (x - at)
+                m0 = head[lo, 0] + (tail0 + left0)
+                m1 = head[lo, 1] + (tail1 + left1)
+                m2 = head[lo, 2] + tail2 + shift * (2.0 * m1 + shift * m0)
+                m1 += shift * m0
+            before = mass + mass_left
+            sums[0, i] = (first + first_left) - before * (width / 2) + m2 / (2 * width)
+            sums[1, i] = before + m1 / width
+            sums[2, i] = m0
+
+
+@compiled
+def hinge_total(targets, sources, target_weights, weights, target_edges, source_edges, stretch):
+    """``sum_ij a_i b_j max(0, 1 - t (x_i - y_j))`` for a stretch t, as in `growing_sum`."""
+    total, total_left = 0.0, 0.0
+    for g in range(target_edges.size - 1):
+        mass, mass_left, first, first_left = 0.0, 0.0, 0.0, 0.0
+        j, end = source_edges[g], source_edges[g + 1]
+        before = stretch * targets[target_edges[g]]
+        for i in range(target_edges[g], target_edges[g + 1]):
+            x = stretch * targets[i]
+            first, left = two_sum(first, (before - x) * (mass + mass_left))
+            first_left += left
+            while j < end and 1.0 - (x - stretch * sources[j]) > 0.0:
+                mass, left = two_sum(mass, weights[j])
+                mass_left += left
+                first, left = two_sum(first, weights[j] * (1.0 - (x - stretch * sources[j])))
+                first_left += left
+                j += 1
+            total, left = two_sum(total, target_weights[i] * (first + first_left))
+            total_left += left
+            before = x
+    return total + total_left
+
+
+@compiled
 def window_mass(weights, low, high, head, sums):
     """For each window: the sum of ``weights[low:high]``, which is not empty.
 

@@ -20,6 +20,10 @@ from everypair.linalg.threads import over_rows
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+Places = NDArray[np.int32]
+
+PLACES = np.int32
+"""Half the memory: these live beside X for a whole solve of a Newton step."""
 
 OPERATIONS_PER_ROW = 10
 """About as many as a row's part in a product."""
@@ -28,13 +32,13 @@ OPERATIONS_PER_ROW = 10
 class WindowSide(NamedTuple):
     """The targets of one class and the sources of the other; both by their place in `InWindow`."""
 
-    targets: Index
+    targets: Places
     weights: Array
     """Of the targets, times the height of the window."""
-    sources: Index
+    sources: Places
     source_weights: Array
-    low: Index
-    high: Index
+    low: Places
+    high: Places
 
     def mass(self, vector: Array) -> Array:
         """What is taken off at the targets."""

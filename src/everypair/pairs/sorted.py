@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from everypair._compiled import (
     count_short,
     growing_sum,
+    hinge_total,
+    rounded_hinge_walk,
     window_sum,
 )
 from everypair.cached import cached_property
@@ -28,7 +30,7 @@ from everypair.linalg.matrix import Matrix, rows_that_count
 from everypair.linalg.order import descending, descending_in_groups
 from everypair.linalg.row_sums import Windows
 from everypair.linalg.threads import over_rows
-from everypair.pairs.in_window import InWindow, WindowSide
+from everypair.pairs.in_window import PLACES, InWindow, WindowSide
 from everypair.pairs.point import (
     FULL_ACCURACY,
     fenchel_dual,
@@ -232,11 +234,16 @@ class _SortedPoint:
 
         def part(number: int) -> None:
             side, _ = self.order.side(number)
-            mass = side.window_sum(*self.window(number), moment=0)
+            mass = self._window_mass(number)
             out[side.targets.rows] = self._height * side.targets.weights * mass
 
         self.order.over_classes(part)
         return out
+
+    def _window_mass(self, number: int) -> Array:
+        """What the sources in the window of each target weigh."""
+        side, _ = self.order.side(number)
+        return side.window_sum(*self.window(number), moment=0)
 
     def curvature(self) -> Array:
         return self._curvature
@@ -244,7 +251,7 @@ class _SortedPoint:
     @cached_property
     def in_window(self) -> InWindow:
         rows = np.flatnonzero(self._curvature)
-        place = np.full(self.pairs.n_rows, -1)
+        place = np.full(self.pairs.n_rows, -1, dtype=PLACES)
         place[rows] = np.arange(rows.size)
 
         def side(number: int) -> WindowSide:
@@ -252,7 +259,7 @@ class _SortedPoint:
             low, high = self.window(number)
             held = np.flatnonzero((high > low) & (place[targets.rows] >= 0))
             kept = place[sources.rows] >= 0
-            before = np.concatenate([[0], np.cumsum(kept)])
+            before = np.concatenate([[0], np.cumsum(kept)]).astype(PLACES)
             return WindowSide(
                 place[targets.rows[held]], self._height * targets.weights[held],
                 place[sources.rows[kept]], sources.inside[kept],
@@ -367,25 +374,37 @@ class HuberHingePoint(_SortedPoint):
         super().__init__(order)
         self.width = width
         self._height, self._corner = 1 / width, width
+        self._sums: dict[int, Array] = {}
 
     def rounded(self, width: float) -> HuberHingePoint:
         """Another rounding at the same scores."""
         return HuberHingePoint(self.order, width)
 
+    def _walked(self, number: int) -> Array:
+        """Loss, slope and mass of the window of each target of a side; its windows are kept."""
+        if number not in self._sums:
+            (targets, sources), _ = self.order.side(number)
+            sums = np.empty((3, targets.rows.size))
+            low, high = np.empty((2, targets.rows.size), dtype=np.intp)
+            rounded_hinge_walk(
+                targets.scores, sources.scores, sources.inside, targets.edges, sources.edges,
+                self.width, low, high, np.empty((sources.rows.size + 1, 3)), sums,
+            )  # fmt: skip
+            self._sums[number], self._windows[number] = sums, (low, high)
+        return self._sums[number]
+
+    def window(self, number: int) -> tuple[Index, Index]:
+        self._walked(number)
+        return self._windows[number]
+
     def value(self) -> float:
-        side = self.order.from_positives
-        low, high = self.window(0)
-        per_target = side.growing_sum(low, 1)
-        per_target -= side.growing_sum(low, 0) * (self.width / 2)
-        per_target += side.window_sum(low, high, 2) / (2 * self.width)
-        return self._over_positives(per_target)
+        return self._over_positives(self._walked(0)[0])
 
     def _multipliers(self, number: int) -> Array:
-        side, _ = self.order.side(number)
-        low, high = self.window(number)
-        multipliers = side.growing_sum(low, 0)
-        multipliers += side.window_sum(low, high, 1) / self.width
-        return multipliers
+        return self._walked(number)[1].copy()
+
+    def _window_mass(self, number: int) -> Array:
+        return self._walked(number)[2]
 
     def largest_shortfall(self) -> float:
         positives, negatives = self.order.positives, self.order.negatives
@@ -400,4 +419,8 @@ class HuberHingePoint(_SortedPoint):
         return HingePoint(self.order.stretched(stretch))
 
     def hinge_value(self, stretch: float = 1.0) -> float:
-        return self.unrounded(stretch).value()
+        targets, sources = self.order.from_positives
+        return hinge_total(
+            targets.scores, sources.scores, targets.weights, sources.inside, targets.edges,
+            sources.edges, stretch,
+        )  # fmt: skip

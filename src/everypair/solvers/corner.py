@@ -65,9 +65,12 @@ def corner_beside(now: Iterate) -> Corner | None:
     loss, penalty, X = now.loss, now.problem.penalty, now.problem.X
     if not isinstance(loss, HuberHingePoint) or not isinstance(penalty, L2):
         return None
-    n_tied = loss.in_window.rows.size
     # Two rows or more make a tie, and each row beyond the first of its tie an equation.
-    if loss.pairs.within is not None or not 0 < n_tied <= 2 * X.shape[1]:
+    most, (low, high) = 2 * X.shape[1], loss.window(0)
+    if loss.pairs.within is not None or np.count_nonzero(high > low) > most:
+        return None
+    n_tied = loss.in_window.rows.size
+    if not 0 < n_tied <= most:
         return None
     ties: _Ties | None = _Ties.of(now, loss)
     known = _RowGrams(X)
