@@ -50,8 +50,9 @@ def test_a_path_says_that_rounding_is_in_the_way():
         auc_path(X, y, n_alphas=5)
 
 
-@pytest.mark.parametrize("penalty", ["l1", "l2"])
-@pytest.mark.parametrize("tol", [1e-12, 1e-13, 1e-14])
+@pytest.mark.parametrize(
+    ("penalty", "tol"), [("l1", 1e-12), ("l1", 1e-14), ("l2", 1e-13), ("l2", 1e-14)]
+)
 def test_a_tolerance_below_what_float64_can_show_is_named_on_ordinary_data(penalty, tol):
     X, y = data()
     with pytest.warns(ConvergenceWarning, match=f"{SAYS_SO}.*raise tol"):
