@@ -304,7 +304,7 @@ rows. `logistic on splines` has the basis of AUCAdditive and a strength chosen b
 LightGBM and XGBoost (200 trees, rate .05) choose between two sizes of trees by three folds.
 Explainable boosting (EBM, `interpret-core`) runs at its defaults, which average 14 models; with
 pairs a fit takes minutes, and it has run on few tasks. `with pairs`: AUCAdditiveCV with
-`interactions="auto"`; it has not run on every task.
+`interactions="auto"`.
 `sigmoid climb`: `loss="sigmoid"`. `of linear to LightGBM`: how much of the way from the linear
 model's mean AUC to LightGBM's. A table averages over the splits that all of its models have run on:
 up to five of the tables of a few hundred rows ({", ".join(SMALL)}), one of the others. Times are
