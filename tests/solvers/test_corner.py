@@ -2,16 +2,15 @@
 
 import numpy as np
 import pytest
-from counting import counted_work
+from counting import counted_work, peak_per_row
 from scipy import sparse
 from scipy.optimize import linprog, minimize
 
 from everypair import AUCClassifier
 from everypair.linalg.matrix import as_matrix
 from everypair.rows import Rows
-from everypair.solvers import hinge
 from everypair.solvers.choose import minimise
-from everypair.solvers.corner import corner_beside, out_of_reach
+from everypair.solvers.corner import CornerSearch, out_of_reach
 
 ALPHA = 1e-3
 FORMATS = {"dense": np.asarray, "single": lambda X: X.astype(np.float32), "CSR": sparse.csr_matrix,
@@ -27,14 +26,14 @@ def wide(n_rows=240, n_columns=60, seed=0):
 @pytest.fixture
 def corners(monkeypatch):
     """Whether each look beside a rounded solution found a corner."""
-    found = []
+    found, plain = [], CornerSearch.beside
 
-    def look(now):
-        corner = corner_beside(now)
+    def look(search, now):
+        corner = plain(search, now)
         found.append(corner is not None)
         return corner
 
-    monkeypatch.setattr(hinge, "corner_beside", look)
+    monkeypatch.setattr(CornerSearch, "beside", look)
     return found
 
 
@@ -158,3 +157,60 @@ def test_a_corner_spares_steps():
     assert model.n_iter_ <= 24
     assert work["passes"] <= 70
     assert work["hessians"] <= 14
+
+
+def test_rows_without_weight_change_nothing(corners):
+    X, y = wide(200, 80, seed=1)
+    few = minimise(as_matrix(X), Rows.of(y), "hinge", ALPHA)
+    n_looks = len(corners)
+    assert corners[-1]
+    more, other = wide(300, 80, seed=2)
+    weight = np.repeat([1.0, 0.0], [200, 300])
+    rows = Rows.uncut(np.append(y, other), weight)
+    found = minimise(as_matrix(np.vstack([X, more])), rows, "hinge", ALPHA)
+    assert len(corners) == 2 * n_looks
+    assert corners[-1]
+    assert found.n_iter == few.n_iter
+    np.testing.assert_allclose(found.coef, few.coef, atol=1e-7)
+
+
+@pytest.mark.parametrize(("scale", "alpha"), [(1e-12, 1e-3), (1.0, 1e16)])
+def test_features_that_hardly_move_the_objective_still_rank(scale, alpha):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 5))
+    y = X[:, 0] + 0.3 * rng.standard_normal(200) > 0
+    model = AUCClassifier("hinge", alpha=alpha, threshold=0.0).fit(scale * X, y)
+    assert model.train_score_ > 0.9
+
+
+@pytest.mark.parametrize(("offset", "alpha"), [(100, 1e-5), (1000, 1e-4)])
+def test_pairs_on_the_margin_do_not_make_a_gap_of_rounding(offset, alpha):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 200)) + offset
+    y = rng.random(60) < 0.5
+    assert AUCClassifier("hinge", alpha=alpha, threshold=0.0).fit(X, y).dual_gap_ < 1e-6
+
+
+def test_the_history_ends_with_the_certificate():
+    X, y = wide()
+    model = AUCClassifier("hinge", alpha=ALPHA, threshold=0.0).fit(X, y)
+    assert model.history_[-1][1:] == (model.objective_, model.dual_gap_)
+    assert len(model.history_) == model.n_iter_
+
+
+def test_a_warm_start_begins_at_coefficients_that_were_set():
+    X, y = wide()
+    model = AUCClassifier("hinge", alpha=ALPHA, threshold=0.0, warm_start=True).fit(X, y)
+    np.testing.assert_array_equal(model._start(), model._rounded[1])
+    model.coef_ = np.zeros_like(model.coef_)
+    assert not model._start().any()
+
+
+@pytest.mark.parametrize(("dtype", "most"), [(np.float32, 1.4), (np.float64, 0.5)])
+def test_no_copy_of_x_is_made_where_rows_are_fewer_than_columns(dtype, most, corners):
+    """Blocks of float32 are widened, here all 300 rows at a time."""
+    X, y = wide(300, 6000)
+    X = X.astype(dtype)
+    model = AUCClassifier("hinge", alpha=ALPHA, threshold=0.0)
+    assert peak_per_row(lambda: model.fit(X, y), 300) < most * X.nbytes / 300
+    assert any(corners)

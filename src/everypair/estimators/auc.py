@@ -247,7 +247,9 @@ class AUCClassifier(LinearRanker):
             fit = self._minimise(rows.X, rows.pairs, start)
             self.train_score_ = auc(rows.pairs, fit.scores)
         self.objective_, self.n_iter_, self.history_ = float(fit.objective), fit.n_iter, fit.history
-        self._rounded = fit.rounded if self.warm_start else None
+        self.__dict__.pop("_rounded", None)
+        if self.warm_start and fit.rounded is not None:
+            self._rounded = fit.coef.copy(), fit.rounded
         if self.loss == "sigmoid":
             self.gradient_norm_, what = fit.distance, "relative gradient norm"
         else:
@@ -281,11 +283,10 @@ class AUCClassifier(LinearRanker):
         weights = check_weights_of(self.penalty, self.penalty_weights, X.shape[1])
         bounds = check_bounds(self.bounds, X.shape[1])
         if self.penalty == "l2" and bounds is None:
-            found = minimise(
+            return minimise(
                 X, pairs, self.loss, float(self.alpha), solver=self.solver,
                 tol=tol, max_iter=max_iter, start=start, verbose=verbose,
             )  # fmt: skip
-            return found
         if self.loss == "sigmoid" or self.solver != "auto":
             asked = f"penalty={self.penalty!r}" if self.penalty != "l2" else "bounds="
             raise ValueError(
@@ -315,5 +316,6 @@ class AUCClassifier(LinearRanker):
     def _start(self) -> np.ndarray | None:
         if not hasattr(self, "coef_"):
             return None
-        rounded: np.ndarray | None = getattr(self, "_rounded", None)
-        return self.coef_[0] if rounded is None else rounded
+        coef: np.ndarray = self.coef_[0]
+        of_coef, rounded = getattr(self, "_rounded", (coef, coef))
+        return rounded if np.array_equal(of_coef, coef) else coef

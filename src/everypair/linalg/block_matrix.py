@@ -306,8 +306,9 @@ class BlockMatrix:
         cross = boxes.cross(sums[1, :n_targets], sums[0, :n_sources])
         return np.asarray(gram - cross - cross.T)
 
-    def row_products(self, other: Any) -> Array:
-        raise NotImplementedError("Blocks have no matrix of their rows.")
+    def row_products(self, rows: Index, others: Index) -> Array:
+        left, right = (self.written_out(some) - self.sizes.means for some in (rows, others))
+        return np.asarray(left @ right.T)
 
     def gram_of_differences(self, first: Index, second: Index, weights: Array) -> Array:
         raise NotImplementedError("Rows in blocks cannot be paired.")

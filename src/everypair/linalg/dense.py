@@ -27,6 +27,9 @@ Index = NDArray[np.intp]
 HESSIAN_COLUMNS_PER_PRODUCT = 15
 """A Hessian costs about one product per this many columns: BLAS is faster on dense matrices."""
 
+PRODUCT_COLUMNS = 512
+"""Of a block, where rows are multiplied with rows."""
+
 COVARIANCE_COLUMNS = 300
 """Columns up to which the class covariance is worth its price."""
 
@@ -361,10 +364,15 @@ class DenseMatrix:
     def take(self, rows: NDArray[np.intp]) -> DenseMatrix:
         return DenseMatrix(self.X[rows])
 
-    def row_products(self, other: Any) -> Array:
-        own = self.X - self.centre
-        others = own if other is self else other.X - self.centre  # the same: half the work
-        return np.asarray(own @ others.T)
+    def row_products(self, rows: Index, others: Index) -> Array:
+        out, means = np.zeros((rows.size, others.size)), self.sizes.means
+        for some in slices(0, self.shape[1], PRODUCT_COLUMNS):
+            left = self.X[rows, some] - means[some]
+            # The same rows twice are half the work.
+            right = left if rows is others else self.X[others, some] - means[some]
+            out += left @ right.T
+            del left, right
+        return out
 
     def written_out(self, rows: Index) -> Array:
         return self.X[rows].astype(np.float64)

@@ -143,8 +143,8 @@ class Matrix(Protocol):
         """``sum_k weights_k d_k d_k'`` with ``d_k = x_first[k] - x_second[k]``."""
         ...
 
-    def row_products(self, other: Matrix) -> Array:
-        """``(X - c)(Y - c)'`` with the rows Y of ``other`` and any row c: for few rows."""
+    def row_products(self, rows: Index, others: Index) -> Array:
+        """``(X[rows] - c)(X[others] - c)'``, c the means; X is read by some columns at a time."""
         ...
 
     def take(self, rows: Index) -> Matrix:

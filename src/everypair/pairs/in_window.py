@@ -25,7 +25,7 @@ Places = NDArray[np.int32]
 PLACES = np.int32
 """Half the memory: these live beside X for a whole solve of a Newton step."""
 
-OPERATIONS_PER_ROW = 10
+OPERATIONS_OF_A_PRODUCT = 10
 """About as many as a row's part in a product."""
 
 
@@ -67,5 +67,5 @@ class InWindow:
             for side in self._sides[start:stop]:
                 out[side.targets] -= side.mass(vector)
 
-        over_rows(part, len(self._sides), OPERATIONS_PER_ROW * vector.size)
+        over_rows(part, len(self._sides), OPERATIONS_OF_A_PRODUCT * vector.size)
         return out

@@ -269,8 +269,8 @@ class _SortedPoint:
         return InWindow(rows, self._curvature[rows], self.order.over_classes(side))
 
     def product(self, vector: Array) -> Array:
-        out = np.zeros(self.pairs.n_rows)
-        out[self.in_window.rows] = self.in_window.product(vector[self.in_window.rows])
+        out, rows = np.zeros(self.pairs.n_rows), self.in_window.rows
+        out[rows] = self.in_window.product(self.pairs.centred(vector)[rows])
         return out
 
     def hessian(self, X: Matrix, accuracy: float = FULL_ACCURACY) -> Array:

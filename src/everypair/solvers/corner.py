@@ -10,8 +10,10 @@ and M[i, k] = 1 for row i of tie k, what is left of the optimality conditions is
 q_i is what the pairs of the tie add to the multipliers of row i, with its sign. A row that would
 need a q of the wrong sign, or more than its pairs can give, leaves its tie; a row that crosses a
 level joins it (a primal-dual active set: Hintermuller, Ito & Kunisch 2002). Where nothing changes
-any more, w and the multipliers certify each other, and the price was a few factorisations of a
-matrix of the tied rows. The rows that tie are known long before a rounding is narrow enough.
+any more, the multipliers of every row are within its bounds, and in most cases those of all rows
+together are feasible, which `out_of_reach` measures: then w and the multipliers certify each other.
+The price is a few factorisations of a matrix of the tied rows, which are known long before a
+rounding is narrow enough.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from everypair.pairs.sorted import HingePoint, HuberHingePoint, SortedScores
 from everypair.penalties import L2
 from everypair.rows import Rows
 from everypair.solvers.problem import Iterate
+from everypair.solvers.rounding import pulled
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -39,13 +42,19 @@ MOST_ROUNDS = 8
 MOST_GROWTH = 1.2
 """Of the number of tied rows: where it grows by more, the rounding is still too wide to tell."""
 
+MOST_FAILURES = 2
+"""Searches that end without a corner before no more are begun."""
+
+GRAMS, GRAM_BYTES = 3, 2**25
+"""Matrices of the tied rows that are held at a time, and what they may take; or as much as X."""
+
 WORTH_OF_A_ROUND = 2000
 """A round may take as many multiplications as this many products with X. They stay in the cache and
 run twenty times as fast, and hundreds of products are spared."""
 
 APART = 1e-9
-"""Scores are set at least this far from a level, so that a tie counts as satisfied and any other
-row is on its own side."""
+"""Between a level and the scores beside it, when the multipliers of all other pairs are counted:
+no rounding then moves a pair to the wrong side of the margin."""
 
 JITTER = 1e-13
 """Added to the diagonal in units of it: copies of a row share what they need."""
@@ -56,35 +65,48 @@ class Corner(NamedTuple):
 
     w: Array
     scores: Array
-    multipliers: Array
-    """The gradient in score space that they make."""
+    gradient: Array
+    """In score space, of these multipliers."""
 
 
-def corner_beside(now: Iterate) -> Corner | None:
-    """The corner next to the solution of a rounded hinge; None where none is found."""
-    loss, penalty, X = now.loss, now.problem.penalty, now.problem.X
-    if not isinstance(loss, HuberHingePoint) or not isinstance(penalty, L2):
+class CornerSearch:
+    """Corners next to the solutions of narrower and narrower roundings of one problem."""
+
+    def __init__(self, X: Matrix):
+        self._known = _RowGrams(X)
+        self._failures = 0
+
+    def beside(self, now: Iterate) -> Corner | None:
+        """The corner next to the solution of a rounded hinge; None where none is found."""
+        loss, penalty, X = now.loss, now.problem.penalty, now.problem.X
+        if not isinstance(loss, HuberHingePoint) or not isinstance(penalty, L2):
+            return None
+        # Two rows or more make a tie, and each row beyond the first of its tie an equation.
+        most, (low, high) = 2 * X.shape[1], loss.window(0)
+        held = (high > low) & (loss.order.positives.weights > 0)
+        many = np.count_nonzero(held) > most or loss.in_window.rows.size > most
+        if many or not held.any() or loss.pairs.within is not None:
+            return None
+        return self._settled(_Ties.of(now, loss), penalty.alpha)
+
+    def _settled(self, ties: _Ties, alpha: float) -> Corner | None:
+        """The point at which these ties, or those that they lead to, stay as they are."""
+        most = MOST_GROWTH * ties.n_rows
+        after: _Ties | None = ties
+        for k in range(MOST_ROUNDS):
+            if after is None or after.n_rows > most or not after.may_pay(self._known.X):
+                break
+            if k == 0 and self._failures == MOST_FAILURES:
+                break
+            found = after.solved(self._known, alpha)
+            if found is None:
+                break
+            corner, added = found
+            before, after = after, after.after(corner.scores, added)
+            if after is before:
+                return corner
+        self._failures += after is not ties
         return None
-    # Two rows or more make a tie, and each row beyond the first of its tie an equation.
-    most, (low, high) = 2 * X.shape[1], loss.window(0)
-    if loss.pairs.within is not None or np.count_nonzero(high > low) > most:
-        return None
-    n_tied = loss.in_window.rows.size
-    if not 0 < n_tied <= most:
-        return None
-    ties: _Ties | None = _Ties.of(now, loss)
-    known = _RowGrams(X)
-    for _ in range(MOST_ROUNDS):
-        if ties is None or ties.n_rows > MOST_GROWTH * n_tied or not ties.may_pay(X):
-            break
-        found = ties.solved(known, penalty.alpha)
-        if found is None:
-            break
-        corner, added = found
-        before, ties = ties, ties.after(corner.scores, added)
-        if ties is before:
-            return corner
-    return None
 
 
 class _RowGrams:
@@ -97,23 +119,21 @@ class _RowGrams:
     def of(self, rows: Index) -> Array:
         """A copy of the matrix of these rows, which ascend."""
         if not np.all(np.isin(rows, self._rows, assume_unique=True)):
-            self._rows, before = np.union1d(self._rows, rows), self._rows
-            kept = np.isin(self._rows, before, assume_unique=True)
-            gram = np.empty((self._rows.size, self._rows.size))
-            gram[np.ix_(kept, kept)] = self._gram
-            new = self.take(self._rows[~kept])
-            gram[np.ix_(~kept, ~kept)] = new.row_products(new)
-            if kept.any():
-                gram[np.ix_(~kept, kept)] = across = new.row_products(self.take(before))
-                gram[np.ix_(kept, ~kept)] = across.T
-            self._gram = gram
+            old = rows[np.isin(rows, self._rows, assume_unique=True)]
+            new = np.setdiff1d(rows, old, assume_unique=True)
+            gram = np.empty((rows.size, rows.size))
+            kept, added = np.searchsorted(rows, old), np.searchsorted(rows, new)
+            gram[np.ix_(kept, kept)] = self._among(old)
+            gram[np.ix_(added, added)] = self.X.row_products(new, new)
+            if old.size:
+                across = self.X.row_products(new, old)
+                gram[np.ix_(added, kept)], gram[np.ix_(kept, added)] = across, across.T
+            self._rows, self._gram = rows, gram
+        return self._among(rows)
+
+    def _among(self, rows: Index) -> Array:
         places = np.searchsorted(self._rows, rows)
         return self._gram[np.ix_(places, places)]
-
-    def take(self, rows: Index) -> Matrix:
-        few = self.X.take(rows)
-        vars(few)["centre"] = self.X.centre
-        return few
 
 
 @dataclass(frozen=True)
@@ -136,16 +156,20 @@ class _Ties:
         """One tie for each run of windows that share rows."""
         pairs = loss.pairs
         (targets, sources), _ = loss.order.side(0)
-        low, high = loss.window(0)
+        # Rows without weight tie nothing together.
+        weigh = sources.weights > 0
+        before = np.concatenate([[0], np.cumsum(weigh)])
+        low, high = (before[edge] for edge in loss.window(0))
         held = np.flatnonzero((high > low) & (targets.weights > 0))
         low, high = low[held], high[held]
         of_targets = np.cumsum(np.concatenate([[0], low[1:] >= high[:-1]]))
-        windows = np.bincount(low, minlength=sources.rows.size + 1)
-        windows -= np.bincount(high, minlength=sources.rows.size + 1)
-        reached = np.flatnonzero((np.cumsum(windows)[:-1] > 0) & (sources.weights > 0))
+        windows = np.bincount(low, minlength=before[-1] + 1)
+        windows -= np.bincount(high, minlength=before[-1] + 1)
+        reached = np.flatnonzero(np.cumsum(windows)[:-1] > 0)
+        of_sources = of_targets[np.searchsorted(high, reached, side="right")]
         tie = np.full(pairs.n_rows, -1)
         tie[targets.rows[held]] = of_targets
-        tie[sources.rows[reached]] = of_targets[np.searchsorted(high, reached, side="right")]
+        tie[sources.rows[weigh][reached]] = of_sources
         sign = np.full(pairs.n_rows, -1.0)
         sign[pairs.positives] = 1.0
         raised = now.scores + (sign < 0)
@@ -161,7 +185,8 @@ class _Ties:
         n_rows, entries = self.n_rows, X.nbytes / 8
         multiplications = n_rows**2 * (entries / X.shape[0] + n_rows / 3)
         exists = n_rows - self.levels.size <= X.shape[1]
-        return exists and multiplications <= WORTH_OF_A_ROUND * entries
+        small = GRAMS * 8 * n_rows**2 <= max(GRAM_BYTES, X.nbytes)
+        return exists and small and multiplications <= WORTH_OF_A_ROUND * entries
 
     def solved(self, known: _RowGrams, alpha: float) -> tuple[Corner, Array] | None:
         """The point where these rows are tied, and what is added to each tied row's multipliers;
@@ -169,28 +194,28 @@ class _Ties:
         rows = np.flatnonzero(self.tie >= 0)
         tie, negative = self.tie[rows], self.sign[rows] < 0
         fixed = HingePoint(SortedScores(self.pairs, self._apart())).gradient()
-        few, gram = known.take(rows), known.of(rows)
-        pulled = known.X.pull_back(fixed)
+        X, gram = known.X, known.of(rows)
+        slope = pulled(X, fixed)
         # Sums over a tie are zero, so this changes nothing but the rank.
-        gram += (np.trace(gram) / rows.size) * (tie[:, None] == tie)
+        np.add(gram, np.trace(gram) / rows.size, out=gram, where=tie[:, None] == tie)
         gram[np.diag_indices_from(gram)] *= 1 + JITTER
         member = (tie[:, None] == np.arange(self.levels.size)).astype(float)
         try:
             factor = cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
-            of_right = few.dot(pulled) - alpha * negative
+            of_right = X.dot(slope)[rows] - alpha * negative
             solved = cho_solve(factor, np.column_stack([member, of_right]), check_finite=False)
             inner = member.T @ solved[:, :-1]
             shifts = np.linalg.solve(inner, -(member.T @ solved[:, -1]))
         except LinAlgError:
             return None
         added = solved[:, :-1] @ shifts + solved[:, -1]
-        w = (few.pull_back(added) - pulled) / alpha
-        scores = known.X.dot(w)
+        gradient = fixed
+        gradient[rows] -= added
+        w = -pulled(X, gradient) / alpha
+        scores = X.dot(w)
         if not usable(scores):
             return None
-        multipliers = fixed
-        multipliers[rows] -= added
-        return Corner(w, scores, multipliers), self.sign[rows] * added
+        return Corner(w, scores, gradient), self.sign[rows] * added
 
     def _apart(self) -> Array:
         """Scores on which exactly the ties are at the margin, `APART` on the satisfied side."""
@@ -219,7 +244,7 @@ class _Ties:
             return None
         above, of_row = self.above.copy(), self.tie.copy()
         crossed = np.searchsorted(-levels, -raised)
-        outside = self.tie < 0
+        outside = (self.tie < 0) & (share > 0)
         up, down = outside & (crossed < above), outside & (crossed > above)
         if not (satisfied.any() or violated.any() or up.any() or down.any()):
             return self
@@ -260,8 +285,10 @@ def out_of_reach(pairs: Rows, gradient: Array) -> float:
     taken, room = np.cumsum(u[first]), np.cumsum(a[first])
     full = np.searchsorted((v / b)[then], room, side="right")
     of_full = np.concatenate([[0.0], np.cumsum(v[then])])[full]
-    width = b.sum() - np.concatenate([[0.0], np.cumsum(b[then])])[full]
+    # From the far end: a difference of sums would lose the small ones.
+    width = np.concatenate([np.cumsum(b[then][::-1])[::-1], [0.0]])[full]
     excess = float(np.max(taken - of_full - room * width, initial=0.0))
     unequal = abs(float(u.sum() - v.sum()))
-    rounding = growth(u.size + v.size) * float(u.sum() + v.sum())
+    largest = float(np.max(room * width, initial=0.0) + u.sum() + v.sum())
+    rounding = growth(u.size + v.size) * largest
     return float(below + abs(without) + excess + unequal + rounding)

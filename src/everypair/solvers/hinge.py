@@ -26,7 +26,7 @@ from everypair.pairs.point import growth, length
 from everypair.pairs.sorted import HingePoint, HuberHingePoint, SortedScores
 from everypair.penalties import ElasticNet, Penalty
 from everypair.rows import Rows
-from everypair.solvers.corner import corner_beside, out_of_reach
+from everypair.solvers.corner import CornerSearch, out_of_reach
 from everypair.solvers.problem import Iterate, Problem, Solver, at_rest, run_settled, settled
 from everypair.solvers.progress import Judgement, Progress
 from everypair.solvers.result import Result
@@ -99,9 +99,13 @@ def duals_of_hinge(now: Iterate) -> tuple[float, float]:
 
 def most_lost(short: float, now: Iterate) -> float:
     """How much lower the dual value may be where this much of the multipliers is taken off each
-    class: ``|X'c|`` changes by at most twice as much times the longest row."""
-    change = 2 * short * now.problem.X.longest
-    size = length(now.pulled)
+    class: ``|X'c|`` changes by at most twice as much times the longest row, seen from zero or from
+    the mean, because what is taken off sums to zero."""
+    sizes, longest = now.problem.X.sizes, now.problem.X.longest
+    if sizes.finite:
+        longest = min(longest, length(sizes.spreads))
+    change = 2 * short * longest
+    size = length(np.abs(now.pulled) + now.pulled_error)
     return short + change * (2 * size + change) / (2 * now.problem.quadratic.alpha)
 
 
@@ -193,6 +197,8 @@ class _Limit:
 
     def __init__(self, start: Iterate) -> None:
         self.certificate, self._duals = start, (-np.inf, -np.inf)
+        self._corners = CornerSearch(start.problem.X)
+        self.judged = start.judged
         self._best = _unrounded(start)
 
     def look_at(self, now: Iterate, before: Iterate | None) -> None:
@@ -207,35 +213,59 @@ class _Limit:
             beyond = here.moved(1 / (NARROWING_FACTOR - 1), *step, error)
             found += [] if beyond is None else [_allowed(beyond)]
         self._best = min(found, key=lambda at: at.value)
+        if not self._best.w.any() and now.w.any():
+            # Zero ranks nothing: what is no worse up to rounding is better.
+            near = min(found[1:], key=lambda at: at.value)
+            if near.value <= self._best.value * (1 + growth(now.scores.size)):
+                self._best = near
         self._judge()
 
     def look_beside(self, now: Iterate) -> None:
         """At the corner next to ``now``, whose multipliers are its own."""
-        corner = corner_beside(now)
+        corner = self._corners.beside(now)
         if corner is None:
             return
         problem = self._best.problem
-        at = problem.at(corner.w, corner.scores, error=problem.product_error(corner.w))
-        at.point.gradient = corner.multipliers
-        short = out_of_reach(at.loss.pairs, corner.multipliers)
-        lost = most_lost(short, at)
-        least, dual = duals_of_hinge(at)
+        error = problem.product_error(corner.w)
+        at, proof = (problem.at(corner.w, corner.scores, error=error) for _ in range(2))
+        proof.point.gradient = corner.gradient
+        lost = most_lost(out_of_reach(proof.loss.pairs, corner.gradient), proof)
+        least, dual = duals_of_hinge(proof)
         self._best = min(self._best, at, key=lambda one: one.value)
         if least - lost > self._duals[0]:
             self._duals = least - lost, dual - lost
         self._judge()
 
     def settle(self) -> None:
-        self._best = settled(self._best)
+        """Before the end: at scores that are those of the coefficients, and past the margin.
+
+        At a corner many pairs lie on the margin itself, and rounding of a score counts for each of
+        them. A stretch by as little as that takes them past it.
+        """
+        at = self._best = settled(self._best)
         self._judge()
+        if at.problem.penalty.has_corners or not at.w.any():
+            return
+        t = 1 + 4 * at.problem.score_error(at.w)
+        past = at.problem.at(t * at.w, t * at.scores, error=t * at.point.error)
+        judged = judge_against(self._duals, past, past.value)
+        if judged.distance < self.judged.distance:
+            # What the stretch costs is a price of rounding, too.
+            by_steps = self.judged.distance - self.judged.rounding
+            rounding = max(judged.rounding, judged.distance - by_steps)
+            self._best, self.judged = past, judged._replace(rounding=rounding)
 
     def _judge(self) -> None:
         self.judged = judge_against(self._duals, self._best, self._best.value)
 
     def result(self, progress: Progress) -> Result:
+        value, distance, rounding = self.judged
+        history = progress.history
+        if history:  # the last step led here
+            history = [*history[:-1], (history[-1][0], value, distance)]
         return Result(
-            self._best.w, self._best.scores, self.judged.objective, self.judged.distance,
-            progress.n_iter, progress.history, self.judged.rounding, rounded=self.certificate.w,
+            self._best.w, self._best.scores, value, distance, progress.n_iter, history, rounding,
+            rounded=self.certificate.w,
         )  # fmt: skip
 
 

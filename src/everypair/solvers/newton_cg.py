@@ -121,7 +121,9 @@ class CurvedRows:
         few = rows_that_count(self.X, now.loss.curvature(), most)
         if few is not None:
             self.X, self._rows = few
-        self._in_window = None if few is None else getattr(now.loss, "in_window", None)
+        # Inside groups a mean of all rows does not keep the digits of each group.
+        alone = few is not None and getattr(now.loss.pairs, "within", None) is None
+        self._in_window = getattr(now.loss, "in_window", None) if alone else None
 
     @property
     def whole(self) -> bool:

@@ -30,7 +30,7 @@ class Result:
     ``stretch (1 - width)`` and ``stretch``, and the pairs whose multiplier is inside (0, 1) lie
     there."""
     rounded: Array | None = None
-    """Of the hinge: the solution of the rounded problem that certifies this one."""
+    """Of the hinge: the solution of a rounded problem next to this one."""
     kkt_residual: float | None = None
     """Relative to the largest gradient at w = 0; None where the problem is not looked at by
     coefficients, and for the hinge, which has no gradient."""
