@@ -206,7 +206,7 @@ def test_a_warm_start_begins_at_coefficients_that_were_set():
     assert not model._start().any()
 
 
-@pytest.mark.parametrize(("dtype", "most"), [(np.float32, 1.4), (np.float64, 0.5)])
+@pytest.mark.parametrize(("dtype", "most"), [(np.float32, 1.6), (np.float64, 0.8)])
 def test_no_copy_of_x_is_made_where_rows_are_fewer_than_columns(dtype, most, corners):
     """Blocks of float32 are widened, here all 300 rows at a time."""
     X, y = wide(300, 6000)
