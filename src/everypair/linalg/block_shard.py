@@ -102,11 +102,7 @@ class Shard:
 
     def make_again(self, lost: Sequence[Past], wanted: Collection[str]) -> None:
         """Of these, each after those it is made of, the vectors that are wanted and not here."""
-        missing = set(wanted) - self.kept.keys()
-        for past in reversed(lost):
-            if past.token in missing:
-                missing |= {earlier.token for earlier in past.before} - self.kept.keys()
-        made = [past for past in lost if past.token in missing]
+        made = to_make(lost, wanted, self.kept)
         last = {earlier.token: past.token for past in made for earlier in past.before}
         for past in made:
             self.kept[past.token] = self.value(past.inner)
@@ -139,19 +135,31 @@ class Kept(Expression):
     token: str = field(default_factory=lambda: f"kept-{uuid4().hex}")
     store: Any = None
     """What the engine keeps; of no use elsewhere."""
-    again: Expression | None = None
-    """A product with X, which another pass can make again."""
     past: Past | None = None
-    """For an engine that may lose what it keeps."""
+    """For an engine that may lose what it keeps, or that forgets it."""
+
+    @property
+    def is_product(self) -> bool:
+        """Whether it is made of X and numbers alone."""
+        inner = self.inner if self.past is None else self.past.inner
+        return inner is not None and not inner.operands
+
+    @property
+    def can_be_made_again(self) -> bool:
+        return self.past is not None and self.past.is_whole
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it is to be made again before anybody can use it."""
+        return self.store is None and self.inner is None
 
     def keep(self, store: Any) -> None:
-        if self.inner is not None and not self.inner.operands:
-            self.again = self.inner
         self.store, self.inner = store, None  # what it was made of may go
 
     def forget(self) -> None:
         """Until it is asked for again."""
-        self.store, self.inner = None, self.again
+        assert self.past is not None
+        self.store = self.inner = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "store": None, "past": None}
@@ -174,13 +182,18 @@ class Past:
     token: str
     inner: Expression
     before: tuple[Past, ...]
+    is_whole: bool
+    """Whether X and numbers are all that it was made of: no vector came from elsewhere."""
 
     @classmethod
     def of(cls, kept: Kept) -> Past:
         if kept.past is None:
             before: list[Past] = []
             assert kept.inner is not None
-            kept.past = cls(kept.token, _bare(kept.inner, before), tuple(before))
+            inner = _bare(kept.inner, before)
+            own = not any(isinstance(part, Kept) and part.store is not None for part in walk(inner))
+            is_whole = own and all(past.is_whole for past in before)
+            kept.past = cls(kept.token, inner, tuple(before), is_whole)
         return kept.past
 
 
@@ -192,6 +205,15 @@ def _bare(expression: Expression, before: list[Past]) -> Expression:
         return Kept(token=expression.token)
     operands = tuple(_bare(operand, before) for operand in expression.operands)
     return Expression(expression.function, operands, expression.reads)
+
+
+def to_make(lost: Sequence[Past], wanted: Collection[str], there: Collection[str]) -> list[Past]:
+    """Of these, which are in order, those that the wanted ones need and that are not there."""
+    missing = set(wanted).difference(there)
+    for past in reversed(lost):
+        if past.token in missing:
+            missing |= {earlier.token for earlier in past.before}.difference(there)
+    return [past for past in lost if past.token in missing]
 
 
 def in_order(pasts: Sequence[Past]) -> list[Past]:

@@ -9,6 +9,7 @@ at each pass (`LocalBlocks`), or on a cluster (`everypair.dask`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from functools import reduce
 from typing import Any, Self
@@ -18,15 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.cached import cached_property
-from everypair.linalg.block_jobs import Extent, Job, Summary, followed_by
+from everypair.linalg.block_jobs import Extent, Job, Summary, either, followed_by
 from everypair.linalg.block_passes import Passes, Read
 from everypair.linalg.block_shard import (
     ClassTotals,
     Expression,
     Kept,
+    Past,
     Shard,
     Shares,
     class_totals,
+    in_order,
+    to_make,
+    walk,
 )
 from everypair.linalg.block_vector import BlockVector
 
@@ -35,8 +40,9 @@ Bool = NDArray[np.bool_]
 Index = NDArray[np.intp]
 
 
-MOST_KEPT = 3
-"""Vectors of scores that a fit keeps: those of a point, of a step, and of the point after it."""
+MOST_KEPT = 1
+"""Vectors that a fit keeps: the scores of its last point. Others are made again by the pass that
+needs them, which reads X in any case; only a second trial of a step takes a pass of its own."""
 
 
 class Blocks:
@@ -73,6 +79,10 @@ class Blocks:
     def gather(self, vector: BlockVector) -> NDArray[Any]:
         parts = self.run(Job.of("gather", _as_list, [vector], followed_by))
         return np.concatenate(parts)
+
+    def one_at_a_time(self, vector: BlockVector) -> AbstractContextManager[Any]:
+        """For work with much memory on a vector: fits side by side do it one after the other."""
+        return nullcontext()
 
     def spread(self, values: NDArray[Any]) -> BlockVector:
         """A vector that lies here, in the blocks."""
@@ -157,19 +167,48 @@ class LocalBlocks(Blocks):
         view._kept = []  # a fit of its own
         return view
 
-    def make_room(self, fresh: Sequence[Kept], needed: Sequence[Kept]) -> None:
-        """Forget old products beyond `MOST_KEPT` vectors: a start that only its caller holds."""
-        there = [kept for at in self._kept if (kept := at()) is not None and kept.store is not None]
-        spare = len(there) + len(fresh) - MOST_KEPT
-        for kept in there[: max(0, spare)]:
-            if kept.again is not None and all(kept is not one for one in needed):
+    def for_a_fit(self) -> Self:
+        """The same rows for a fit beside others: with a loss and vectors of its own."""
+        view = copy(self)
+        view._kept = []
+        return view
+
+    def stored(self) -> list[Kept]:
+        """The vectors that are kept, the oldest first."""
+        there = (at() for at in self._kept)
+        return [kept for kept in there if kept is not None and kept.store is not None]
+
+    def make_room(self, made: Sequence[Kept], needed: Sequence[Kept]) -> list[Kept]:
+        """Of the vectors that a pass makes those to keep; `MOST_KEPT` are left, others forgotten.
+
+        First go old products with X, such as a start that only its caller holds, then other old
+        vectors. Those that this pass makes or needs go last: of them, too, products first.
+        """
+        there = self.stored()
+        new, used = ({kept.token for kept in some} for some in (made, needed))
+
+        def worth(kept: Kept) -> tuple[bool, bool, bool]:
+            return kept.token in new | used, not kept.is_product, kept.token in new
+
+        can_go = [kept for kept in [*there, *made] if kept.can_be_made_again]
+        spare = max(0, len(there) + len(made) - MOST_KEPT)
+        gone = {kept.token for kept in sorted(can_go, key=worth)[:spare]}
+        for kept in there:
+            if kept.token in gone:
                 kept.forget()
-        there = [kept for kept in there if kept.store is not None]
-        self._kept = [ref(kept) for kept in [*there, *fresh]]
+        stay = [kept for kept in [*there, *made] if kept.token not in gone]
+        self._kept = [ref(kept) for kept in stay]
+        return [kept for kept in made if kept.token not in gone]
+
+    def one_at_a_time(self, vector: BlockVector) -> AbstractContextManager[Any]:
+        """Not where a pass has to make the vector: it waits for the other fits."""
+        kept = Job.of("", _as_list, [vector]).kept
+        there = bool(kept) and all(part.store is not None for part in kept)
+        return self.passes.one_at_a_time if there else nullcontext()
 
     def run(self, job: Job) -> Any:
         running = _Running(self, job)
-        if job.reads is not None:
+        if running.reads is not None:
             self.passes.run(running)
         else:
             for _ in self.lengths:
@@ -199,13 +238,29 @@ class _Running:
         self.found: Any = None
         self._block = 0
         kept = job.kept
-        self._stored = [vector for vector in kept if vector.store is not None]
-        self._fresh: list[tuple[Kept, Array]] = []
-        if job.reads is not None:
+        stored = [vector for vector in kept if vector.store is not None]
+        lost = [vector for vector in kept if vector.is_lost]
+        self._parts = {vector.token: vector.store for vector in stored}
+        self._lost = {vector.token for vector in lost}
+        self._pasts: list[Past] = []
+        if lost:
+            known = in_order([Past.of(vector) for vector in lost])
+            before = {past.token for past in known}
+            self._parts |= {v.token: v.store for v in engine.stored() if v.token in before}
+            self._pasts = to_make(known, self._lost, self._parts)
+            of_pasts = (part.reads for past in self._pasts for part in walk(past.inner))
+            self.reads = reduce(either, of_pasts, self.reads)
+        self._fresh: list[Kept] = []
+        self._kept: list[tuple[Kept, Array]] = []
+        if self.reads is not None:
+            self._fresh = [v for v in kept if v.store is None and not v.is_lost]
+            for vector in self._fresh:
+                Past.of(vector)
+            staying = engine.make_room([*lost, *self._fresh], stored)
+            # What is forgotten and needed in this pass is written over, block after block.
+            over = [self._parts[v.token][0].base for v in stored if v.store is None]
             # In one piece: what is let go of goes back to the system, and leaves no gaps.
-            fresh = [vector for vector in kept if vector.store is None]
-            engine.make_room(fresh, self._stored)
-            self._fresh = [(vector, np.empty(engine.n_rows)) for vector in fresh]
+            self._kept = [(v, over.pop() if over else np.empty(engine.n_rows)) for v in staying]
 
     @property
     def n_blocks(self) -> int:
@@ -215,17 +270,21 @@ class _Running:
         """The next block; X has the columns ``reads``, which are this job's or more."""
         k = self._block
         shard = self.engine.shard(k, name or f"block {k}", X, reads)
-        shard.kept = {vector.token: vector.store[k] for vector in self._stored}
+        shard.kept = {token: parts[k] for token, parts in self._parts.items()}
+        shard.make_again(self._pasts, self._lost)
         part = self.job.work(shard, *map(shard.value, self.job.operands))
         self.found = part if k == 0 else self.job.combine(self.found, part)
-        for vector, whole in self._fresh:
-            whole[shard.start : shard.start + shard.n_rows] = shard.fresh[vector.token]
+        made = shard.kept | shard.fresh
+        for vector, whole in self._kept:
+            whole[shard.start : shard.start + shard.n_rows] = made[vector.token]
         self._block += 1
 
     def finish(self) -> None:
-        """After a pass: what it met that is to be kept is kept."""
-        for vector, whole in self._fresh:
-            vector.keep(np.split(whole, self.engine.starts[1:-1]))
+        """After a pass: what is to be kept of it is kept, and what that was made of may go."""
+        for vector in self._fresh:
+            vector.forget()
+        for vector, values in self._kept:
+            vector.keep(np.split(values, self.engine.starts[1:-1]))
 
 
 def _totals(shard: Shard) -> list[ClassTotals]:
