@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from contextvars import copy_context
 from functools import partial, reduce
-from threading import Condition
+from threading import Condition, Lock
 from typing import Any, Protocol, TypeVar
 
 from numpy.typing import NDArray
@@ -39,18 +39,27 @@ class Passes:
 
     def __init__(self, read: Read):
         self._read, self.n = read, 0
+        self.one_at_a_time = Lock()
+        """For what fits that run side by side do without a pass, and with much memory."""
         self._turn = Condition()
         self._fits = 0
         """That run side by side just now; 0: one by itself, in the calling thread."""
         self._waiting: list[Running] = []
         self._done: set[int] = set()
         self._failed: BaseException | None = None
+        self._own_failures: dict[int, Exception] = {}
+        """Of jobs that failed by themselves: the others of the pass went on."""
 
     def run(self, job: Running) -> None:
         """The job over all blocks, together with those of the other fits."""
         if self._fits == 0:
             self._pass([job])
-            return
+        else:
+            self._take_part(job)
+        if (error := self._own_failures.pop(id(job), None)) is not None:
+            raise error
+
+    def _take_part(self, job: Running) -> None:
         with self._turn:
             self._waiting.append(job)
             self._turn.notify_all()
@@ -76,12 +85,21 @@ class Passes:
     def _pass(self, jobs: Sequence[Running]) -> None:
         columns = reduce(either, (job.reads for job in jobs))
         self.n += 1
+        at_work = list(jobs)
         with closing(self._read(columns)) as blocks:
             for _ in range(jobs[0].n_blocks):
+                if self._failed is not None:  # an interrupt: a pass may be long
+                    raise RuntimeError("interrupted") from self._failed
                 name, X = next(blocks)
-                for job in jobs:
-                    job.work(name, X, columns)
-        for job in jobs:
+                for job in tuple(at_work):
+                    try:
+                        job.work(name, X, columns)
+                    except Exception as error:
+                        self._own_failures[id(job)] = error
+                        at_work.remove(job)
+                if not at_work:
+                    return
+        for job in at_work:
             job.finish()
 
     def share(self, tasks: Sequence[Callable[[], Item]], at_once: int) -> list[Item]:
@@ -108,8 +126,9 @@ class Passes:
                     self._failed = error
                     self._turn.notify_all()
                 raise
-        if self._failed is not None:
-            raise self._failed
+        failed, self._failed = self._failed, None
+        if failed is not None:
+            raise failed
         return [future.result() for future in futures]
 
     def _one(self, task: Callable[[], Item]) -> Item:

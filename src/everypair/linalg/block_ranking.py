@@ -89,6 +89,11 @@ def _laid_out(both: Array, distinct: Array, weight: Array) -> Array:
 
 def area_of(scores: BlockVector) -> float:
     """Exact area under the ROC curve: weighted share of pairs won, ties counted half."""
+    with scores.blocks.one_at_a_time(scores):  # sorts take ten times the memory of a range
+        return _area_of(scores)
+
+
+def _area_of(scores: BlockVector) -> float:
     won, below, totals = 0.0, 0.0, np.zeros(2)
     whole = not scores.blocks.weighted
     pieces = [0]  # whole numbers of pairs: Python's integers are exact
