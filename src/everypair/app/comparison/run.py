@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from everypair.app.check.table import Check, check_table, truths
 from everypair.app.comparison.additive_options import AdditiveOptions
-from everypair.app.comparison.all_rows import AllRows, FoldFits
+from everypair.app.comparison.all_rows import BLOCKWISE, AllRows, FoldFits
 from everypair.app.comparison.budget import Budget, Plan
 from everypair.app.comparison.by_column import Gathered, with_columns
+from everypair.app.comparison.candidate import Candidate
 from everypair.app.comparison.directions import Directions
 from everypair.app.comparison.headline import headline_of
 from everypair.app.comparison.inside_groups import (
@@ -175,7 +176,11 @@ def compare_methods(
     )
     searched_by = AREA if standard is None else standard.yardstick
     notify = progress or (lambda what: None)
-    splits, fits = _folds(y, weight, group, n_folds, n_repeats, seed, searched_by, all_rows)
+    splits, fits = _folds(
+        y, weight, group, n_folds, n_repeats, seed, searched_by, all_rows,
+        # A budget leaves out models and repeats by how long others took.
+        [c for c in candidates if c.name in BLOCKWISE and budget is None],
+    )  # fmt: skip
     tallies = {c.name: Tally.of(y.size, n_repeats, seed if columns else None) for c in candidates}
     plan = Plan(Budget(budget), {name: tally.seconds for name, tally in tallies.items()}, n_folds)
     for repeat, folds in enumerate(splits):
@@ -190,7 +195,7 @@ def compare_methods(
             run_split(
                 candidates, plan, tallies, X, y, weight, group, inside, split, folds[k - 1][1],
                 repeat, seed, partial(_notify, notify, where), directions, searched_by,
-                fits[repeat], k,
+                fits, k,
             )  # fmt: skip
     candidates = [candidate for candidate in candidates if candidate.name not in plan.not_run]
     encoder = encoder_for(X).fit(X) if all_rows is None else all_rows.encoder
@@ -200,7 +205,7 @@ def compare_methods(
     for candidate in [directions.onto(candidate, encoder) for candidate in candidates]:
         tally = tallies[candidate.name]
         notify(f"all rows, {candidate.name}")
-        final = refit(candidate, tally, whole, y, weight, group, inside, seed, searched_by, fits[0])
+        final = refit(candidate, tally, whole, y, weight, group, inside, seed, searched_by, fits)
         if final is not None:
             areas[candidate.name] = area_over_folds(
                 y, splits[:n_repeats], tally.scores, tally.seen, weight,
@@ -268,15 +273,13 @@ def _folds(
     seed: int,
     by: Yardstick,
     all_rows: AllRows | None,
-) -> tuple[list[list[tuple[Index, Index]]], list[FoldFits | None]]:
+    together: Sequence[Candidate],
+) -> tuple[list[list[tuple[Index, Index]]], FoldFits | None]:
     """The folds of each repeat, and the fits on all rows outside them where X is a sample."""
     if all_rows is None:
-        found = [splits_of(y, group, n_folds, seed + r) for r in range(n_repeats)]
-        return found, [None] * n_repeats
+        return [splits_of(y, group, n_folds, seed + r) for r in range(n_repeats)], None
     splits = [all_rows.splits(n_folds, seed + r) for r in range(n_repeats)]
-    return splits, [
-        FoldFits(all_rows, y, weight, folds, seed + r, seed, by) for r, folds in enumerate(splits)
-    ]
+    return splits, FoldFits(all_rows, y, weight, splits, seed, by, together)
 
 
 def _remarks(said: Mapping[str, Sequence[str]]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -125,6 +126,23 @@ def fit_candidate(
     )
 
 
+_heard: ContextVar[list[str] | None] = ContextVar("heard", default=None)
+
+
+@contextmanager
+def heard_apart() -> Iterator[list[str]]:
+    """Inside `convergence_warnings`: what this fit says about convergence, and no other thread's.
+
+    Filters of warnings belong to the whole process, so that each thread cannot have its own.
+    """
+    said: list[str] = []
+    before = _heard.set(said)
+    try:
+        yield said
+    finally:
+        _heard.reset(before)
+
+
 @contextmanager
 def convergence_warnings() -> Iterator[list[str]]:
     """What is said inside about convergence; other warnings go on to whoever listens outside."""
@@ -135,7 +153,7 @@ def convergence_warnings() -> Iterator[list[str]]:
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         if issubclass(category, ConvergenceWarning):
-            said.append(str(message))
+            (said if (own := _heard.get()) is None else own).append(str(message))
         else:
             outer(message, category, *where, **more)
 

@@ -86,7 +86,7 @@ def run_split(
         began = time.perf_counter()
         try:
             if fits is not None and candidate.name in BLOCKWISE:
-                fitted, seconds = fits.of(candidate, number)
+                fitted, seconds = fits.of(candidate, repeat, number)
             else:
                 fitted = fit_candidate(
                     candidate, encoded, y[train], weight_train, group_train, seed,
