@@ -40,6 +40,10 @@ Bool = NDArray[np.bool_]
 LARGE_BYTES = 2**30
 """A Parquet file above this is read a piece at a time; a folder always is."""
 
+WHOLE_VALUES = 10**7
+"""Rows x columns of Parquet files up to which a comparison reads them whole: it then takes up to
+70 bytes per value, and every fit goes over all of them."""
+
 SAMPLE_ROWS = 100_000
 PIECE_ROWS = 100_000
 
@@ -58,6 +62,20 @@ def n_bytes(source: Source) -> int:
     if path.is_dir():
         return sum(Path(file).stat().st_size for file in parquet_files(str(path)))
     return path.stat().st_size if path.is_file() and source.kind == "parquet" else 0
+
+
+def fits_in_memory(source: Source, must: bool) -> bool:
+    """Whether a comparison reads it whole; ``must``: because it has to, wherever it can at all."""
+    if n_bytes(source) > LARGE_BYTES:
+        return False
+    if must or not n_bytes(source):
+        return True
+    n_rows = n_values = 0
+    for file in parquet_files(str(source.path)):
+        with opened_parquet(file) as opened:
+            n_rows += opened.metadata.num_rows
+            n_values += opened.metadata.num_rows * opened.metadata.num_columns
+    return n_rows <= SAMPLE_ROWS or n_values <= WHOLE_VALUES
 
 
 class Files:

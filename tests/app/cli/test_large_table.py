@@ -6,6 +6,7 @@ import json
 import resource
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -285,33 +286,159 @@ def test_models_of_the_folds_are_those_of_the_rows_outside_them(table, folder, s
     numbers = np.concatenate(found.sample.numbers)
     rows = AllRows(EncodedRows(found, encoder, ["yes"]), numbers, X[numbers])
     splits = rows.splits(3, seed=5)
-    fits = FoldFits(rows, y[numbers], None, splits, 5, 0)
+    fits = FoldFits(rows, y[numbers], None, [splits], 5)
     fold = hashed(np.arange(y.size), 5) % np.uint64(3)
     for k, (train, test) in enumerate(splits):
         np.testing.assert_array_equal(fold[numbers[test]], k)
         assert np.all(fold[numbers[train]] != k)
-        fitted, seconds = fits.of(CANDIDATES["auc"], k)
+        fitted, seconds = fits.of(CANDIDATES["auc"], 0, k)
         wanted = AUCClassifier(**fitted.settings).fit(X[fold != k], y[fold != k])
         np.testing.assert_allclose(fitted.model.coef_, wanted.coef_, rtol=1e-5, atol=1e-9)
         assert seconds > 0
     shared = rows.n_passes
-    fits.of(CANDIDATES["auc-rls"], 0)
+    fits.of(CANDIDATES["auc-rls"], 0, 0)
     assert rows.n_passes == shared + 1  # one pass for the three folds
     final = fits.final(CANDIDATES["auc"])
     wanted = AUCClassifier(**final.settings).fit(X, y)
     np.testing.assert_allclose(final.model.coef_, wanted.coef_, rtol=1e-5, atol=1e-9)
 
 
-def test_fits_share_passes_as_far_as_the_memory_goes(folder, monkeypatch):
-    from everypair.app.comparison import all_rows
+def rows_of(folder, table):
+    """The table in blocks, 400 rows of it at hand, and which of them are positive."""
+    from everypair.app.comparison.all_rows import AllRows
     from everypair.app.large_table import EncodedRows
 
     found = LargeTable(Source(folder), "churn", None, ["w"])
-    rows = all_rows.AllRows(EncodedRows(found, found.encoder({}), ["yes"]), np.arange(3), None)
-    monkeypatch.setattr(all_rows, "SIDE_BY_SIDE_BYTES", 4 * 24 * found.n_rows)
-    assert (rows.at_once("auc"), rows.at_once("auc-hinge")) == (5, 1)
-    monkeypatch.setattr(all_rows, "SIDE_BY_SIDE_BYTES", 1)
-    assert rows.at_once("auc") == 1
+    encoder = found.encoder({})
+    there = table.filter(table["churn"].is_valid())
+    X, y = encoder.transform(there), there["churn"].to_numpy(zero_copy_only=False) == "yes"
+    numbers = np.arange(0, y.size, 3)
+    return AllRows(EncodedRows(found, encoder, ["yes"]), numbers, X[numbers]), y[numbers]
+
+
+@pytest.mark.parametrize(
+    ("vectors", "groups"),
+    [(9, [[1, 0, 2, 3, 4]]), (4, [[1, 0, 2, 3, 4]]), (3, [[1, 0, 2], [3, 4]]),
+     (1, [[1, 0], [2], [3], [4]])],
+)  # fmt: skip
+def test_fits_share_passes_as_far_as_the_memory_goes(table, folder, monkeypatch, vectors, groups):
+    """Four fits keep a vector of 8 bytes per row each, and one in closed form keeps none."""
+    from everypair.app.comparison import all_rows
+    from everypair.app.comparison.models import CANDIDATES
+
+    rows, _ = rows_of(folder, table)
+    monkeypatch.setattr(all_rows, "SIDE_BY_SIDE_BYTES", (8 * vectors - 24) * rows.n_rows)
+    names = ["auc", "auc-rls", "auc", "auc", "auc"]
+    wanted = [all_rows.Wanted(CANDIDATES[name], {}, None) for name in names]
+    assert rows._side_by_side(wanted) == groups
+    assert len(rows._side_by_side([wanted[0]._replace(candidate=CANDIDATES["auc-hinge"])] * 3)) == 3
+
+
+def test_a_comparison_reads_the_rows_as_often_as_its_longest_fit(table, folder, monkeypatch):
+    """Fourteen fits of two methods: three folds twice, and all rows. A fit alone is the same."""
+    from everypair.app.comparison import all_rows
+    from everypair.app.comparison.models import CANDIDATES
+
+    auc, rls = CANDIDATES["auc"], CANDIDATES["auc-rls"]
+
+    def passes_and_coefs(together):
+        rows, y = rows_of(folder, table)
+        repeats = [rows.splits(3, seed=r) for r in range(2)]
+        fits = all_rows.FoldFits(rows, y, None, repeats, 0, together=together)
+        coefs = [
+            fits.of(one, repeat, k)[0].model.coef_
+            for one in (auc, rls) for repeat in range(2) for k in range(3)
+        ]  # fmt: skip
+        coefs += [fits.final(one).model.coef_ for one in (auc, rls)]
+        return rows.n_passes, np.concatenate(coefs)
+
+    shared, coefs = passes_and_coefs([auc, rls])
+    of_each, one_fit = [], all_rows.AllRows._one
+
+    def counted(self, *given):
+        before = self.n_passes
+        one_fit(self, *given)
+        of_each.append(self.n_passes - before)
+
+    monkeypatch.setattr(all_rows.AllRows, "_one", counted)
+    monkeypatch.setattr(all_rows, "SIDE_BY_SIDE_BYTES", -24 * 1200)  # no room for a second one
+    alone, wanted = passes_and_coefs([])
+    np.testing.assert_array_equal(coefs, wanted)
+    assert len(of_each) == 14
+    assert sum(of_each) == alone
+    assert shared == max(of_each)
+
+
+def test_trouble_of_one_fit_is_its_own(table, folder):
+    """Also where it comes in the middle of a pass that others take part in."""
+    from everypair.app.comparison import all_rows
+    from everypair.app.comparison.models import CANDIDATES
+
+    class Breaks:
+        def fit(self, rows):
+            from everypair.linalg.block_jobs import Job
+            from everypair.linalg.block_shard import ALL
+
+            rows.blocks.run(Job.of("breaks", broken_work, reads=ALL))
+
+    def broken_work(shard):
+        if shard.start:
+            raise ArithmeticError("the second block")
+        return 0.0
+
+    rows, _ = rows_of(folder, table)
+    settings = {"alpha": 1e-3}
+    bad = replace(CANDIDATES["auc"], build=lambda **given: Breaks())
+    wanted = [
+        all_rows.Wanted(CANDIDATES["auc"], settings, None),
+        all_rows.Wanted(bad, {}, None),
+        all_rows.Wanted(CANDIDATES["auc"], settings, None),
+    ]
+    first, second, third = rows.fit(wanted)
+    with pytest.raises(ArithmeticError, match="the second block"):
+        second.found()
+    (alone,) = rows.fit(wanted[:1])
+    for of in (first, third):
+        np.testing.assert_array_equal(of.found().model.coef_, alone.found().model.coef_)
+
+
+def test_what_one_fit_says_about_convergence_is_not_said_of_another(table, folder):
+    from everypair.app.comparison import all_rows
+    from everypair.app.comparison.models import CANDIDATES
+
+    rows, _ = rows_of(folder, table)
+    auc = CANDIDATES["auc"]
+    wanted = [all_rows.Wanted(auc, {"alpha": 1e-6, "max_iter": n}, None) for n in (1, 100)]
+    hasty, patient = (of.found().remarks for of in rows.fit(wanted))
+    assert hasty == ["stopped before its tolerance was reached"]
+    assert patient == []
+
+
+def test_compare_reads_whole_what_is_small_or_has_to_be_in_memory(table, folder, monkeypatch):
+    source = Source(folder)
+    assert large_table.fits_in_memory(source, must=False)
+    monkeypatch.setattr(large_table, "SAMPLE_ROWS", table.num_rows - 1)
+    assert large_table.fits_in_memory(source, must=False)
+    monkeypatch.setattr(large_table, "WHOLE_VALUES", table.num_rows * table.num_columns - 1)
+    assert not large_table.fits_in_memory(source, must=False)
+    assert large_table.fits_in_memory(source, must=True)
+    monkeypatch.setattr(large_table, "SAMPLE_ROWS", table.num_rows)  # the sample is all rows
+    assert large_table.fits_in_memory(source, must=False)
+    monkeypatch.setattr(large_table, "LARGE_BYTES", 1000)
+    assert not large_table.fits_in_memory(source, must=True)
+
+
+def test_compare_of_a_table_with_many_values_and_a_direction_reads_it_whole(
+    run, folder, monkeypatch
+):
+    monkeypatch.setattr(large_table, "SAMPLE_ROWS", 500)
+    monkeypatch.setattr(large_table, "WHOLE_VALUES", 1000)
+    asked = ["--target", "churn", "--models", "auc", "--cv", "2x1", "--json"]
+    told = [
+        json.loads(run("compare", str(folder), *asked, *more).out)
+        for more in ([], ["--increasing", "age"])
+    ]
+    assert told[0]["n_rows"] < 600 < told[1]["n_rows"]
 
 
 def test_compare_of_a_larger_table_recommends_only_what_fit_can_do(

@@ -9,9 +9,10 @@ import numpy as np
 from everypair.app import check_table, large_table
 from everypair.app.cli import options as opt
 from everypair.app.cli.inputs import Labelled, choose_positive, load_labelled, spelled_alike
+from everypair.app.cli.process_memory import give_back_large_arrays
 from everypair.app.comparison.all_rows import AllRows
 from everypair.app.files.problems import DataError
-from everypair.app.large_table import EncodedRows, LargeTable, n_bytes
+from everypair.app.large_table import EncodedRows, LargeTable, fits_in_memory
 from everypair.app.wording import counted
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def load_large(
             raise DataError(
                 f"this is the target: it cannot be {option} as well.", source.path, column=target
             )
+    give_back_large_arrays()
     table = LargeTable(source, target, columns.weight, drop)
     usual, said = spelled_alike(table.labels)
     counts: dict[str, int] = {}
@@ -72,22 +74,21 @@ def load_large(
 def load_or_sample(
     source: Source, columns: opt.DirectedColumns, show: opt.Show
 ) -> tuple[Labelled, AllRows | None]:
-    """The whole table; or, where it is larger than `LARGE_BYTES`, a sample of its rows, and all of
-    them in blocks."""
-    if n_bytes(source) <= large_table.LARGE_BYTES or columns.target is None:
-        return load_labelled(source, columns, show), None
+    """The whole table; or, where it is large, a sample of its rows, and all of them in blocks."""
     refused = {
         "--group": columns.group, "--within": columns.within,
         "--increasing": columns.increasing, "--decreasing": columns.decreasing,
         "--interactions": columns.interactions, "--sparsity": columns.sparsity,
     }  # fmt: skip
-    for option, given in refused.items():
-        if given is not None:
-            raise DataError(
-                f"{option} needs the table in memory, and this one is larger than "
-                f"{large_table.LARGE_BYTES / 2**30:g} GiB: leave it out, or give fewer rows.",
-                source.path,
-            )
+    asked = [option for option, given in refused.items() if given is not None]
+    if columns.target is None or fits_in_memory(source, must=bool(asked)):
+        return load_labelled(source, columns, show), None
+    if asked:
+        raise DataError(
+            f"{asked[0]} needs the table in memory, and this one is larger than "
+            f"{large_table.LARGE_BYTES / 2**30:g} GiB: leave it out, or give fewer rows.",
+            source.path,
+        )
     table, rows, numbers, positive = load_large(source, columns, show)
     if rows.check.groups is not None:
         rows.notes.append("copies of a row may be in several folds, which are by row number here.")
