@@ -13,6 +13,7 @@ SAID = [
     ("blocks.md", "exact up to {} values", "app.sketch.KEPT"),
     ("blocks.md", "in the first {} rows", "app.large_table.PIECE_ROWS"),
     ("blocks.md", "pass draws {} rows", "app.large_table.SAMPLE_ROWS"),
+    ("blocks.md", "up to {} values (rows x columns)", "app.large_table.WHOLE_VALUES"),
     ("blocks.md", "searched on {} rows", "app.comparison.search.SEARCH_ROWS"),
     ("command_line.md", "Gaussian kernels on {} rows", "app.comparison.models.KERNEL_ROWS"),
     ("command_line.md", "a sample of {} rows", "app.comparison.race.SCREEN_ROWS"),

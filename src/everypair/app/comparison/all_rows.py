@@ -26,6 +26,7 @@ from everypair.app.comparison.search import (
 )
 from everypair.app.comparison.yardstick import AREA, Yardstick
 from everypair.app.large_table import EncodedRows
+from everypair.app.wording import counted
 from everypair.blocks.source import EngineRows
 from everypair.cached import cached_property
 from everypair.checks import finite_scores
@@ -163,7 +164,8 @@ class AllRows:
         if whole:
             said.append(
                 f"trained block by block on all {self.n_rows} rows outside each fold: "
-                f"{', '.join(whole)}; the rows were read {self.n_passes} times."
+                f"{', '.join(whole)}; the rows were read "
+                f"{counted(self.n_passes, 'time')}."
             )
         if others:
             said.append(
