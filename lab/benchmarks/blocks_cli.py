@@ -105,9 +105,9 @@ HEADER = ["rows", "command", "passes of the fits", "clock / one reading", "proce
 WORDS = """\
 `everypair fit folder/ --target y --method auc` fits a model and those of three folds; `everypair \
 compare` fits `auc` and `auc-rls` in three folds and on all rows (`--cv 3x1`), and writes a \
-report. Times are of the whole command beside merely reading all columns once, in a process of its own. \
-Starting the program, the search for settings on the sample and the report take the same time \
-whatever the number of rows. One more pass, which is not counted, learns the encoder. \
+report. Times are of the whole command beside merely reading all columns once, in a process of \
+its own. Starting the program, the search for settings on the sample and the report take the same \
+time whatever the number of rows. One more pass, which is not counted, learns the encoder. \
 The limit of memory is that of one fit. The files are copies of one of 5e+06 rows. Fits share \
 each pass as long as their scores take no more than 24 bytes per row and 128 MiB: all of them \
 with 1e+06 and 1e+07 rows, two at a time with 5e+07. When each fit kept three vectors of scores, \
