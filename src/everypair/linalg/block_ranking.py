@@ -63,18 +63,21 @@ def _between(low: float, high: float, shard: Shard, scores: Array) -> list[Any]:
     out = []
     for members in (shard.positive, ~shard.positive):
         rows = np.flatnonzero(inside & members)
-        out.append((scores[rows], None if shard.weight is None else shard.weight[rows]))
+        weight = None if shard.weight is None else shard.weight[rows]
+        # In a fold a row weighs 1 or is left out: counts are enough, and a sort without an order.
+        out.append((scores[rows], None if weight is None or np.all(weight == 1) else weight))
     return [tuple(out)]
 
 
 def _sorted(parts: Any) -> tuple[Array, Array]:
     """Distinct scores, ascending, and their weights."""
     scores = np.concatenate([part[0] for part in parts])
-    if parts[0][1] is None:
+    if all(weight is None for _, weight in parts):
         scores.sort()
         first = np.flatnonzero(np.append(True, scores[1:] != scores[:-1])[: scores.size])
         return scores[first], np.diff(np.append(first, scores.size)).astype(np.float64)
-    weight = np.concatenate([part[1] for part in parts]).astype(np.float64)
+    given = (np.ones(len(some)) if weight is None else weight for some, weight in parts)
+    weight = np.concatenate(list(given)).astype(np.float64)
     distinct, places = np.unique(scores, return_inverse=True)
     counts: Array = np.bincount(places, weight, distinct.size).astype(np.float64)
     return distinct, counts

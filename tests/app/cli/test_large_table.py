@@ -329,7 +329,7 @@ def test_fits_share_passes_as_far_as_the_memory_goes(table, folder, monkeypatch,
     rows, _ = rows_of(folder, table)
     monkeypatch.setattr(all_rows, "SIDE_BY_SIDE_BYTES", (8 * vectors - 24) * rows.n_rows)
     names = ["auc", "auc-rls", "auc", "auc", "auc"]
-    wanted = [all_rows.Wanted(CANDIDATES[name], {}, None) for name in names]
+    wanted = [all_rows.WantedFit(CANDIDATES[name], {}, None) for name in names]
     assert rows._side_by_side(wanted) == groups
     assert len(rows._side_by_side([wanted[0]._replace(candidate=CANDIDATES["auc-hinge"])] * 3)) == 3
 
@@ -390,9 +390,9 @@ def test_trouble_of_one_fit_is_its_own(table, folder):
     settings = {"alpha": 1e-3}
     bad = replace(CANDIDATES["auc"], build=lambda **given: Breaks())
     wanted = [
-        all_rows.Wanted(CANDIDATES["auc"], settings, None),
-        all_rows.Wanted(bad, {}, None),
-        all_rows.Wanted(CANDIDATES["auc"], settings, None),
+        all_rows.WantedFit(CANDIDATES["auc"], settings, None),
+        all_rows.WantedFit(bad, {}, None),
+        all_rows.WantedFit(CANDIDATES["auc"], settings, None),
     ]
     first, second, third = rows.fit(wanted)
     with pytest.raises(ArithmeticError, match="the second block"):
@@ -408,7 +408,7 @@ def test_what_one_fit_says_about_convergence_is_not_said_of_another(table, folde
 
     rows, _ = rows_of(folder, table)
     auc = CANDIDATES["auc"]
-    wanted = [all_rows.Wanted(auc, {"alpha": 1e-6, "max_iter": n}, None) for n in (1, 100)]
+    wanted = [all_rows.WantedFit(auc, {"alpha": 1e-6, "max_iter": n}, None) for n in (1, 100)]
     hasty, patient = (of.found().remarks for of in rows.fit(wanted))
     assert hasty == ["stopped before its tolerance was reached"]
     assert patient == []

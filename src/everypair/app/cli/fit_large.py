@@ -20,7 +20,7 @@ from everypair.app.cli.guard import naming
 from everypair.app.cli.inputs import Labelled
 from everypair.app.cli.large_inputs import load_large
 from everypair.app.cli.show import progress
-from everypair.app.comparison.all_rows import BLOCKWISE, BY_ITSELF, AllRows, Wanted
+from everypair.app.comparison.all_rows import BLOCKWISE, BY_ITSELF, AllRows, WantedFit
 from everypair.app.comparison.candidate import Candidate
 from everypair.app.comparison.judge import area_over_folds
 from everypair.app.comparison.models import catalogue
@@ -116,7 +116,7 @@ def _fits(
     parts: list[tuple[HashedFolds, int] | None] = [None]
     if held_out:
         parts += [(folds, k) for k in range(SEARCH_FOLDS)]
-    return [of.found() for of in rows.fit([Wanted(candidate, settings, part) for part in parts])]
+    return [of.found() for of in rows.fit([WantedFit(candidate, settings, part) for part in parts])]
 
 
 def _refits(all_rows: AllRows, fits: list[Fitted], rows: Labelled, seed: int) -> Refits | None:

@@ -54,7 +54,7 @@ SIDE_BY_SIDE_BYTES = 2**27
 24 bytes per row."""
 
 
-class Wanted(NamedTuple):
+class WantedFit(NamedTuple):
     """A fit: the method with its settings on all rows (None), or on those outside a fold."""
 
     candidate: Candidate
@@ -100,7 +100,7 @@ class AllRows:
         fold = hashed(self.numbers, seed) % np.uint64(n_folds)
         return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)]
 
-    def _side_by_side(self, wanted: Sequence[Wanted]) -> list[list[int]]:
+    def _side_by_side(self, wanted: Sequence[WantedFit]) -> list[list[int]]:
         """Numbers of the fits that run together, as few times as there is memory for."""
         sizes = [self.n_rows * _bytes_per_row(one.candidate.name) for one in wanted]
         groups = _filled(sizes, 24 * self.n_rows + SIDE_BY_SIDE_BYTES)
@@ -108,7 +108,7 @@ class AllRows:
         even = _filled(sizes, max(sum(sizes) / len(groups), *sizes))
         return even if len(even) == len(groups) else groups
 
-    def fit(self, wanted: Sequence[Wanted]) -> list[Outcome]:
+    def fit(self, wanted: Sequence[WantedFit]) -> list[Outcome]:
         """The fits, which share their passes over the rows; the trouble of one is its own."""
         engine, _ = self._engine
         seeds = {one.part[0] for one in wanted if one.part is not None}
@@ -124,7 +124,7 @@ class AllRows:
                     out[k].seconds *= share
         return out
 
-    def _one(self, one: Wanted, folds: Mapping[HashedFolds, Any], out: Outcome) -> None:
+    def _one(self, one: WantedFit, folds: Mapping[HashedFolds, Any], out: Outcome) -> None:
         engine, classes = self._engine
         began = time.perf_counter()
         try:
@@ -244,7 +244,7 @@ class FoldFits:
                 seconds = (time.perf_counter() - began) / len(parts)
                 for k, (given, (_, part)) in enumerate(zip(settings, parts, strict=True)):
                     names.append(((candidate.name, repeat, k), remarks))
-                    wanted.append(Wanted(candidate, given, part))
+                    wanted.append(WantedFit(candidate, given, part))
                     searching.append(seconds)
         try:
             outcomes = self.rows.fit(wanted) if wanted else []
