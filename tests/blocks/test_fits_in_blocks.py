@@ -358,6 +358,26 @@ def test_a_fit_keeps_one_vector_of_scores_and_no_more(data, monkeypatch):
     close(model.coef_, AUCClassifier(alpha=1e-5, tol=1e-10).fit(X, y).coef_)
 
 
+@pytest.mark.parametrize("loss", ["logistic", "sigmoid", "exponential", "square"])
+def test_scores_of_a_fit_are_gone_when_it_ends(data, loss):
+    """At once: the next fits of a large table need their memory."""
+    import gc
+
+    from everypair.blocks.source import EngineRows
+
+    X, y, _ = data
+    engine, classes = ArrayRows(X, y, block_rows=4000).engine("it")
+    view = engine.for_a_fit()
+    gc.collect()
+    gc.disable()
+    try:
+        model = AUCClassifier(loss=loss).fit(EngineRows(view, classes, None))
+        assert view.stored() == []
+    finally:
+        gc.enable()
+    assert model.n_passes_ > 0
+
+
 @pytest.mark.parametrize("loss", ["logistic", "sigmoid", "exponential"])
 def test_vectors_made_again_are_those_that_were_forgotten(loss, monkeypatch):
     """Heavy tails and a start at zero: steps are tried more than once, at scores forgotten."""

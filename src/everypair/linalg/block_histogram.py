@@ -79,12 +79,18 @@ class Ranking:
 
     @classmethod
     def of(cls, scores: BlockVector) -> Ranking:
-        known: Ranking | None = vars(scores).get("_ranking")  # it serves area and cut
+        known: Boxes | None = vars(scores).get("_boxes")  # they serve area and cut
         if known is not None:
-            return known
-        boxes = cls._count(scores, cls._first_edges(scores), -np.inf, np.inf)
-        found = vars(scores)["_ranking"] = cls(scores, boxes)
-        return found
+            return cls(scores, known)
+        return cls(scores, cls._count(scores, cls._first_edges(scores), -np.inf, np.inf))
+
+    def __post_init__(self) -> None:
+        self._remember()
+
+    def _remember(self) -> None:
+        """With the scores. A ranking there would hold them in turn, and their memory would wait
+        for the collector of cycles: as much as a fit takes."""
+        vars(self.scores)["_boxes"] = self.boxes
 
     @staticmethod
     def _first_edges(scores: BlockVector) -> Array:
@@ -126,6 +132,7 @@ class Ranking:
         kept[which] = False
         both = Boxes(*(np.concatenate(p) for p in zip(self.boxes.of(kept), found, strict=True)))
         self.boxes = both.of(np.argsort(both.low, kind="stable"))
+        self._remember()
         self.n_rounds += 1
 
     # --- what is asked ---------------------------------------------------------------------
