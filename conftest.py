@@ -11,6 +11,9 @@ from importlib.util import find_spec
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
+# Objects of many small fits, and of numba's compiler, die without the garbage collector.
+gc.set_threshold(50_000, 20, 20)
+
 collect_ignore = [] if find_spec("torch") else ["src/everypair/torch.py"]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ settings.register_profile(
 settings.load_profile("everypair")
 
 
-FEW_CASES = 4
+FEW_CASES = 2
 """A test with so many cases has all of them among the quick tests."""
 
 
@@ -107,26 +106,35 @@ def run_in_bytes(capfdbinary):
     return call
 
 
-def _two_of_each(candidate):
-    """The settings of a search, with the middle two values of each."""
-    grid = candidate.grid
-    few = [values[(len(values) - 1) // 2 :][:2] for values in grid.values()]
-    for values in product(*few):
-        yield dict(zip(grid, values, strict=True))
+@pytest.fixture
+def short_searches():
+    """For a test of what does not depend on how many settings are searched."""
+    from searches import shortened
+
+    with shortened():
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _short_searches_of_commands(request):
+    """What commands say and write does not depend on it, nor what a module of tests fits once."""
+    if "/app/cli/" not in request.node.nodeid:
+        yield
+        return
+    from searches import shortened
+
+    with shortened():
+        yield
 
 
 @pytest.fixture
-def whole_searches():
-    """For a test of what a search finds: `short_searches` leaves it alone."""
+def whole_searches(monkeypatch):
+    """For a test of a command and of what its search finds."""
+    from searches import WHOLE_SEARCH
 
+    from everypair.app.comparison.candidate import Candidate
 
-@pytest.fixture(autouse=True)
-def short_searches(request, monkeypatch):
-    """What commands say and write does not depend on how many settings they search."""
-    if "/app/cli/" in request.node.nodeid and "whole_searches" not in request.fixturenames:
-        from everypair.app.comparison.candidate import Candidate
-
-        monkeypatch.setattr(Candidate, "settings", _two_of_each)
+    monkeypatch.setattr(Candidate, "settings", WHOLE_SEARCH)
 
 
 @pytest.fixture(scope="session")

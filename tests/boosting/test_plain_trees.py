@@ -127,7 +127,7 @@ def test_without_patience_all_rounds_are_grown_and_folds_serve_the_cut_alone(lib
     model = grown(library, X, y, max_rounds=12, threshold="balanced")
     assert model.n_rounds_ == 12
     assert not hasattr(model, "cv_scores_")
-    searched = AUCBoostingClassifier(library, max_rounds=60, cv=3, random_state=0).fit(X, y)
+    searched = AUCBoostingClassifier(library, max_rounds=20, cv=2, random_state=0).fit(X, y)
     again = grown(library, X, y, max_rounds=searched.n_rounds_)
     np.testing.assert_allclose(
         again.decision_function(X) - again.decision_function(X)[0],

@@ -111,7 +111,7 @@ def test_a_hinge_has_the_local_minimum(client, grouped):
     np.testing.assert_allclose(there.coef_, local.coef_, atol=1e-9 * np.abs(local.coef_).max())
 
 
-@pytest.mark.parametrize("rule", ["pairs", "equal"])
+@pytest.mark.parametrize("rule", ["pairs", pytest.param("equal", marks=pytest.mark.slow)])
 def test_the_closed_form_and_the_climb_are_the_local_ones(client, grouped, rule):
     there, local = both(DaskAUCRLS, client, grouped, alpha=0.01, within_weight=rule)
     assert there.objective_ == pytest.approx(local.objective_, rel=1e-10)

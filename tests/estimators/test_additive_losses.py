@@ -104,7 +104,7 @@ def test_the_cut_of_a_measure_is_its_own():
 
 
 def test_folds_keep_a_climb_only_where_it_helps():
-    X, y = rows(900)
+    X, y = rows(400)
     for loss in ("sigmoid", "f1"):
         model = AUCAdditiveCV(loss, alphas=[1e-1, 1e-2], cv=3).fit(X, y)
         (before,) = model.cv_scores_[model.alphas_ == model.alpha_]

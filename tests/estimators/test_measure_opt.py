@@ -41,10 +41,11 @@ OPTIONS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @scikit_learn_contract(
-    MeasureOpt(),
+    MeasureOpt(max_iter=10),
     MeasureOpt("tpr_at_fpr", fpr=0.2, saturation=0.5),
-    MeasureOptCV(saturation=(0.5,), alphas=(1e-1, 1e-3), cv=2),
+    MeasureOptCV(saturation=(0.5,), alphas=(1e-1, 1e-3), cv=2, max_iter=10),
     last_digits={"tol": 1e-11, "max_iter": 1000},
 )
 def test_scikit_learn_contract(estimator, check):
@@ -167,7 +168,7 @@ def test_it_beats_a_tuned_logistic_regression_where_the_top_is_elsewhere():
 
 def test_noise_has_no_value_on_held_out_rows():
     found = []
-    for seed in range(6):
+    for seed in range(4):
         rng = np.random.default_rng(seed)
         X, y = rng.standard_normal((400, 6)), rng.random(400) < 0.3
         found.append(MeasureOptCV("mcc").fit(X, y))
@@ -472,7 +473,9 @@ def test_the_held_out_value_is_that_of_its_definition():
     predicted = np.zeros(200, bool)
     for train, test in folds:
         cuts = np.unique(scores[train])
-        best = max(cuts, key=lambda c: f1_score(y[train], scores[train] > c))
+        called = scores[train] > cuts[:, None]
+        f1_of = 2 * (called & y[train]).sum(1) / (called.sum(1) + y[train].sum())
+        best = cuts[f1_of.argmax()]
         predicted[test] = scores[test] > best
     f1 = HeldOut(operating_measure("f1", Rows.of(y)), y, np.ones(200), folds, scores)
     assert f1.value() == pytest.approx(f1_score(y, predicted), abs=0.03)  # cuts lie halfway

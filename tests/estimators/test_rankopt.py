@@ -353,8 +353,8 @@ def test_a_climb_cut_short_warns(imbalanced):
 @pytest.mark.parametrize("model", ["all", "linear", "cv"])
 def test_fit_holds_no_second_x(kind, model):
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((20_000, 150))
-    y = X[:, 0] + rng.standard_normal(20_000) > 1
+    X = rng.standard_normal((14_000, 150))
+    y = X[:, 0] + rng.standard_normal(14_000) > 1
     X = kind(X)
     size = X.data.nbytes if sparse.issparse(X) else X.nbytes
     estimator = clone(MODELS[model]).set_params(max_iter=3, saturation=0.5)

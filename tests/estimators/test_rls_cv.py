@@ -47,7 +47,7 @@ def leave_pair_out_by_hand(model, X, y, weight):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("params", FORMS, ids=str)
 def test_leave_pair_out_equals_refitting(params, weighted):
-    X, y, weight = data(n=20)
+    X, y, weight = data(n=14)
     weight = weight if weighted else np.ones(len(y))
     model = AUCRLSCV(ALPHAS, store_predictions=True, **params).fit(X, y, weight)
     by_alpha = [leave_pair_out_by_hand(AUCRLS(alpha, **params), X, y, weight) for alpha in ALPHAS]

@@ -199,7 +199,7 @@ def test_the_multipliers_read_off_the_scores_give_the_solution(small):
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_separable_data_are_parallel_to_the_hard_margin_svm(kernel):
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((60, 3))
+    X = rng.standard_normal((30, 3))
     y = X @ [1.0, -1.0, 0.5] > 0.5
     X[y] += [0.5, -0.5, 0.25]
     model = ROCSVM(C=1e4, kernel=kernel, gamma=0.5, tol=1e-8, max_iter=2000).fit(X, y)

@@ -100,7 +100,7 @@ def test_a_gram_matrix_in_single_precision_is_rough_but_right():
 
 def test_streamed_products_never_hold_all_features(monkeypatch):
     monkeypatch.setattr(pivot_features, "SINGLE_BYTES", 0)
-    n_rows, rank = 20_000, 100
+    n_rows, rank = 8_000, 100
     kernel = Kernel("rbf", gamma=0.3).on(rows(n_rows))
     of = drawn(Kernel("rbf", gamma=0.3).on(kernel.X[:1000]), rank, 1000)
     tracemalloc.start()

@@ -98,6 +98,7 @@ def test_most_violated_equals_full_enumeration(name):
         assert_is_a_labelling(measure, positive, found)
 
 
+@pytest.mark.slow  # eight rows are above
 @pytest.mark.parametrize("name", TABLE_MEASURES)
 def test_most_violated_equals_full_enumeration_of_eleven_rows(name):
     rng = np.random.default_rng(1)

@@ -76,7 +76,9 @@ def few_positives(rng, n_positive, n_negative):
     return y, *(rng.standard_normal((2, y.size)) + np.sqrt(2) * ndtri(0.75) * y)
 
 
-@pytest.mark.parametrize(("n_positive", "n_negative"), [(5, 100), (10, 200)])
+@pytest.mark.parametrize(
+    ("n_positive", "n_negative"), [(5, 100), pytest.param(10, 200, marks=pytest.mark.slow)]
+)
 def test_few_positives_do_not_make_the_test_reject(n_positive, n_negative):
     """The normal distribution rejects 8 % here."""
     rng = np.random.default_rng(21)

@@ -138,6 +138,7 @@ def area_of_mean_differences(rng, X, y, n_folds):
     return held_out_area(Rows.of(y), None, tests, scores, seen, float(n_folds))
 
 
+@pytest.mark.slow
 def test_two_folds_cover_a_weak_signal():
     """The rule for many folds (at most 2 V, and that only near 1/2) covers 92 % here."""
     rng = np.random.default_rng(16)

@@ -60,6 +60,7 @@ def fitted():
         X=X,
         y=y,
         auc=AUCClassifier().fit(X, y),
+        path=auc_path(X, y, n_alphas=20),
         bayes=GaussianNB().fit(X, y),
         cv=AUCClassifierCV(penalty="elasticnet", cv=3, n_alphas=8, l1_ratio=[0.5, 1.0]).fit(X, y),
         rls=AUCRLSCV().fit(X, y),
@@ -89,7 +90,7 @@ def draws(fitted):
             dict.fromkeys(LONG, fitted.auc), X, y, ax=ax
         ),
         lambda ax: CoefficientPathDisplay.from_estimator(fitted.cv, ax=ax),
-        lambda ax: CoefficientPathDisplay.from_path(auc_path(X, y), feature_names=LONG[:3], ax=ax),
+        lambda ax: CoefficientPathDisplay.from_path(fitted.path, feature_names=LONG[:3], ax=ax),
         lambda ax: CVAUCDisplay.from_estimator(fitted.cv, ax=ax),
         lambda ax: CVAUCDisplay.from_estimator(fitted.rls, ax=ax),
         lambda ax: CVAUCDisplay.from_estimator(fitted.climb_cv, ax=ax),

@@ -86,7 +86,10 @@ def check(seed):
     assert short <= 1e-15, f"problem {seed}: {gap:.2e} reported, {truth:.2e} true"
 
 
-@pytest.mark.parametrize("seed", range(15))
+FEW_SEEDS = [s if s < 6 else pytest.param(s, marks=pytest.mark.slow) for s in range(15)]
+
+
+@pytest.mark.parametrize("seed", FEW_SEEDS)
 def test_reported_gap_is_at_least_the_true_one(seed):
     check(seed)
 

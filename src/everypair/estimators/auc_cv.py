@@ -133,7 +133,7 @@ class AUCClassifierCV(LinearRanker):
     >>> model = AUCClassifierCV().fit(X, y)
     >>> print(f"{model.best_score_:.3f}")
     0.945
-    >>> model = AUCClassifierCV(penalty="l1", selection="one_standard_error").fit(X, y)
+    >>> model = AUCClassifierCV(penalty="l1", n_alphas=20, selection="one_standard_error").fit(X, y)
     >>> (model.coef_[0] != 0).nonzero()[0].tolist()
     [0, 1, 2]
     """
