@@ -19,7 +19,7 @@ def scikit_learn_contract(
 ):
     """Parametrise a test by ``estimator`` and ``check``: all checks of the first estimator of a
     class, and of the others, as of classes ``checked_elsewhere``, those `OF_NUMBERS`; the rest is
-    marked as slow.
+    marked as slow, and so is the check of sparse matrices, which repeats that of sparse arrays.
 
     scikit-learn compares weighted with repeated rows to 1e-7. The parameters ``last_digits`` hold
     for these checks alone: the others need no fit that goes so far."""
@@ -35,7 +35,7 @@ def scikit_learn_contract(
             expected_to_fail = hasattr(case, "marks")
             values, marks = (case.values, case.marks) if expected_to_fail else (case, ())
             name, options = values[1].func.__name__, values[1].keywords
-            if is_variant and name not in OF_NUMBERS:
+            if name == "check_estimator_sparse_matrix" or (is_variant and name not in OF_NUMBERS):
                 marks = (*marks, pytest.mark.slow)
             if last_digits is not None and "sample_weight_equivalence" in name:
                 values = (clone(values[0]).set_params(**last_digits), *values[1:])

@@ -56,6 +56,12 @@ OPTIONS = {
     "RankOptCV": {"saturation": (0.3, 0.6), "cv": 2},
 }
 every_estimator = pytest.mark.parametrize("cls", ESTIMATORS, ids=lambda cls: cls.__name__)
+SEARCHES = [cls for cls in ESTIMATORS if cls.__name__.endswith("CV")]
+every_estimator_and_slowly_every_search = pytest.mark.parametrize(
+    "cls",
+    [pytest.param(cls, marks=[pytest.mark.slow] * (cls in SEARCHES)) for cls in ESTIMATORS],
+    ids=lambda cls: cls.__name__,
+)
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
@@ -120,7 +126,7 @@ def test_out_of_fold_scores_have_seen_nothing_of_their_rows(monkeypatch, loss):
     assert usual == pytest.approx(exact, abs=2e-3)
 
 
-@every_estimator
+@every_estimator_and_slowly_every_search
 def test_a_calibration_moves_no_score(cls):
     """The cut may move, because it comes from out-of-fold scores."""
     X, y = rows()
@@ -129,7 +135,7 @@ def test_a_calibration_moves_no_score(cls):
     np.testing.assert_allclose(scores[0], scores[1], rtol=1e-12)
 
 
-@every_estimator
+@every_estimator_and_slowly_every_search
 def test_log_loss_and_calibrated_classifier_cv_and_pipelines_work(cls):
     X, y = rows(80)
     model = make_pipeline(StandardScaler(), made(cls, calibration="sigmoid"))
@@ -140,7 +146,7 @@ def test_log_loss_and_calibrated_classifier_cv_and_pipelines_work(cls):
     assert clone(model).get_params().keys() == model.get_params().keys()
 
 
-@every_estimator
+@every_estimator_and_slowly_every_search
 def test_a_second_fit_without_calibration_forgets_the_first(cls):
     X, y = rows(60)
     model = made(cls, calibration="sigmoid").fit(X, y)

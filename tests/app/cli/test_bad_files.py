@@ -291,7 +291,7 @@ def test_path_without_signal_is_one_sentence(run, tmp_path):
     assert found.out == "No feature tells the classes apart: none enters at any alpha.\n"
 
 
-@pytest.mark.parametrize("n_columns", [1000, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_columns", [500, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_very_many_columns(n_columns, run, tmp_path):
     rng = np.random.default_rng(0)
     n_rows = 24

@@ -164,7 +164,7 @@ def test_settings_that_a_search_found_are_known(name, imbalanced):
 
 
 def test_auto_is_the_recommendation_among_all_and_says_what_it_saw(
-    run, mixed, tmp_path, monkeypatch, whole_searches
+    run, mixed, tmp_path, monkeypatch
 ):
     from everypair.app.comparison import race
     from everypair.app.comparison.recommend import recommended
