@@ -55,21 +55,24 @@ def _over_pairs(loss: str, task: PeerTask, answer: Answer) -> Worth:
 
 
 def _bound_of_hinge(X, pairs, alpha: float, answer: Answer, scores: np.ndarray) -> float:
-    """The best bound of rounded hinges, at w or shrunk, by a share of the width unless the solver
-    says by how much it has stretched a rounded problem's solution. Any of them is a bound."""
+    """The best bound of rounded hinges, at w shrunk by a share of the width, or where the solver
+    says. Any of them is a bound."""
     from everypair.pairs.sorted import HuberHingePoint, SortedScores
     from everypair.penalties import L2
     from everypair.solvers.hinge import dual_of_hinge, rounded_hinge
     from everypair.solvers.problem import Problem
 
+    coef, shares = answer.coef, SHRUNK
+    if answer.bounded_at is not None:
+        coef, shares = answer.bounded_at, (0.0,)
+        scores = X.dot(coef)
     order = SortedScores(pairs, scores)
     bounds = []
     for width in WIDTHS:
-        factors = {1 - share * min(width, 0.5) for share in SHRUNK}
-        for by in factors if answer.stretched_by is None else {1.0, 1 / answer.stretched_by}:
+        for by in {1 - share * min(width, 0.5) for share in shares}:
             rounded = HuberHingePoint(order.stretched(by), width)
             problem = Problem(X, partial(rounded_hinge, pairs, width), L2(alpha))
-            at = problem.at(by * answer.coef, rounded.order.scores, rounded)
+            at = problem.at(by * coef, rounded.order.scores, rounded)
             bounds.append(dual_of_hinge(at))
     return float(max(bounds))
 

@@ -29,8 +29,8 @@ class Answer:
     """Wall and CPU, where the clocks around the call measure something else as well."""
     peak_bytes: int | None = None
     """Where the work is done by another program."""
-    stretched_by: float | None = None
-    """Of a hinge that was rounded: where a bound is looked for (`objectives`)."""
+    bounded_at: np.ndarray | None = None
+    """Of a hinge that was rounded: coefficients where a bound is looked for (`objectives`)."""
 
 
 @dataclass(frozen=True)

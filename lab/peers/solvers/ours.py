@@ -12,9 +12,10 @@ from ..peer_data import PeerTask
 def fit(loss: str, task: PeerTask, tol: float) -> Answer:
     from everypair import AUCClassifier
 
-    model = AUCClassifier(loss, alpha=task.alpha, tol=tol).fit(task.X, task.y)
+    # What a second fit would begin at is kept with it, and makes a bound of the hinge.
+    model = AUCClassifier(loss, alpha=task.alpha, tol=tol, warm_start=True).fit(task.X, task.y)
     answer = linear(model, "none")
-    return replace(answer, stretched_by=model._stretch) if loss == "hinge" else answer
+    return replace(answer, bounded_at=model._start()) if loss == "hinge" else answer
 
 
 LOSSES = ("logistic", "squared_hinge", "hinge")

@@ -40,9 +40,9 @@ Bool = NDArray[np.bool_]
 LARGE_BYTES = 2**30
 """A Parquet file above this is read a piece at a time; a folder always is."""
 
-WHOLE_VALUES = 10**7
-"""Rows x columns of Parquet files up to which a comparison reads them whole: it then takes up to
-70 bytes per value, and every fit goes over all of them."""
+WHOLE_VALUES = 5 * 10**7
+"""Rows x columns of Parquet files up to which a comparison reads them whole, so that every model is
+trained on all rows: it then takes up to 70 bytes per value."""
 
 SAMPLE_ROWS = 100_000
 PIECE_ROWS = 100_000
