@@ -17,13 +17,14 @@ def cluster_of_two(**options):
         yield client
 
 
-@pytest.fixture(scope="session")
+# An idle cluster takes a twentieth of a core: it ends with the module that uses it.
+@pytest.fixture(scope="module")
 def client():
     """Workers in threads, which cost a fraction of processes."""
     yield from cluster_of_two(processes=False)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def processes():
     """Workers in processes: for what is about messages, memory and death."""
     yield from cluster_of_two()

@@ -100,7 +100,7 @@ def test_the_delta_method_agrees_with_a_bootstrap_of_groups(data, weighting):
     assert delta.p < 0.05
 
 
-@pytest.mark.parametrize("weighting", ["pairs", "equal"])
+@pytest.mark.parametrize("weighting", ["pairs", pytest.param("equal", marks=pytest.mark.slow)])
 def test_the_interval_covers_the_area_of_the_population(weighting):
     rng = np.random.default_rng(3)
     truth = auc_score(*(big := simulated(rng, 100_000, tied=False))[:2], within=big[2],

@@ -237,7 +237,10 @@ def test_the_interval_covers_as_often_as_it_says(auc, n_positive, n_negative):
     assert 0.93 <= hits / repeats <= 0.97
 
 
-@pytest.mark.parametrize(("n_positive", "n_negative"), [(30, 300), (200, 200), (10, 10)])
+@pytest.mark.parametrize(
+    ("n_positive", "n_negative"),
+    [(30, 300), pytest.param(200, 200, marks=pytest.mark.slow), (10, 10)],
+)
 def test_near_one_the_interval_still_covers(n_positive, n_negative):
     """The textbook interval covers 79 % of the time at 30/300 and AUC 0.99."""
     rng = np.random.default_rng(12)
