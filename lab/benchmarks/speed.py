@@ -309,11 +309,16 @@ in the table above, and on 40,000 x 30 and 60,000 x 30, which are not (the share
 on 60,000 x 30 alone of these).
 
 **Hinges.** Hessians and their products read the rows that have a pair in the \
-window of the loss (`tests/solvers/test_curved_rows.py` counts). On 10,000 x \
-1,000 that is a tenth of the rows near the solution. What is left are about 80 \
-Newton steps of the rounded hinge, each with a dense system of 1,000 columns; \
-since each rounding is solved ten times finer, which foretells the next one \
-better, about 59.
+window of the loss (`tests/solvers/test_curved_rows.py` counts), and touch nothing \
+else. The line through the solutions of two roundings, followed to the width zero, \
+gives the coefficients: on text 32 steps and 790 products where it was 45 and \
+1,813. Where the rows at the margin are no more than the columns, they give the \
+solution itself (`solvers/corner.py`, `tests/solvers/test_corner.py` counts): \
+10,000 x 1,000 takes 15 steps where it was 58, and 10,000 x 10,000 takes 18 steps \
+where 100 left a gap of 7e-5. Chosen on 5,000 x 500 and 3,000 x 3,000. In the same \
+hour and before these changes the ratios were 5.4 (10,000 x 1,000), 1.94 \
+(20,000 x 50), 1.99 (a9a) and 18.0 (CSR), by the least of two turns with two \
+threads.
 
 **As many columns as rows.** Some w ranks every pair with a margin of one, and \
 the penalty is all that is left of the objective. From w = 0 Newton's method \
@@ -333,11 +338,8 @@ out of reach while a fit uses numba. `everypair warm-up` spares the compilation.
 conversion. In turns on 200,000 x 30: 8 MB 2.4 times `pandas.read_csv`, 2 MB 2.0, \
 1 MB 1.3 (medians of 7). With 500 columns 8 MB are faster by a fifth.
 
-**Noise.** The table is of one turn on a machine with many other jobs, about ten \
-processes on two cores, with one thread of BLAS for both sides; gains below 1.5 \
-show nothing. The first two rows are of another start of the script, five minutes \
-before the others. In a run before, with the same code for the hinges, those \
-beside LinearSVC were 1.5, 1.2 and 11.8."""
+**Noise.** All lines are of one run of the script, one turn each, on a machine \
+that did nothing else, with one thread of BLAS and of everypair."""
 
 TRIED = """\
 - The logistic rounding of the hinge instead of the quadratic one: 46 to 53 \
@@ -365,35 +367,36 @@ region and finer conjugate gradients for every hinge: on 20,000 x 20,000 CSR \
 on 20,000 x 50 three sorts of 21 less."""
 
 NOT_REACHED = """\
-- 20 alphas of a fold within three fits: 4.1 for the logistic loss, 5.6 for the \
-squared hinge. Each alpha \
+- 20 alphas of a fold within three fits: 4.3 and 5.5 for the logistic loss, 3.8 \
+for the squared hinge. Each alpha \
 needs a value and a gradient over all pairs for its certificate, and so does a \
 step before it: 80 sums in all, where a fit has 11 to 13.
 - Squared hinge on 10,000 x 10,000 within 1.5 times `LogisticRegression`: 11 \
-times when it was last measured, and its code has not changed since. lbfgs takes \
-30 steps, about 66 passes over X, so 1.5 times its time is \
+times. lbfgs takes 30 steps, about 66 passes over X, so 1.5 times its time is \
 100 passes. At the solution a third of the rows is in the window and the \
 eigenvalues of their Newton system reach from .06 to 17 (measured on 3,000 x \
 3,000): conjugate gradients need 65 products for two digits and 95 for four, \
 which is 43 to 63 passes over X for one Newton step. So 100 passes are two steps \
 of this method, which takes 25 in all, most of them cheaper. A preconditioner by \
 the curvature of the rows made it 123 products.
-- Hinge on 10,000 x 10,000 within 5 times `LogisticRegression`, 330 passes: on \
-2,000 x 2,000, 100 steps take 4,200 passes over X and leave a gap of 1e-5. So it \
-is out of reach of this method, and was not run at the full size.
-- Hinge on 10,000 x 1,000 under a second: 59 steps, each with a dense system of \
-1,000 columns.
-- Hinge on small and sparse data within the time of LinearSVC; rbf kernels below \
-SVC at every C: not reached. [Kernels with many rows](kernels.md) has 10^5 and \
-10^6 rows.
+- Hinge on 10,000 x 10,000 within 5 times `LogisticRegression`: 7.0 times. About \
+20 of its 27 s are the way to a first solution, whose alpha falls step by step; \
+the corner itself takes 6 s, most of it the products of 3,250 rows with each other.
+- Hinge on 10,000 x 1,000 under a second: 1.3 s with one thread.
+- Hinge on small and sparse data within the time of LinearSVC: 1.5, 1.7 and 6.5 \
+times. On the CSR rows 600 positives lie at one level and 2,700 negatives at \
+another, so their matrix would cost more than the 790 products that are left.
+- rbf kernels below SVC at every C: 1.7 and 2.0 times on 5,000 rows. [Kernels with \
+many rows](kernels.md) has 10^5 and 10^6 rows.
+- First fit in a compiled process: .9 s more than scikit-learn's import, where .2 s \
+was asked; numba alone, with one cached loop and nothing of everypair, is .8 s more.
 - RankOptCV beside the tuned logistic search, one split of at most 4,000 rows of \
 each of the 66 tasks, the least of three turns \
 ([table](rankopt.md)): 0.86 times in the median (at most 1.0 was asked), \
 4 tasks above 2.0, at worst 2.94 times (covtype 2). There a climb at a \
 large radius is tried in every fold; sums over its many boxes were the largest \
 part and take a half to a third of what they took (the worst was 4.4 before).
-- Not measured again: first fits, float32, the squared hinge on 10,000 x 10,000, \
-CSV at 10^6 rows, the pages of the peers, `MeasureOpt`. [One thread and \
+- Not measured again: the pages of the peers, `MeasureOpt`. [One thread and \
 two](threads.md) has the threads.
 - 20 alphas of the hinge on sparse X: paths of the hinge start each alpha from \
 the last solution, as before."""
