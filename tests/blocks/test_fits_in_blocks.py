@@ -341,7 +341,8 @@ def test_other_estimators_say_that_they_need_arrays():
         AUCRLS().partial_fit(rows)
 
 
-def test_a_fit_keeps_one_vector_of_scores_and_no_more(data, monkeypatch):
+@pytest.mark.parametrize("most_kept", [1, 3])
+def test_a_fit_keeps_no_more_vectors_of_scores_than_it_may(data, monkeypatch, most_kept):
     from everypair.linalg import blocks as engines
 
     X, y, _ = data
@@ -352,9 +353,11 @@ def test_a_fit_keeps_one_vector_of_scores_and_no_more(data, monkeypatch):
         most.append(len(self.stored()))
         return found
 
+    assert engines.LocalBlocks.most_kept == 3
+    monkeypatch.setattr(engines.LocalBlocks, "most_kept", most_kept)
     monkeypatch.setattr(engines.LocalBlocks, "run", watched)
     model = AUCClassifier(alpha=1e-5, tol=1e-10).fit(ArrayRows(X, y, block_rows=4000))
-    assert max(most) == 1
+    assert max(most) == most_kept
     close(model.coef_, AUCClassifier(alpha=1e-5, tol=1e-10).fit(X, y).coef_)
 
 
@@ -388,7 +391,7 @@ def test_vectors_made_again_are_those_that_were_forgotten(loss, monkeypatch):
     y = X @ rng.standard_normal(12) + rng.logistic(size=8000) > 1
     found = []
     for most in (1, 9):
-        monkeypatch.setattr(engines, "MOST_KEPT", most)
+        monkeypatch.setattr(engines.LocalBlocks, "most_kept", most)
         model = AUCClassifier(loss=loss, alpha=1e-6).fit(ArrayRows(X, y, block_rows=3000))
         found.append((model.coef_, model.train_score_, model.intercept_, model.n_passes_))
     few, many = found

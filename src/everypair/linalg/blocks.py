@@ -40,9 +40,10 @@ Bool = NDArray[np.bool_]
 Index = NDArray[np.intp]
 
 
-MOST_KEPT = 1
-"""Vectors that a fit keeps: the scores of its last point. Others are made again by the pass that
-needs them, which reads X in any case; only a second trial of a step takes a pass of its own."""
+KEPT_ALONE, MOST_KEPT = 3, 1
+"""Vectors that a fit keeps by itself, and beside other fits: the scores of its last point. Others
+are made again by the pass that needs them, which reads X in any case; only a second trial of a step
+takes a pass of its own."""
 
 
 class Blocks:
@@ -139,6 +140,7 @@ class LocalBlocks(Blocks):
     """
 
     here = True
+    most_kept = KEPT_ALONE
 
     def __init__(
         self,
@@ -170,7 +172,7 @@ class LocalBlocks(Blocks):
     def for_a_fit(self) -> Self:
         """The same rows for a fit beside others: with a loss and vectors of its own."""
         view = copy(self)
-        view._kept = []
+        view._kept, view.most_kept = [], MOST_KEPT
         return view
 
     def stored(self) -> list[Kept]:
@@ -179,7 +181,7 @@ class LocalBlocks(Blocks):
         return [kept for kept in there if kept is not None and kept.store is not None]
 
     def make_room(self, made: Sequence[Kept], needed: Sequence[Kept]) -> list[Kept]:
-        """Of the vectors that a pass makes those to keep; `MOST_KEPT` are left, others forgotten.
+        """Of the vectors that a pass makes those to keep; `most_kept` are left, others forgotten.
 
         First go old products with X, such as a start that only its caller holds, then other old
         vectors. Those that this pass makes or needs go last: of them, too, products first.
@@ -191,7 +193,7 @@ class LocalBlocks(Blocks):
             return kept.token in new | used, not kept.is_product, kept.token in new
 
         can_go = [kept for kept in [*there, *made] if kept.can_be_made_again]
-        spare = max(0, len(there) + len(made) - MOST_KEPT)
+        spare = max(0, len(there) + len(made) - self.most_kept)
         gone = {kept.token for kept in sorted(can_go, key=worth)[:spare]}
         for kept in there:
             if kept.token in gone:
