@@ -12,7 +12,7 @@ from everypair.blocks import ArrayRows, RowBlocks
 from everypair.blocks import source as sources
 from everypair.blocks.source import Target
 from everypair.boosting import AUCBoostingClassifier
-from everypair.linalg.block_ranking import area_of, levels_of
+from everypair.linalg.block_ranking import area_of
 from everypair.metrics import auc_score, threshold_for
 
 SMOOTH = ("logistic", "square", "exponential", "sigmoid")
@@ -222,7 +222,7 @@ def test_warm_starts_go_on_from_blocks(data):
 
 
 @pytest.mark.parametrize("weighted", [None, "numbers", "a fold", "one in some blocks"])
-def test_ranges_of_scores_have_the_area_and_the_cuts_of_all(monkeypatch, weighted):
+def test_ranges_of_scores_have_the_area_and_boxes_the_cuts_of_all(monkeypatch, weighted):
     monkeypatch.setattr("everypair.linalg.block_ranking.RANGE_ROWS", 300)
     rng = np.random.default_rng(3)
     scores = rng.standard_normal(2000).round(2)  # with ties
@@ -254,11 +254,18 @@ def test_ranges_of_scores_have_the_area_and_the_cuts_of_all(monkeypatch, weighte
             wanted = rule if rule == 0.3 else threshold_for(y, scores, rule, sample_weight=weight)
         found = BlockTraining(AUCClassifier(threshold=rule), engine, "logistic").cut(vector)
         assert found == pytest.approx(wanted, abs=1e-12), rule
-    levels = list(levels_of(vector))
-    assert len(levels) > 3
-    joined = np.concatenate([some.scores for some in levels])
-    there = scores if weight is None else scores[weight > 0]
-    np.testing.assert_array_equal(joined, np.unique(there)[::-1])
+
+
+def test_the_area_looks_at_the_scores_sixteen_times_however_many_they_are(monkeypatch):
+    monkeypatch.setattr("everypair.linalg.block_ranking.RANGE_ROWS", 10)
+    rng = np.random.default_rng(4)
+    scores = rng.standard_normal(3000).round(2)
+    y = scores + rng.standard_normal(3000) > 1
+    engine, _ = ArrayRows(scores[:, None], y, block_rows=270).engine("it")
+    jobs, run = [], type(engine).run
+    monkeypatch.setattr(type(engine), "run", lambda self, job: jobs.append(job) or run(self, job))
+    assert area_of(engine.spread(scores)) == auc_score(y, scores)
+    assert len(jobs) == 1 + 16  # a sample, and the ranges
 
 
 def test_what_is_wrong_with_a_block_is_said_with_its_place(data):

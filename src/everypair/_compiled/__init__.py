@@ -67,6 +67,7 @@ from everypair._compiled.rankings import (
     doubled_wins,
     mass_below,
     merge_levels,
+    scores_between,
 )
 from everypair._compiled.row_products import (
     csr_add_gram,
@@ -170,6 +171,7 @@ __all__ = [
     "part_orders",
     "rounded_hinge_walk",
     "rows_look",
+    "scores_between",
     "simplex_ascent",
     "smooth_group_curvatures",
     "smooth_group_rows",

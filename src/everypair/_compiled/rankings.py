@@ -68,6 +68,30 @@ def merge_levels(positives, negatives, levels, tp, fp):
 
 
 @compiled
+def scores_between(scores, positive, weight, low, high, out, weight_out):
+    """Copy the scores from ``low`` to below ``high`` of rows with weight, and their weights.
+
+    Positives fill ``out`` from its begin on, negatives from its end back. ``weight`` is empty where
+    every row weighs 1. Returns the number of positives and of negatives.
+    """
+    n_positive, n_negative = 0, 0
+    for i in range(scores.size):
+        s = scores[i]
+        if s < low or s >= high or (weight.size and not weight[i] > 0):
+            continue
+        if positive[i]:
+            place = n_positive
+            n_positive += 1
+        else:
+            n_negative += 1
+            place = out.size - n_negative
+        out[place] = s
+        if weight.size:
+            weight_out[place] = weight[i]
+    return n_positive, n_negative
+
+
+@compiled
 def _cell(value, origin, per_unit, n_cells):
     """Of an even grid; it never falls as the value grows. The ends hold what is beyond them."""
     place = (value - origin) * per_unit

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from everypair.linalg.block_jobs import Job, followed_by
 from everypair.linalg.block_shard import Shard
 from everypair.linalg.block_vector import BlockVector
+from everypair.linalg.threads import over_rows
 
 Array = NDArray[np.float64]
 Bool = NDArray[np.bool_]
@@ -64,9 +65,14 @@ def _counted(edges: Array, low: float, high: float, shard: Shard, scores: Array)
 
     n = edges.size + 1
     weight = np.empty(0) if shard.weight is None else shard.weight.astype(np.float64, copy=False)
-    counts, ends = np.zeros((2, n)), (np.full(n, np.inf), np.full(n, -np.inf))
-    count_in_boxes(scores, shard.positive, weight, edges, low, high, counts, *ends)
-    return Boxes(counts[1], counts[0], *ends)
+
+    def part(start: int, stop: int) -> Boxes:
+        counts, ends = np.zeros((2, n)), (np.full(n, np.inf), np.full(n, -np.inf))
+        of_part = (values[start:stop] for values in (scores, shard.positive, weight))
+        count_in_boxes(*of_part, edges, low, high, counts, *ends)
+        return Boxes(counts[1], counts[0], *ends)
+
+    return reduce(_joined, over_rows(part, scores.size, 10 * scores.size))
 
 
 @dataclass

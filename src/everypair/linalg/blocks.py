@@ -81,6 +81,10 @@ class Blocks:
         parts = self.run(Job.of("gather", _as_list, [vector], followed_by))
         return np.concatenate(parts)
 
+    def holds(self, vector: BlockVector) -> bool:
+        """Whether the vector lies here, so that no pass over X has to make it."""
+        return False
+
     def one_at_a_time(self, vector: BlockVector) -> AbstractContextManager[Any]:
         """For work with much memory on a vector: fits side by side do it one after the other."""
         return nullcontext()
@@ -202,11 +206,13 @@ class LocalBlocks(Blocks):
         self._kept = [ref(kept) for kept in stay]
         return [kept for kept in made if kept.token not in gone]
 
+    def holds(self, vector: BlockVector) -> bool:
+        kept = Job.of("", _as_list, [vector]).kept
+        return bool(kept) and all(part.store is not None for part in kept)
+
     def one_at_a_time(self, vector: BlockVector) -> AbstractContextManager[Any]:
         """Not where a pass has to make the vector: it waits for the other fits."""
-        kept = Job.of("", _as_list, [vector]).kept
-        there = bool(kept) and all(part.store is not None for part in kept)
-        return self.passes.one_at_a_time if there else nullcontext()
+        return self.passes.one_at_a_time if self.holds(vector) else nullcontext()
 
     def run(self, job: Job) -> Any:
         running = _Running(self, job)
