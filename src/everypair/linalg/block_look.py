@@ -43,17 +43,22 @@ def look_at(amid: Index, wanted: Index | Wanted, shard: Shard) -> tuple[Any, ...
 
     X = shard.matrix()
     by_rows = X.X.flags.c_contiguous
+    bits = X.X.T.view(f"i{X.X.itemsize}")
 
-    def part(start: int, stop: int) -> tuple[Array, float]:
-        found = np.zeros((3, X.shape[1]))
-        look, values = (rows_look, X.X) if by_rows else (columns_look, X.X.T)
-        return found, look(values, start, stop, *found)
+    def part(start: int, stop: int) -> tuple[Array, Array, float]:
+        sums = np.zeros((2, X.shape[1]))
+        if by_rows:
+            largest = np.zeros(X.shape[1])
+            return sums, largest, rows_look(X.X, start, stop, *sums, largest)
+        tops = np.zeros(X.shape[1], dtype=bits.dtype)
+        longest = columns_look(X.X.T, bits, start, stop, *sums, tops)
+        return sums, tops.view(X.X.dtype).astype(np.float64), longest
 
     with np.errstate(over="ignore", invalid="ignore"):
         parts = over_rows(part, X.shape[0], X.X.size)
-        sums, squares = np.sum([found[:2] for found, _ in parts], axis=0)
-        largest = np.max([found[2] for found, _ in parts], axis=0)
-        longest = max(longest for _, longest in parts)
+        sums, squares = np.sum([found for found, _, _ in parts], axis=0)
+        largest = np.max([found for _, found, _ in parts], axis=0)
+        longest = max(longest for _, _, longest in parts)
         largest[np.isnan(sums) & np.isfinite(largest)] = np.nan
     refuse_missing(shard, largest)
     near = X.X[_here(shard, amid)]
