@@ -80,8 +80,11 @@ CASES = {
     ),
     "hinge": (
         partial(linear, "hinge"),
-        {"steps": 6, "passes": 34, "pair_sums": 100, "hessians": 0.25, "copies": 0.21,
-         "bytes": 580},
+        {"steps": 3, "passes": 11, "pair_sums": 12, "hessians": 0.21, "copies": 0.21, "bytes": 260},
+    ),
+    "hinge, few rows": (
+        partial(linear, "hinge", SMALL),
+        {"steps": 13, "passes": 36, "pair_sums": 125, "hessians": 1, "bytes": 640},
     ),
     "square": (
         partial(linear, "square"),
@@ -161,7 +164,8 @@ def without_sample(patch):
 
 
 def without_kept_matrix(patch):
-    patch.setattr("everypair.solvers.newton.GAIN_TO_KEEP", np.inf)
+    for module in ("newton", "hinge_newton"):
+        patch.setattr(f"everypair.solvers.{module}.GAIN_TO_KEEP", np.inf)
 
 
 def without_learning(patch):
@@ -216,7 +220,7 @@ SABOTAGE = [
     ("hinge", without_sample, "pair_sums"),
     ("hinge", without_kept_matrix, "hessians"),
     ("squared hinge", without_learning, "passes"),
-    ("hinge", with_timid_roundings, "pair_sums"),
+    ("hinge, few rows", with_timid_roundings, "pair_sums"),
     ("logistic, CSR", without_preconditioner, "products"),
     ("L1", without_kept_matrix_on_paths, "hessians"),
     ("L1 path", without_warm_start_on_paths, "passes"),

@@ -19,6 +19,7 @@ from everypair.solvers.hinge import (
     result_at,
     rounded_problem,
 )
+from everypair.solvers.hinge_newton import HingeNewton, plain_hinge
 from everypair.solvers.newton import Newton, ProductsFirst
 from everypair.solvers.newton_cg import newton_cg
 from everypair.solvers.problem import (
@@ -49,8 +50,8 @@ SAMPLE_ROWS, LEAST_SAMPLE, LEAST_HINGE_SAMPLE = 20_000, 3_000, 10_000
 SAMPLE_SHARE = 0.2
 SAMPLE_TOL = 1e-4
 """A first solve on this share of the rows, at most `SAMPLE_ROWS`, saves most of the steps on all
-rows. A sample below the least size saves none, least of all for the hinge, whose last steps it does
-not see. Below this gap the noise of the sample is larger than what is left."""
+rows. A sample below the least size saves none, least of all for the roundings of the hinge, whose
+last steps it does not see. Below this gap the noise of the sample is larger than what is left."""
 
 
 def choose_solver(X: Matrix, loss: str, solver: str) -> Solver:
@@ -120,10 +121,14 @@ def _minimise(
             ).coef
         return result_at(_descend_sigmoid(X, pairs, alpha, start, tol, progress), progress)
     progress, run = Progress(max_iter, verbose), choose_solver(X, loss, solver)
+    many = sample_size(pairs.n_rows, loss, smooth=True) > 0
+    if loss == "hinge" and many and to_limit and isinstance(run, Newton):
+        return _descend_smooth_hinge(X, pairs, alpha, start, tol, progress, run)
     if start is None:
         start = _solution_of_sample(X, pairs, loss, alpha, max_iter, run)
     if loss == "hinge":
-        return _descend_hinge(X, pairs, alpha, start, tol, progress, run, to_limit)
+        now = better_start(rounded_problem(X, pairs, L2(alpha), tol), start)
+        return _continue_hinge(now, progress, run, to_limit)
     return result_at(_descend(X, pairs, loss, alpha, start, tol, progress, run), progress)
 
 
@@ -135,14 +140,19 @@ def _solution_of_sample(
     The copy of the sample's rows ends with this function; a matrix that ``run`` keeps does not.
     """
     start = np.zeros(X.shape[1])
-    size = sample_size(pairs.n_rows, loss)
+    size = sample_size(pairs.n_rows, loss, isinstance(run, HingeNewton))
     if size == 0:
         return start
     rows = pairs.sample(size)
     few, part = X.take(rows), pairs.take(rows)
     progress = Progress(max_iter)
+    if isinstance(run, HingeNewton):
+        problem = plain_hinge(few, part, alpha, SAMPLE_TOL)
+        begin = better_start(problem, start)
+        return run_settled(run, begin, CloseEnough(SAMPLE_TOL), progress).w
     if loss == "hinge":  # its matrices wear out with the rounding
-        return _descend_hinge(few, part, alpha, start, SAMPLE_TOL, progress, run).start
+        now = better_start(rounded_problem(few, part, L2(alpha), SAMPLE_TOL), start)
+        return _continue_hinge(now, progress, run).start
     rough = _descend(few, part, loss, alpha, start, SAMPLE_TOL, progress, run)
     if isinstance(run, Newton | ProductsFirst):
         run.renew(rough, pairs.n_rows)
@@ -163,17 +173,30 @@ def _descend(
     return run_settled(run, better_start(problem, start), CloseEnough(tol), progress)
 
 
-def _descend_hinge(
+def _descend_smooth_hinge(
     X: Matrix,
     pairs: Rows,
     alpha: float,
-    start: Array,
+    start: Array | None,
     tol: float,
     progress: Progress,
-    run: Solver,
-    to_limit: bool = True,
+    run: Newton,
 ) -> Result:
-    now = better_start(rounded_problem(X, pairs, L2(alpha), tol), start)
+    """By steps on the hinge itself; by its roundings from where these end at a corner, or from the
+    solution of the sample where it is one."""
+    smooth = HingeNewton()
+    if start is None:
+        start = _solution_of_sample(X, pairs, "hinge", alpha, progress.max_iter, smooth)
+    now = better_start(plain_hinge(X, pairs, alpha, tol), start)
+    if not smooth.at_corner:
+        now = run_settled(smooth, now, CloseEnough(tol), progress)
+    if now.judged.done(tol):
+        return result_at(now, progress)
+    rounded = rounded_problem(X, pairs, L2(alpha), tol)
+    return _continue_hinge(rounded.at(now.w, now.scores, error=now.point.error), progress, run)
+
+
+def _continue_hinge(now: Iterate, progress: Progress, run: Solver, to_limit: bool = True) -> Result:
     share = INNER_SHARE_OF_PRODUCTS if isinstance(run, ProductsFirst) else INNER_SHARE
     return hinge_by_continuation(now, progress, run, share, to_limit=to_limit)[1]
 
@@ -199,10 +222,10 @@ def _descend_sigmoid(
     return run_settled(newton_cg, best, CloseEnough(tol, by_gap=False), progress)
 
 
-def sample_size(n_rows: int, loss: str) -> int:
-    """Rows of a first solve; 0 where it does not pay."""
+def sample_size(n_rows: int, loss: str, smooth: bool = False) -> int:
+    """Rows of a first solve; 0 where it does not pay. ``smooth``: the hinge by `HingeNewton`."""
     if loss == "square":  # one step solves it
         return 0
     size = min(SAMPLE_ROWS, int(SAMPLE_SHARE * n_rows))
-    least = LEAST_HINGE_SAMPLE if loss == "hinge" else LEAST_SAMPLE
+    least = LEAST_HINGE_SAMPLE if loss == "hinge" and not smooth else LEAST_SAMPLE
     return size if size >= least else 0
