@@ -153,10 +153,11 @@ class Rows:
         """The same rows with other weights."""
         return Rows.uncut(self.positive, sample_weight, self.within)
 
-    def part(self, rows: Index, sample_weight: Array) -> Rows:
+    def part(self, rows: Index, sample_weight: Array | None) -> Rows:
         """Some of the rows, with the weights of all rows given; groups weigh by their rule."""
         groups = None if self.within is None else self.within.take(rows)
-        return Rows.uncut(self.positive[rows], sample_weight[rows], groups)
+        weight = None if sample_weight is None else sample_weight[rows]
+        return Rows.uncut(self.positive[rows], weight, groups)
 
     @property
     def relative_weight(self) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
@@ -17,7 +17,7 @@ from everypair.rows import Rows
 if TYPE_CHECKING:
     from everypair.estimators._training import TrainingFolds
     from everypair.linalg.matrix import Matrix
-    from everypair.solvers.path_beside import Known
+    from everypair.solvers.foretelling import KnownPath
     from everypair.solvers.result import Result
     from everypair.solvers.ridge_path import RidgeProblem
 
@@ -69,7 +69,7 @@ def problem_of(
     loss: str,
     l1_ratio: float,
     weights: Array,
-    ahead: Mapping[float, Known] | None = None,
+    ahead: KnownPath | None = None,
 ) -> AlphaProblem:
     """An ``l1_ratio`` of 0 is the L2 penalty; ``ahead`` is its path on other rows."""
     from everypair.solvers.elastic_net import SparseProblem

@@ -50,7 +50,9 @@ def folds_of(
         splits = check_cv(cv, positive, classifier=True).split(X, positive, groups)
     for k, fold in enumerate(splits):
         train, test = (row_numbers(rows, positive.size, k) for rows in fold)
-        if np.unique(train).size < train.size or np.intersect1d(train, test).size:
+        trained = np.zeros(positive.size, dtype=bool)
+        trained[train] = True
+        if np.count_nonzero(trained) < train.size or trained[test].any():
             raise ValueError(
                 f"Fold {k} of cv trains on a row twice or on a row that it tests: give folds "
                 "whose rows are distinct, and sample_weight for repeated rows."
@@ -70,7 +72,7 @@ def folds_of(
                     f"Fold {k} of cv {what} on no pair: no group of within has rows of both "
                     "classes there. Use fewer folds, or folds that keep groups whole."
                 )
-        folds.append((np.sort(train), test))
+        folds.append((np.flatnonzero(trained), test))
     return folds
 
 

@@ -113,6 +113,7 @@ class ArrayFolds:
     def __init__(self, X: Matrix, pairs: Any, weight: Array | None, folds: list[Fold]):
         self._X, self._pairs, self._given, self._folds = X, pairs, weight, folds
         self._weight = np.ones(pairs.n_rows) if weight is None else weight
+        self._tested: dict[int, Any] = {}
 
     def __len__(self) -> int:
         return len(self._folds)
@@ -127,7 +128,9 @@ class ArrayFolds:
         from everypair.pairs import auc
 
         test = self._folds[k][1]
-        return auc(self._pairs.part(test, self._weight), scores[test])
+        if k not in self._tested:
+            self._tested[k] = self._pairs.part(test, self._given)
+        return auc(self._tested[k], scores[test])
 
     def kept(self, k: int, scores: Array, coef: Array) -> Array:
         return np.asarray(scores[self._folds[k][1]] - mean_score(scores, self._given))

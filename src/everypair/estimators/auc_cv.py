@@ -217,6 +217,7 @@ class AUCClassifierCV(LinearRanker):
         """
         from everypair.linalg.threads import own_threads
         from everypair.pairs import auc
+        from everypair.solvers.foretelling import KnownPath
 
         self._validate_params()
         rows = self._training(X, y, sample_weight, self.loss, groups, within)
@@ -232,7 +233,7 @@ class AUCClassifierCV(LinearRanker):
             whole = None
             if goes_ahead(first := on_all[0]):
                 whole = whole_path(first, grids[0], **self._settings())
-                problem = partial(problem, ahead=first.known)
+                problem = partial(problem, ahead=KnownPath(first.known))
             tasks = [
                 partial(self._areas_of_fold, problem, float(ratio), grid, folds, k)
                 for ratio, grid in zip(ratios, grids, strict=True)

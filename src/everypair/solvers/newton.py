@@ -134,13 +134,26 @@ class NewtonMatrix:
         if curvature > 0 and curvature >= self._alpha / 2 * float(step @ step):
             self._learnt.append(_Learnt(step, of_loss, change, curvature))
 
+    def times(self, vector: Array) -> Array:
+        """``(X'HX + alpha I) v``, without what was learnt."""
+        return self._hessian @ vector + self._alpha * vector
+
+    def root(self) -> Array:
+        """R with ``R'R = X'HX + alpha I``, as it was factored and without what was learnt."""
+        return np.asarray(np.tril(self._factor[0]).T / self._scale)
+
+    def solve(self, vector: Array) -> Array:
+        """``(X'HX + alpha I)^-1 v``, without what was learnt."""
+        scaled = cho_solve(self._factor, self._scale * vector, check_finite=False)
+        return np.asarray(self._scale * scaled)
+
     def step(self, gradient: Array) -> Array:
         """The step of the matrix corrected by what was learnt: BFGS, two loops (Nocedal 1980)."""
         left, shares = -gradient, []
         for step, _, change, curvature in reversed(self._learnt):
             shares.append(float(step @ left) / curvature)
             left = left - shares[-1] * change
-        way = self._scale * cho_solve(self._factor, self._scale * left, check_finite=False)
+        way = self.solve(left)
         for step, _, change, curvature in self._learnt:
             way += (shares.pop() - float(change @ way) / curvature) * step
         return way

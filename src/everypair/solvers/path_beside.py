@@ -2,9 +2,9 @@
 
 At each alpha both solutions lie close together, and the Newton matrix of one serves the other. So
 all alphas step side by side: the scores of several w, and the gradients of several multipliers,
-are products of X with a matrix, which cost far less than as many products with a vector. The
-distance between both paths is smooth in log alpha: what some of the alphas show of it foretells
-that of the others.
+are products of X with a matrix, which cost far less than as many products with a vector. A few of
+the alphas go first, and what they show of the distance between both paths foretells that of the
+others (`foretelling`).
 """
 
 from __future__ import annotations
@@ -17,20 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.linalg.matrix import dot_each, pull_back_each
-from everypair.linalg.row_sums import slices
 from everypair.pairs.point import usable
-from everypair.solvers.newton import GAIN_TO_KEEP, Newton, NewtonMatrix
+from everypair.solvers.foretelling import Known, KnownPath
+from everypair.solvers.newton import GAIN_TO_KEEP, Newton
 from everypair.solvers.problem import CloseEnough, Iterate, Problem, better_start, run_settled
 from everypair.solvers.progress import Progress
 from everypair.solvers.rounding import pulled
 
 Array = NDArray[np.float64]
-
-STRIDES = 4, 2, 1
-"""Every fourth alpha is solved from the known path alone, then every second, then the others."""
-
-OFFSETS = 3
-"""Nearest alphas from whose distances that of another one is foretold."""
 
 SHARE_LEFT = 1e-4
 """Of the gap that the known solution has here, this share may be left, whatever the tolerance: the
@@ -39,13 +33,6 @@ both is left then, and a hundredth of what held-out rows would seem to gain by i
 
 AT_ONCE = 8
 """Alphas that step side by side: each holds its scores, gradient and order of the rows."""
-
-
-class Known(NamedTuple):
-    """The minimum at one alpha on other rows, and a Newton matrix near it."""
-
-    w: Array
-    matrix: NewtonMatrix
 
 
 class End(NamedTuple):
@@ -72,15 +59,13 @@ class OwnMinimum(CloseEnough):
 class Course:
     """The way to the minimum at one alpha, by the steps of a known matrix."""
 
-    def __init__(
-        self, problem: Problem, known: Known, start: Array, max_iter: int, most: float | None
-    ):
-        """``most``: the gap that may be left where the tolerance allows more; None for a share of
-        that at the start."""
+    def __init__(self, problem: Problem, known: Known, offset: Array | None, max_iter: int):
+        """``offset``: where to begin, from the known solution; None for there itself."""
         self.problem, self.progress = problem, Progress(max_iter)
-        self.most = most
+        self.known, self._is_told = known, offset is not None
+        self._most = np.inf
         self.newton = Newton(known.matrix.copied())
-        self.next_w, self.goes_on = start, True
+        self.next_w, self.goes_on = known.w if offset is None else known.w + offset, True
         self._now: Iterate | None = None
 
     def look(self, scores: Array) -> Iterate | None:
@@ -103,86 +88,82 @@ class Course:
                 matrix.learn(before, now)
         if not self.goes_on:
             return
-        if self.most is None:
-            self.most = SHARE_LEFT * now.gap
-        self._now = now
+        if self._is_told or before is None:
+            self._most = SHARE_LEFT * self._gap_of_known(now)
+        self._now, self.next_w = now, self.newton.next_coefficients(now)
         self.goes_on = not self._stop(now) and not self.progress.exhausted
-        if self.goes_on:
-            self.next_w = self.newton.next_coefficients(now)
+
+    @property
+    def is_near(self) -> bool:
+        """Whether the next step ends near enough to tell others where to begin."""
+        return self._now is not None and self._now.gap <= self._most
+
+    @property
+    def gradient(self) -> Array:
+        """What takes the known solution to where the next step ends."""
+        return self.known.matrix.times(self.next_w - self.known.w)
+
+    def _gap_of_known(self, now: Iterate) -> float:
+        """The gap of the known solution here: where none was seen, by its distance from now."""
+        if not self._is_told:
+            return now.gap
+        gradient = self.known.matrix.times(now.w - self.known.w)
+        return float(gradient @ gradient) / (2 * self.problem.quadratic.alpha)
 
     @property
     def _stop(self) -> OwnMinimum:
-        return OwnMinimum(self.problem.tol, most=np.inf if self.most is None else self.most)
+        return OwnMinimum(self.problem.tol, most=self._most)
 
     def end(self) -> End:
         """The minimum; where steps of the known matrix do not lead there, Newton's method does."""
         now = self._now or better_start(self.problem, np.zeros_like(self.next_w))
-        now = run_settled(self.newton, now, self._stop, self.progress)
+        found = run_settled(self.newton, now, self._stop, self.progress)
+        if found is not self._now:
+            self.next_w = self.newton.next_coefficients(found)
         matrix = self.newton.matrix
-        known = None if matrix is None else Known(self.newton.next_coefficients(now), matrix)
-        return End(now, self.progress, known)
+        return End(found, self.progress, None if matrix is None else Known(self.next_w, matrix))
 
 
 def solved_beside(
-    problems: Sequence[Problem], known: Sequence[Known], max_iter: int
+    problems: Sequence[Problem], path: KnownPath, max_iter: int
 ) -> Iterator[list[tuple[int, End]]]:
-    """The minimum of each problem, the same loss at several alphas, with its number: some at a
-    time, each when it is done."""
-    logs = [float(np.log(each.quadratic.alpha)) for each in problems]
-    offsets: list[tuple[float, Array]] = []
-    left: list[tuple[float, float]] = []
-    for which in _in_turns(len(problems)):
-        told = offsets.copy()
-        for some in slices(0, len(which), AT_ONCE):
-            courses = {
-                k: Course(
-                    problems[k], known[k], known[k].w + foretold(told, logs[k]), max_iter,
-                    most=between(left, logs[k]) if told else None,
-                )
-                for k in which[some]
-            }  # fmt: skip
-            _step_together(list(courses.values()))
-            if not told:
-                left += [(logs[k], each.most) for k, each in courses.items() if each.most]
-            ends = [(k, course.end()) for k, course in courses.items()]
-            offsets += [(logs[k], end.known.w - known[k].w) for k, end in ends if end.known]
-            yield ends
-
-
-def _in_turns(n: int) -> list[list[int]]:
-    """The numbers below n, each once: those of the first stride, of the next, of the last."""
-    turns: list[list[int]] = []
-    for stride in STRIDES:
-        done = {k for turn in turns for k in turn}
-        turns.append([k for k in range(0, n, stride) if k not in done])
-    return [turn for turn in turns if turn]
+    """The minimum of each problem, the same loss at the alphas of the path, with its number: some
+    at a time, each when it is done. Up to `AT_ONCE` are under way."""
+    waiting = path.tellers
+    others = [k for k in range(len(problems)) if k not in waiting]
+    gradients: dict[int, Array] = {}
+    under_way: dict[int, Course] = {}
+    while waiting or others or under_way:
+        if not waiting and all(course.is_near for course in under_way.values()):
+            gradients |= {k: course.gradient for k, course in under_way.items()}
+            waiting, others = others, []
+        room = AT_ONCE - len(under_way)
+        for k in waiting[:room]:
+            offset = path.offset(k, gradients)
+            under_way[k] = Course(problems[k], path[k], offset, max_iter)
+        waiting = waiting[room:]
+        _step_together(list(under_way.values()))
+        ends = [(k, course.end()) for k, course in under_way.items() if not course.goes_on]
+        for k, _ in ends:
+            gradients[k] = under_way.pop(k).gradient
+        yield ends
 
 
 def _step_together(courses: list[Course]) -> None:
-    while courses:
-        X = courses[0].problem.X
-        scores = dot_each(X, np.array([course.next_w for course in courses]))
-        looked = [(each, each.look(of)) for each, of in zip(courses, scores, strict=True)]
-        seen = [(course, now) for course, now in looked if now is not None]
-        if seen:
-            slopes = np.array([now.point.gradient for _, now in seen])
-            for (course, now), back in zip(seen, pull_back_each(X, slopes), strict=True):
-                course.reach(now, back)
-        courses = [course for course, _ in seen if course.goes_on]
-
-
-def between(known: list[tuple[float, float]], at: float) -> float:
-    """The line through the nearest positive values, in their logarithms; no limit by none."""
-    if not known:
-        return np.inf
-    xs, values = np.array(sorted(known)).T
-    return float(np.exp(np.interp(at, xs, np.log(values))))
-
-
-def foretold(offsets: list[tuple[float, Array]], at: float) -> Array | float:
-    """By the polynomial through the nearest of them."""
-    nearest = sorted(offsets, key=lambda offset: abs(offset[0] - at))[:OFFSETS]
-    return extrapolated(nearest, at)
+    """A step of each."""
+    X = courses[0].problem.X
+    scores = dot_each(X, np.array([course.next_w for course in courses]))
+    seen: list[tuple[Course, Iterate]] = []
+    slopes = np.empty_like(scores)
+    for course, of in zip(courses, scores, strict=True):
+        if (now := course.look(of)) is not None:
+            slopes[len(seen)] = now.point.gradient
+            now.point.gradient = slopes[len(seen)]
+            now.point.rest()
+            seen.append((course, now))
+    pulled_back = pull_back_each(X, slopes[: len(seen)])
+    for (course, now), back in zip(seen, pulled_back, strict=True):
+        course.reach(now, back)
 
 
 def extrapolated(known: list[tuple[float, Array]], at: float) -> Array | float:

@@ -45,8 +45,27 @@ class LossPoint:
     ``error`` bounds what the scores are off Xw by (`Problem.reach`); infinite where nobody knows.
     """
 
-    def __init__(self, loss: PairPoint, scores: Array, error: float = np.inf):
+    def __init__(
+        self,
+        loss: PairPoint,
+        scores: Array,
+        error: float = np.inf,
+        loss_at: Callable[[Array], PairPoint] | None = None,
+    ):
         self.loss, self.scores, self.error = loss, scores, error
+        self._loss_at = loss_at
+
+    @cached_property
+    def loss(self) -> PairPoint:
+        """The pair loss at the scores, made again after `rest`."""
+        assert self._loss_at is not None
+        return self._loss_at(self.scores)
+
+    def rest(self) -> None:
+        """Keep what a certificate needs, and no order or boxes of the rows."""
+        _ = self.value, self.gradient, self.gradient_error, self.steepest
+        if self._loss_at is not None:
+            del self.loss
 
     @cached_property
     def value(self) -> float:
@@ -59,6 +78,14 @@ class LossPoint:
     @cached_property
     def gradient_length(self) -> float:
         return length(self.gradient)
+
+    @cached_property
+    def gradient_error(self) -> float:
+        return self.loss.gradient_error(self.gradient_length)
+
+    @cached_property
+    def steepest(self) -> float:
+        return self.loss.steepest()
 
     @cached_property
     def multipliers(self) -> float:
@@ -124,7 +151,7 @@ class Problem:
         if scores is None:
             scores, error = self.X.dot(w), self.product_error(w)
         loss = self.loss_at(scores) if loss is None else loss
-        return Iterate(self, w, LossPoint(loss, scores, error))
+        return Iterate(self, w, LossPoint(loss, scores, error, self.loss_at))
 
     def reach(self, w: Array) -> float:
         """A bound on Xw: on the norm over the rows, or on any one of them."""
@@ -202,8 +229,8 @@ class Iterate:
 
     @cached_property
     def pulled_error(self) -> Array:
-        size = self.point.gradient_length
-        return pulled_error(self.problem.X, self.loss.gradient_error(size), size)
+        point = self.point
+        return pulled_error(self.problem.X, point.gradient_error, point.gradient_length)
 
     @cached_property
     def gradient(self) -> Array:
@@ -219,7 +246,7 @@ class Iterate:
     def gap_bound(self) -> tuple[float, float]:
         """The gap and what rounding may have hidden of it; the part that no step can take off."""
         gap = self.with_rounding(self._gap, self.gap, beside=self.value)
-        of_scores = bent(self.loss, self.problem.score_error(self.w))
+        of_scores = bent(self.point.steepest, self.problem.score_error(self.w))
         unavoidable = self.problem.penalty.unavoidable(self.pulled_error, gap, self.gap)
         return gap + of_scores, max(0.0, unavoidable + of_scores)
 

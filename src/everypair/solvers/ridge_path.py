@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -20,9 +20,10 @@ from everypair.solvers.choose import (
     sample_size,
 )
 from everypair.solvers.column_moments import mean_squared_distance
+from everypair.solvers.foretelling import Known, KnownPath
 from everypair.solvers.hinge import result_at
 from everypair.solvers.newton import Newton
-from everypair.solvers.path_beside import Known, extrapolated, solved_beside
+from everypair.solvers.path_beside import extrapolated, solved_beside
 from everypair.solvers.problem import CloseEnough, Iterate, Problem, better_start, run_settled
 from everypair.solvers.progress import Progress
 from everypair.solvers.result import Result
@@ -50,10 +51,8 @@ class RidgeProblem:
     known beforehand (`along`), they step side by side.
     """
 
-    def __init__(
-        self, X: Matrix, pairs: Rows, loss: str, ahead: Mapping[float, Known] | None = None
-    ):
-        """``ahead``: what is known of the same path on other rows, as `known` tells it."""
+    def __init__(self, X: Matrix, pairs: Rows, loss: str, ahead: KnownPath | None = None):
+        """``ahead``: the same path on other rows, as far as it is `known` there."""
         self.X, self.pairs, self.loss = X, pairs, loss
         self.known: dict[float, Known] = {}
         """By alpha, of the solutions that `along` has found, if this path is to `lead`."""
@@ -93,16 +92,17 @@ class RidgeProblem:
 
     def along(self, alphas: Array, *, tol: float, max_iter: int) -> Iterator[tuple[int, Result]]:
         """A fit at each of the alphas with its number, in the order in which they are done."""
-        known = self._known_ahead(alphas, max_iter)
-        if known is None:
+        ahead = self._known_ahead(alphas, max_iter)
+        order = None if ahead is None else ahead.in_order_of(alphas)
+        if ahead is None or order is None:
             for k, alpha in enumerate(alphas.tolist()):
                 found = self.fit(alpha, tol=tol, max_iter=max_iter)
                 self._keep_known(alpha)
                 yield k, found
             return
         loss_at = partial(pair_point, self.loss, self.pairs)
-        problems = [Problem(self.X, loss_at, L2(alpha), tol=tol) for alpha in alphas.tolist()]
-        done = solved_beside(problems, known, max_iter)
+        problems = [Problem(self.X, loss_at, L2(alpha), tol=tol) for alpha in ahead.alphas]
+        done = solved_beside(problems, ahead, max_iter)
         while True:
             # Overflow is looked for and named where it matters, as in `minimise`.
             with np.errstate(over="ignore", invalid="ignore"):
@@ -111,24 +111,22 @@ class RidgeProblem:
                     return
                 results = [(k, result_at(end.now, end.progress)) for k, end in ends]
             if self._leads:
-                self.known |= {float(alphas[k]): end.known for k, end in ends if end.known}
-            yield from results
+                self.known |= {ahead.alphas[k]: end.known for k, end in ends if end.known}
+            for k, found in results:
+                yield order.index(k), found
 
-    def _known_ahead(self, alphas: Array, max_iter: int) -> list[Known] | None:
-        """At each of the alphas, on other rows; None where nothing is known."""
-        ahead = self._ahead
+    def _known_ahead(self, alphas: Array, max_iter: int) -> KnownPath | None:
+        """The path of other rows; None where it would not serve."""
         if not self._goes_beside or np.unique(alphas).size < alphas.size:
             return None
-        if ahead is None:
-            sample = self._sampled()
-            assert sample is not None
-            sample._solver, sample._leads, sample._is_sample = Newton(), True, True
-            for _ in sample.along(alphas, tol=SAMPLE_TOL, max_iter=max_iter):
-                pass
-            ahead = sample.known
-        known = [ahead.get(alpha) for alpha in alphas.tolist()]
-        found = [each for each in known if each is not None]
-        return found if len(found) == len(known) else None
+        if self._ahead is not None:
+            return self._ahead
+        sample = self._sampled()
+        assert sample is not None
+        sample._solver, sample._leads, sample._is_sample = Newton(), True, True
+        for _ in sample.along(alphas, tol=SAMPLE_TOL, max_iter=max_iter):
+            pass
+        return KnownPath(sample.known)
 
     def _keep_known(self, alpha: float) -> None:
         """With a matrix made at the solution: others make all their steps by it."""

@@ -79,6 +79,6 @@ def hinge_error(
     return of_margin + growth(n_rows) * value
 
 
-def bent(loss: PairPoint, score_error: float) -> float:
+def bent(steepest: float, score_error: float) -> float:
     """What errors of the scores, of this norm, cost a loss with second derivatives."""
-    return loss.steepest() * score_error * score_error  # infinite where it is too large
+    return steepest * score_error * score_error  # infinite where it is too large
