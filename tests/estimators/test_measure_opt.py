@@ -41,10 +41,11 @@ OPTIONS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @scikit_learn_contract(
-    MeasureOpt(cv=2),
+    MeasureOpt(cv=2, max_iter=20),
     MeasureOpt("tpr_at_fpr", fpr=0.2, saturation=0.5),
-    MeasureOptCV(saturation=(0.5,), alphas=(1e-1, 1e-3), cv=2),
+    MeasureOptCV(saturation=(0.5,), alphas=(1e-1, 1e-3), cv=2, max_iter=20),
     last_digits={"tol": 1e-11, "max_iter": 1000},
 )
 def test_scikit_learn_contract(estimator, check):
