@@ -105,7 +105,7 @@ def test_broken_trees_do_not_hold(what):
     assert not replace(trees, base=np.inf).holds
 
 
-@pytest.mark.parametrize("library", ["lightgbm", pytest.param("xgboost", marks=pytest.mark.slow)])
+@pytest.mark.slow  # `test_prediction_is_light` has a model of LightGBM among the others
 def test_prediction_loads_neither_the_library_nor_compiled_code(library, tmp_path):
     X, y = table()
     model = grown(library, X, y).without_library()

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
-import textwrap
 import time
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
@@ -440,24 +437,3 @@ def test_verbose_prints_a_line_a_step(imbalanced, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == model.n_iter_
     assert lines[0].startswith("[everypair] step 1: objective")
-
-
-def run_python(code: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_import_is_light():
-    run_python(
-        """
-        import sys, everypair
-        for heavy in ("numba", "matplotlib", "pandas", "sklearn"):
-            assert heavy not in sys.modules, heavy
-        everypair.AUCClassifier  # brings scikit-learn, which may bring pandas
-        for heavy in ("numba", "matplotlib"):
-            assert heavy not in sys.modules, heavy
-        """
-    )

@@ -1,10 +1,11 @@
-"""Fitted models predict in a new process without numba and without matplotlib."""
+"""The package is imported, and fitted models predict, without numba and without matplotlib."""
 
 from __future__ import annotations
 
 import pickle
 import subprocess
 import sys
+from importlib.util import find_spec
 
 from everypair import (
     ROCSVM,
@@ -14,6 +15,7 @@ from everypair import (
     RankOptCV,
     TwoNormSVM,
 )
+from everypair.boosting import AUCBoostingClassifier
 from everypair.estimators._calibration import METHODS
 
 MODELS = [
@@ -28,17 +30,24 @@ MODELS = [
     TwoNormSVM(),
 ]
 
-# One process for all models, as it takes a second to start. It prints every model that loaded
-# something heavy, and whether its scores are those of the process that fitted it.
+# One process for all models, as it takes a second to start. It prints what loaded something heavy,
+# and whether the scores of a model are those of the process that fitted it.
 PREDICT = """
-import pickle, sys
-import numpy as np
-from scipy import sparse
+import sys
+import everypair
 
-def finish(name):
-    for module in ("numba", "matplotlib"):
+def finish(name, *more):
+    for module in ("numba", "matplotlib", "lightgbm", "xgboost", *more):
         if sys.modules.pop(module, None):
             print(name, "loads", module)
+
+finish("importing everypair", "pandas", "sklearn")
+everypair.AUCClassifier  # brings scikit-learn, which may bring pandas
+finish("importing an estimator")
+
+import pickle
+import numpy as np
+from scipy import sparse
 
 models, X, scores = pickle.load(sys.stdin.buffer)
 finish("unpickling")
@@ -64,9 +73,12 @@ print("done")
 """
 
 
-def test_no_prediction_loads_numba_or_matplotlib(imbalanced):
+def test_neither_import_nor_prediction_loads_anything_heavy(imbalanced):
     X, y = imbalanced
     fits = [model.fit(X, y) for model in MODELS]
+    if find_spec("lightgbm"):
+        trees = AUCBoostingClassifier("lightgbm", max_rounds=5, patience=None, threshold=0.0)
+        fits.append(trees.fit(X, y).without_library())
     given = pickle.dumps((fits, X, [fit.decision_function(X) for fit in fits]))
     done = subprocess.run(
         [sys.executable, "-c", PREDICT], input=given, capture_output=True, check=False
