@@ -22,7 +22,7 @@ from everypair.app.files import delimited, readers  # noqa: E402
 from everypair.app.files.readers import Source, read, read_chunks  # noqa: E402
 
 SETTINGS = settings(
-    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 
 MARKS = st.sampled_from(["", " ", "?", "-", "NA", "N/A", "null", "None", "NaN", " NA ", "n/a"])
