@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -71,13 +72,22 @@ class Result(NamedTuple):
     err: str
 
 
+@cache
+def _parser(app):
+    """Made once: it is the same for every command typed."""
+    from typer.main import get_command
+
+    return get_command(app)
+
+
 def exit_of(arguments):
     """The exit code of the command, run inside the test's own process."""
-    from everypair.app.cli.app import main
+    from everypair.app.cli.app import app, main
 
-    typed = ["everypair", *map(str, arguments)]
+    typed, parser = ["everypair", *map(str, arguments)], _parser(app)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.argv", typed)
+        patch.setattr("typer.main.get_command", lambda _: parser)
         with pytest.raises(SystemExit) as leaving:
             main()
     return int(leaving.value.code or 0)
@@ -106,35 +116,26 @@ def run_in_bytes(capfdbinary):
     return call
 
 
-@pytest.fixture
-def short_searches():
-    """For a test of what does not depend on how many settings are searched."""
-    from searches import shortened
-
-    with shortened():
-        yield
-
-
 @pytest.fixture(scope="module", autouse=True)
-def _short_searches_of_commands(request):
-    """What commands say and write does not depend on it, nor what a module of tests fits once."""
-    if "/app/cli/" not in request.node.nodeid:
+def _short_searches_of_the_application(request):
+    """What it says and writes does not depend on how many settings are searched and how many
+    samples are drawn, nor does what a module of tests fits once."""
+    if "/app/" not in request.node.nodeid:
         yield
         return
-    from searches import shortened
+    from searches import OF_COMMANDS, SHORT, searched
 
-    with shortened():
+    with searched(OF_COMMANDS if "/app/cli/" in request.node.nodeid else SHORT):
         yield
 
 
 @pytest.fixture
-def whole_searches(monkeypatch):
-    """For a test of a command and of what its search finds."""
-    from searches import WHOLE_SEARCH
+def whole_searches():
+    """For a test of what a search of the application finds."""
+    from searches import WHOLE, searched
 
-    from everypair.app.comparison.candidate import Candidate
-
-    monkeypatch.setattr(Candidate, "settings", WHOLE_SEARCH)
+    with searched(WHOLE):
+        yield
 
 
 @pytest.fixture(scope="session")

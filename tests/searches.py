@@ -1,4 +1,4 @@
-"""Short searches, for tests of what does not depend on how many settings are searched."""
+"""Short searches and few draws, for tests of what does not depend on how many there are."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ from contextlib import contextmanager
 from itertools import product
 
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
 
-from everypair.app.comparison import l1_path, models
+from everypair.app.comparison import by_measure, l1_path, models, search
 from everypair.app.comparison.candidate import Candidate
+from everypair.app.report import chart_bands
+from everypair.estimators import _held_out, measure_opt_cv
+from everypair.estimators.measure_opt_cv import MeasureOptCV
 
-WHOLE_SEARCH = Candidate.settings
+WHOLE_SERIES = MeasureOptCV._series
+TREES = HistGradientBoostingClassifier.__init__.__kwdefaults__
 
 
 def _two_of_each(candidate):
@@ -21,14 +26,38 @@ def _two_of_each(candidate):
         yield dict(zip(grid, values, strict=True))
 
 
-@contextmanager
-def shortened():
-    """Two values of each setting, and few steps on the L1 path of a report."""
-    from everypair.estimators import measure_opt_cv
+def _first_climb(self):
+    return WHOLE_SERIES(self)[:1]
 
+
+SHORT = [
+    (Candidate, "settings", _two_of_each),
+    (models, "ADDITIVE_STRENGTHS", models.ADDITIVE_STRENGTHS[1:3]),
+    (measure_opt_cv, "PENALTIES", measure_opt_cv.PENALTIES[::3]),
+    (MeasureOptCV, "_series", _first_climb),
+    (l1_path, "PATH_STEPS", 6),
+    (by_measure, "DRAWS", 80),
+    (by_measure, "AGREEMENT_DRAWS", 20),
+    (_held_out, "DRAWS", 80),
+    (chart_bands, "N_DRAWS", 40),
+]
+"""Two values of each setting, one climb, few steps on the L1 path, few samples of the rows."""
+
+OF_COMMANDS = [*SHORT, (search, "SEARCH_FOLDS", 2), (TREES, "max_iter", 30)]
+"""What commands say and write depends on folds and trees still less."""
+
+
+def _now(owner, name):
+    return owner[name] if isinstance(owner, dict) else getattr(owner, name)
+
+
+WHOLE = [(owner, name, _now(owner, name)) for owner, name, _ in OF_COMMANDS]
+
+
+@contextmanager
+def searched(lengths):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Candidate, "settings", _two_of_each)
-        patch.setattr(models, "ADDITIVE_STRENGTHS", models.ADDITIVE_STRENGTHS[1:3])
-        patch.setattr(measure_opt_cv, "PENALTIES", measure_opt_cv.PENALTIES[::3])
-        patch.setattr(l1_path, "PATH_STEPS", 6)
+        for owner, name, value in lengths:
+            put = patch.setitem if isinstance(owner, dict) else patch.setattr
+            put(owner, name, value)
         yield

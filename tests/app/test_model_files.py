@@ -81,7 +81,6 @@ QUICK = ("auc", "auc-rls", "auc-l1", "auc-rls-rbf", "logistic")
         if c.sparse or t == "dense"
     ],
 )
-@pytest.mark.usefixtures("short_searches")
 def test_every_method_scores_the_same_after_loading(name, table, tmp_path):
     rows = seeds.TABLES[table]
     encoder = encoder_for(rows).fit(rows)

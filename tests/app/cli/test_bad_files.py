@@ -244,6 +244,7 @@ def test_unreadable_files_and_pipes_are_told_apart(run, model, mixed, tmp_path, 
         assert "may not be read (permission denied)" in run(*command).err
 
 
+@pytest.mark.usefixtures("whole_searches")
 def test_compare_fails_when_every_model_does(run, tmp_path):
     path = tmp_path / "few.csv"
     path.write_text("a,y\n" + "".join(f"{k},{int(k < 3)}\n" for k in range(30)))

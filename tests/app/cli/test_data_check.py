@@ -103,6 +103,7 @@ def test_a_leak_is_named_above_the_verdict_with_its_drop(run, table, tmp_path):
     assert "arning" not in dropped.out + dropped.err
 
 
+@pytest.mark.usefixtures("whole_searches")
 def test_copies_are_never_on_both_sides_of_a_fold(run, table, tmp_path):
     rows = np.random.default_rng(1).integers(0, 60, 300)
     path = write(tmp_path / "t.csv", table.iloc[rows])

@@ -158,6 +158,7 @@ def test_scores_on_a_terminal_do_not_command_it(run, tmp_path, monkeypatch):
     assert lines[1].startswith(r"i0\x1b]0;owned\x07\x9b31m\u202e,")
 
 
+@pytest.mark.usefixtures("whole_searches")
 def test_formulas_are_escaped_on_request_and_numbers_are_not(run, tmp_path):
     import csv
 

@@ -55,7 +55,6 @@ def test_without_a_budget_all_is_run(timed):
         (0, {"auc-rls"}, 3),  # one is measured in any case
     ],
 )
-@pytest.mark.usefixtures("short_searches")
 def test_what_does_not_fit_is_left_out_and_named(timed, budget, names, n_folds):
     found = found_within(budget)
     assert {model.name for model in found.models} == names

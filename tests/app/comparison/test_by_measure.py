@@ -57,6 +57,7 @@ def scores(data):
     }
 
 
+@pytest.mark.usefixtures("whole_searches")
 def test_the_verdict_is_on_the_measure_where_it_and_the_auc_disagree():
     X, y = far_out(1500, 0)
     models = ["measure-opt", "rankopt", "logistic"]
@@ -174,6 +175,7 @@ def test_a_perfect_model_is_compared_and_written(tmp_path):
     assert "nan" not in page.split("<script")[0].lower()
 
 
+@pytest.mark.usefixtures("whole_searches")
 def test_groups_are_drawn_whole(data, scores):
     """Two copies of every row, as groups, say no more than the rows once."""
     _, y = data

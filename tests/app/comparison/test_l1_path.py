@@ -13,6 +13,7 @@ from everypair import auc_path
 from everypair.app.comparison.run import compare_methods
 
 
+@pytest.mark.usefixtures("whole_searches")
 def test_report_and_command_choose_the_same_alpha(run, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 4)).round(3)

@@ -53,7 +53,6 @@ def test_the_form_of_the_data_is_found(rule, forms):
     assert found.candidate.form in forms
 
 
-@pytest.mark.usefixtures("short_searches")
 def test_every_candidate_runs_and_a_simpler_one_wins_a_tie():
     X, y = rows(240, lambda X: X[:, 0])
     begun = []

@@ -30,7 +30,6 @@ def data():
     return X, X[:, 0] - 0.5 * X[:, 1] + rng.logistic(size=150) > 0.8
 
 
-@pytest.mark.usefixtures("short_searches")
 def test_every_method_runs_beside_every_baseline(data):
     X, y = data
     calls = []
