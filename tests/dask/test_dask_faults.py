@@ -24,11 +24,12 @@ from everypair.dask import DaskAUCClassifier, engine  # noqa: E402
 def test_groups_in_other_processes_give_the_local_fit(processes, data):
     X, y, weight = (values[:1500] for values in data)
     within = np.arange(1500) % 70
-    local = AUCClassifier(alpha=0.01, tol=1e-12).fit(X, y, weight, within=within)
+    # The square loss: the processes of a cluster would each compile the sums of the logistic one.
+    local = AUCClassifier("square", alpha=0.01, tol=1e-12).fit(X, y, weight, within=within)
     blocks = [
         da.from_array(values, chunks=(500, *values.shape[1:])) for values in (X, y, weight, within)
     ]
-    model = DaskAUCClassifier(alpha=0.01, tol=1e-12, client=processes)
+    model = DaskAUCClassifier(loss="square", alpha=0.01, tol=1e-12, client=processes)
     model.fit(*blocks[:3], within=blocks[3])
     size = np.abs(local.coef_).max()
     np.testing.assert_allclose(model.coef_, local.coef_, rtol=0, atol=1e-9 * size)

@@ -257,8 +257,8 @@ def test_what_is_wrong_with_a_block_names_it(client, data):
 
 def test_probabilities_on_a_cluster_are_the_local_ones_and_lazy(client, data):
     X, y, weight = data
-    local = AUCClassifier(calibration="sigmoid", cv=3, tol=1e-8).fit(X, y, weight)
-    model = DaskAUCClassifier(calibration="sigmoid", cv=3, tol=1e-8, client=client)
+    local = AUCClassifier(calibration="sigmoid", cv=2, tol=1e-8).fit(X, y, weight)
+    model = DaskAUCClassifier(calibration="sigmoid", cv=2, tol=1e-8, client=client)
     model.fit(*(in_chunks(values, 3) for values in (X, y, weight)))
     close(model.intercept_, local.intercept_, 1e-5)  # the fits of the folds end at a gap of tol
     found = model.predict_proba(in_chunks(X, 3))
@@ -267,7 +267,7 @@ def test_probabilities_on_a_cluster_are_the_local_ones_and_lazy(client, data):
     np.testing.assert_allclose(found.compute(), local.predict_proba(X), atol=1e-5)
     frames = pytest.importorskip("dask.dataframe")
     table = frames.from_dask_array(in_chunks(X, 3)).rename(columns=str)
-    named = DaskAUCClassifier(calibration="sigmoid", cv=3, tol=1e-8, client=client)
+    named = DaskAUCClassifier(calibration="sigmoid", cv=2, tol=1e-8, client=client)
     labels = frames.from_dask_array(in_chunks(y, 3))
     named.fit(table, labels)
     assert list(named.predict_proba(table).columns) == ["0", "1"]

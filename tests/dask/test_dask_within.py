@@ -86,7 +86,9 @@ def test_the_solution_is_the_local_one(client, grouped, loss, rule):
         pytest.param(
             {"loss": "hinge", "alpha": 0.05, "solver": "newton-cg"}, marks=pytest.mark.slow
         ),
-        {"loss": "squared_hinge", "alpha": 0.05, "solver": "newton-cg"},
+        pytest.param(
+            {"loss": "squared_hinge", "alpha": 0.05, "solver": "newton-cg"}, marks=pytest.mark.slow
+        ),
         pytest.param(
             {"loss": "squared_hinge", "penalty": "l1", "alpha": 0.02}, marks=pytest.mark.slow
         ),
