@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 from sklearn.svm import SVC
 
+from everypair.estimators._kernel import CentredRBF, training_kernel
 from everypair.linalg.kernels import Kernel, check_symmetric, default_gamma
 from everypair.linalg.low_rank import GrowingFactor
 
@@ -119,3 +120,26 @@ def test_a_matrix_is_symmetric_up_to_rounding_or_refused(X, make):
     K[3, 5] += 1e-3
     with pytest.raises(ValueError, match="not symmetric"):
         check_symmetric(make(K))
+
+
+def test_compiled_values_of_the_rbf_kernel_are_those_of_the_definition():
+    rng = np.random.default_rng(0)
+    X = 1e4 + rng.standard_normal((300, 5)) * np.array([1, 1, 1, 3, 30])
+    kernel = training_kernel(Kernel("rbf", gamma=0.3), X)
+    columns = np.arange(0, 300, 7)
+    distances = ((X[:, None] - X[columns]) ** 2).sum(axis=2)
+    values = kernel.columns(columns)
+    np.testing.assert_allclose(values, np.exp(-0.3 * distances), rtol=1e-9, atol=1e-300)
+    some = np.array([5, 3, 280])
+    np.testing.assert_array_equal(kernel.columns(columns, some), values[some])
+    # Predictions do without compiled code and agree.
+    a = rng.standard_normal(columns.size)
+    np.testing.assert_allclose(kernel.expansion(columns).scores(X, a), values @ a, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e160, np.nan])
+def test_rows_without_a_finite_kernel_are_refused_in_a_fit(size):
+    X = np.full((4, 2), size)
+    X[::2] *= -1
+    with np.errstate(over="ignore", invalid="ignore"), pytest.raises(ValueError, match="infinite"):
+        CentredRBF(X, 1.0).in_a_fit(X, X)

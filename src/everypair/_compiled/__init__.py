@@ -69,6 +69,7 @@ from everypair._compiled.rankings import (
     merge_levels,
     scores_between,
 )
+from everypair._compiled.rbf_values import rbf_from_products
 from everypair._compiled.row_products import (
     csr_add_gram,
     csr_add_moments,
@@ -169,6 +170,7 @@ __all__ = [
     "merge_levels",
     "order_keys",
     "part_orders",
+    "rbf_from_products",
     "rounded_hinge_walk",
     "rows_look",
     "scores_between",
