@@ -42,6 +42,8 @@ class DenseMatrix:
     sample_hessian_pays = False
     in_order_only = False
     keeps_products = True
+    product_dtype = np.dtype(np.float64)
+    """In which rows are multiplied with rows for a Hessian."""
     in_a_fit = False
     """Predictions do without compiled code."""
 
@@ -339,6 +341,7 @@ class DenseMatrix:
             )  # fmt: skip
             block = np.subtract(self.X[rows], self.centre, dtype=np.float64)
             block *= windows.target_weights[some, None]
+            block, sums = (part.astype(self.product_dtype, copy=False) for part in (block, sums))
             with one_blas_thread():  # blocks this small are not worth waking another
                 cross += block.T @ sums
         return cross

@@ -19,6 +19,10 @@ SINGLE_RANGE = 1e12
 """Kernels whose root is within this of one leave single precision room for sums and products."""
 
 
+def in_single_range(largest: float) -> bool:
+    return 1 / SINGLE_RANGE < largest < SINGLE_RANGE
+
+
 class FactorMatrix(DenseMatrix):
     """A wide factor: its rows are shared out over our own threads.
 
@@ -29,14 +33,19 @@ class FactorMatrix(DenseMatrix):
 
     in_a_fit = True
 
+    def __init__(self, X: NDArray[Any], single: NDArray[np.float32] | None = None):
+        """``single``: the same in single precision, where it is known already."""
+        super().__init__(X)
+        if single is not None:
+            self.rough = RoughFactor(single)
+
     @cached_property
     def rough(self) -> DenseMatrix:
         """The matrix in single precision, where its range suffices: reading it costs most."""
         if self.X.dtype == np.float32:
             return RoughFactor(self.X)
         largest = max(self.X.max(initial=0.0), -self.X.min(initial=0.0))
-        in_range = 1 / SINGLE_RANGE < largest < SINGLE_RANGE
-        return RoughFactor(self.X.astype(np.float32)) if in_range else self
+        return RoughFactor(self.X.astype(np.float32)) if in_single_range(largest) else self
 
     def take(self, rows: Index) -> FactorMatrix:
         """A copy of these rows, with that of its single precision where there is one."""
@@ -71,6 +80,7 @@ class RoughFactor(DenseMatrix):
     """A factor in single precision whose sums are in single precision too."""
 
     keeps_products = False  # a step's scores come from the factor itself
+    product_dtype = np.dtype(np.float32)
 
     def __init__(self, X: NDArray[Any]):
         super().__init__(X)
@@ -98,17 +108,27 @@ class RoughFactor(DenseMatrix):
     def take(self, rows: Index) -> RoughFactor:
         return RoughFactor(self.X[rows])
 
+    @cached_property
+    def centre(self) -> Array:
+        """In single precision, so that a row less the centre is the same in every sum."""
+        return super().centre.astype(self.X.dtype).astype(np.float64)
+
     def gram(self, weights: Array) -> Array:
-        """``X' diag(weights) X``, the weights not negative."""
-        root = np.sqrt(weights).astype(self.X.dtype)
+        """``(X - centre)' diag(weights) (X - centre)``, the weights not negative; rows without a
+        weight are not read."""
+        rows = np.flatnonzero(weights)
+        root = np.sqrt(weights[rows]).astype(self.X.dtype)
+        centre = self.centre.astype(self.X.dtype)
 
         def part(start: int, stop: int) -> Array:
             out = np.zeros((self.shape[1], self.shape[1]))
-            for rows in slices(start, stop, self.block_rows):
-                block = self.X[rows] * root[rows, None]
+            for some in slices(start, stop, self.block_rows):
+                block = self.X[rows[some]]
+                block -= centre
+                block *= root[some, None]
                 out += block.T @ block
             return out
 
         with one_blas_thread():
-            parts = over_rows(part, self.shape[0], self.shape[0] * self.shape[1] ** 2)
+            parts = over_rows(part, rows.size, rows.size * self.shape[1] ** 2)
         return np.asarray(sum(parts[1:], parts[0]))

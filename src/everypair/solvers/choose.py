@@ -38,7 +38,7 @@ Array = NDArray[np.float64]
 HESSIAN_COLUMNS = 300
 """Columns up to which a whole Hessian is cheaper than its products."""
 
-FIRM_ALPHA, FACTOR_COLUMNS = 2e-5, 128
+FIRM_ALPHA, FACTOR_COLUMNS = 2e-5, 1024
 """With a penalty of at least the first, in units of the kernel's diagonal, few Hessian products
 make a step, and they are cheaper than the Hessian with more columns than this. With a smaller
 alpha, hundreds of products do not make a step, and the Hessian does."""

@@ -68,7 +68,8 @@ class NewtonMatrix:
         del self._matrix
 
     def _read(self, now: Iterate, accuracy: float) -> None:
-        self._hessian = now.loss.hessian(now.problem.X, accuracy=accuracy)
+        X = now.problem.X if accuracy == FULL_ACCURACY else now.problem.X.rough
+        self._hessian = now.loss.hessian(X, accuracy=accuracy)
 
     def serve(self, alpha: float) -> None:
         """Factor the same sums for another alpha.

@@ -1,0 +1,49 @@
+"""Wide factors of a kernel: sums in single precision are those in double precision, rounded."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from everypair.linalg.dense import DenseMatrix
+from everypair.linalg.factor import FactorMatrix
+from everypair.pairs import pair_point
+from everypair.pairs.sorted import HuberHingePoint, SortedScores
+from everypair.rows import Rows
+
+
+def far_from_zero(n_rows, n_columns, seed=0):
+    """Rows about a mean, as kernel features are."""
+    rng = np.random.default_rng(seed)
+    return 0.3 * rng.standard_normal((n_rows, n_columns)) + np.linspace(1, 3, n_columns)
+
+
+@pytest.mark.parametrize("share_of_positives", [0.1, 0.6])
+@pytest.mark.parametrize("width", [0.05, 2.0])
+def test_hessian_in_single_precision_is_the_hessian(share_of_positives, width):
+    rng = np.random.default_rng(1)
+    X, positive = far_from_zero(700, 20), rng.random(700) < share_of_positives
+    pairs = Rows.uncut(positive, rng.random(700), None)
+    point = HuberHingePoint(SortedScores(pairs, rng.standard_normal(700)), width)
+    exact = point.hessian(DenseMatrix(X))
+    rough = point.hessian(FactorMatrix(X).rough)
+    assert 0 < np.max(np.abs(rough - exact)) <= 1e-5 * np.max(np.abs(exact))
+
+
+def test_gram_in_single_precision_reads_only_rows_with_a_weight():
+    X = far_from_zero(600, 12)
+    weights = np.where(np.arange(600) % 3 == 0, 1.0, 0.0)
+    X[weights == 0] = np.nan
+    factor = FactorMatrix(np.ascontiguousarray(X))
+    factor.rough = type(FactorMatrix(np.ones((2, 2))).rough)(X.astype(np.float32))
+    factor.rough.centre = np.zeros(12)
+    read = X[weights > 0]
+    np.testing.assert_allclose(factor.rough.gram(weights), read.T @ read, rtol=1e-5)
+
+
+def test_squared_hinge_of_a_factor_has_the_same_hessian_too():
+    rng = np.random.default_rng(2)
+    X, positive = far_from_zero(300, 8), rng.random(300) < 0.4
+    point = pair_point("squared_hinge", Rows.uncut(positive, None, None), rng.standard_normal(300))
+    exact, rough = point.hessian(DenseMatrix(X)), point.hessian(FactorMatrix(X).rough)
+    np.testing.assert_allclose(rough, exact, atol=1e-5 * np.abs(exact).max())
