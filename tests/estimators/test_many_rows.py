@@ -10,8 +10,10 @@ from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
 from everypair import AUCRLS, ROCSVM, MeasureOpt, MeasureSVM
+from everypair.estimators import rocsvm
 from everypair.linalg import pivot_features
 from everypair.linalg.pivot_features import StreamedFactor
+from everypair.solvers import kernel_hinge
 
 
 def data(n_rows=700, seed=0):
@@ -114,9 +116,48 @@ def test_pivots_of_a_sample_rank_as_those_of_all_rows(many):
 def test_auto_takes_fewer_pivots_where_they_are_enough(many):
     X, y = data(1500)
     weak = ROCSVM(C=1e-6, gamma=0.1).fit(X, y)
-    strong = ROCSVM(C=1e-2, gamma=0.1).fit(X, y)
+    strong = ROCSVM(C=1e-2, gamma=1.0).fit(X, y)
     assert weak.support_.size < strong.support_.size
     assert weak.kernel_gap(X, y) < 0.02
+
+
+def test_auto_ends_where_the_gap_over_the_kernel_is_small_and_only_there():
+    X, y = data(900)
+    settings = {"C": 1e-3, "gamma": 0.1}
+    few = ROCSVM(**settings).fit(X, y)
+    assert few.support_.size < 600
+    per_pair = few.objective_ / (settings["C"] * few.n_pairs_)
+    assert few.kernel_gap(X, y) * per_pair <= 2 * rocsvm.ENOUGH_GAP
+    # A rank or a gap that the user asks for holds.
+    assert ROCSVM(max_rank=600, **settings).fit(X, y).support_.size > few.support_.size
+    least = ROCSVM(max_gap=1e-5, **settings).fit(X, y)
+    assert least.kernel_gap(X, y) <= 1e-5
+
+
+def test_up_to_600_rows_auto_leaves_nothing_out():
+    X, y = data(500)
+    model = ROCSVM(C=1e-6, gamma=3.0).fit(X, y)
+    assert model.kernel_left_out_ <= 1e-9
+
+
+@pytest.mark.parametrize("C", [1e-5, 1e-2])
+def test_the_estimated_gap_over_the_kernel_is_about_the_true_one(C, monkeypatch):
+    X, y = data(900)
+    seen = []
+    of = kernel_hinge._gap_over_kernel
+
+    def kept(factor, now, found):
+        alpha, scores = now.problem.quadratic.alpha, found.scores / found.stretch
+        true = kernel_hinge.kernel_gap(
+            factor.kernel, now.loss.pairs, alpha, scores, found.objective, found.width
+        )
+        seen.append((of(factor, now, found), true * found.objective))
+        return seen[-1][0]
+
+    monkeypatch.setattr(kernel_hinge, "_gap_over_kernel", kept)
+    ROCSVM(C=C, gamma=1.0).fit(X, y)
+    estimated, true = np.transpose(seen)
+    np.testing.assert_allclose(estimated, true, rtol=0.3, atol=1e-5)
 
 
 def test_streaming_reads_the_rows_a_bounded_number_of_times(many):

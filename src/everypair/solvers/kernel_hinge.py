@@ -42,17 +42,28 @@ from everypair.solvers.sampled_newton import SampledNewton
 
 Array = NDArray[np.float64]
 
-FIRST_RANK = 128
-RANK_GROWTH = 4
-"""Ranks of the rough solves: 128, 512, ..., below the last. Each costs a fraction of the next."""
+FIRST_RANK, FINE_RANK, FINE_GROWTH, RANK_GROWTH = 128, 512, 2, 4
+"""Ranks of the rough solves: 128, 256, 512, 2048, .... Each costs a fraction of the next, and tells
+better than the one before it where more pivots count."""
+
+NEAR_THE_LAST, LEAST_GROWTH = 1.5, 1.1
+"""No solve at a rank that the last exceeds by less than the first factor, and none for fewer new
+pivots than the second one gives."""
+
+GAP_GROWTH = 2
+"""Of the rank, while a gap that is asked for does not hold."""
 
 ROUGH_TOL = 1e-3
 
-GAP_SHARE, GAP_GROWTH = 0.1, 2
-"""Where a gap over the whole kernel's space is asked for, rough solves end at this share of it, and
-the rank grows by this factor until it holds."""
+GAP_SHARE = 0.1
+"""Where a gap over the whole kernel's space is asked for, rough solves end at this share of it."""
 
-DIAGONAL_SHARE = 0.5
+ENOUGH_SHARE = 0.05
+"""A gap that is enough is at most this share of the objective, too: where every training pair is
+satisfied, little is left of the objective, and test rows still tell ranks apart."""
+
+GAP_ROWS = 512
+"""Rows that an estimate of this gap is made from."""
 
 LEAST_MULTIPLIER_SHARE = 1e-2
 """Rows without a multiplier may get one later: they count as if it were this share of the
@@ -75,13 +86,15 @@ def minimise_in_kernel(
     """Minimise ``hinge(s) + alpha / 2 |f|^2`` over the functions f that the pivots span.
 
     With ``max_gap`` rough solves go on beyond ``max_rank`` until their `kernel_gap` is below it.
-    With ``enough_gap`` they may end before ``max_rank``, where that of a sample is below it.
+    With ``enough_gap`` they end before ``max_rank`` where the objective over the whole of the
+    kernel's space is lower by about that much at most.
     """
     settings = _Settings(alpha, kernel_tol, max_iter, verbose)
     if takes_sample(kernel, pairs, max_gap):
         assert isinstance(pairs, Rows)
         return _by_sample(kernel, pairs, settings, max_rank, tol, enough_gap)
     factor = GrowingFactor(kernel)
+    ranks = _Ranks(max_rank, enough_gap if max_gap is None else None)
     rank, enough = min(FIRST_RANK, max_rank), max_gap is None
     rough_tol = ROUGH_TOL if max_gap is None else min(ROUGH_TOL, GAP_SHARE * max_gap)
     importance, start = pairs.share, np.zeros(0)
@@ -92,10 +105,12 @@ def minimise_in_kernel(
             now, found = _solved(factor, pairs, settings, start, tol if last else rough_tol, last)
             if last:
                 return found, factor.low_rank
-            importance = _importance(now, pairs)
-            start = now.w
+            importance, start = _importance(now, pairs), now.w
             if factor.rank < max_rank:
-                rank = min(RANK_GROWTH * rank, max_rank)
+                rank = ranks.after(factor, now, found)
+                if rank == factor.rank:
+                    _, found = _solved(factor, pairs, settings, start, tol, last=True)
+                    return found, factor.low_rank
             elif max_gap is not None:
                 assert found.width is not None
                 scores = found.scores / found.stretch
@@ -140,17 +155,48 @@ def _importance(now: Iterate, pairs: Rows | PairList) -> Array:
     return np.asarray(now.point.gradient**2 + (LEAST_MULTIPLIER_SHARE * pairs.share) ** 2)
 
 
-def _gap_is_below(
-    gap: float, factor: GrowingFactor, pairs: Rows, now: Iterate, found: Result
-) -> bool:
-    """Whether the `kernel_gap` of these rows is. Its diagonal part, which costs nothing, is a
-    tenth to a half of it: it is computed only where that part is small."""
-    alpha, width = now.problem.quadratic.alpha, found.width
-    on_diagonal = float(now.point.gradient**2 @ factor.left) / (2 * alpha * found.objective)
-    if width is None or on_diagonal > DIAGONAL_SHARE * gap:
-        return False
-    scores = found.scores / found.stretch
-    return kernel_gap(factor.kernel, pairs, alpha, scores, found.objective, width) <= gap
+class _Ranks:
+    """The ranks of the rough solves, up to one that is given or that leaves little to gain."""
+
+    def __init__(self, max_rank: int, enough_gap: float | None):
+        self._max_rank, self._enough = max_rank, enough_gap
+        self._before: tuple[int, float] | None = None
+
+    def after(self, factor: GrowingFactor, now: Iterate, found: Result) -> int:
+        """The rank after that of the factor, or the same if it is enough."""
+        rank, following = factor.rank, self._plain(factor.rank)
+        if self._enough is None:
+            return following
+        gap = _gap_over_kernel(factor, now, found)
+        enough = min(self._enough, ENOUGH_SHARE * found.objective)
+        if gap <= enough:
+            return rank
+        if self._before is not None and gap < self._before[1]:
+            # What the gap fell by foretells where it will be small enough.
+            steps = np.log(gap / enough) / np.log(self._before[1] / gap)
+            ahead = max(LEAST_GROWTH, float((rank / self._before[0]) ** steps))
+            following = min(following, int(np.ceil(ahead * rank)))
+        self._before = rank, gap
+        return following
+
+    def _plain(self, rank: int) -> int:
+        following = rank * (FINE_GROWTH if rank < FINE_RANK else RANK_GROWTH)
+        return self._max_rank if NEAR_THE_LAST * following > self._max_rank else following
+
+
+def _gap_over_kernel(factor: GrowingFactor, now: Iterate, found: Result) -> float:
+    """About how much lower the objective may be over the whole of the kernel's space.
+
+    With c the multipliers and R = K - G G', by the gap over the pivots' span and
+    ``c'Rc / (2 alpha)``: some rows of R, drawn by their multipliers, tell the latter.
+    """
+    c, alpha = now.point.gradient, now.problem.quadratic.alpha
+    size = np.abs(c)
+    rows = np.random.default_rng(0).choice(c.size, GAP_ROWS, p=size / size.sum())
+    counted = np.flatnonzero(c)
+    left = factor.kernel.columns(counted, rows) @ c[counted] - factor.features[rows] @ now.pulled
+    of_kernel = float(size.sum() * np.mean(np.sign(c[rows]) * left)) / (2 * alpha)
+    return max(0.0, of_kernel) + found.distance * found.objective
 
 
 def _by_sample(
@@ -164,7 +210,7 @@ def _by_sample(
     """Pivots and a first solution from a sample of the rows, the last one from all of them."""
     rows = pairs.sample(sample_rows(max_rank))
     part = pairs.take(rows)
-    factor = GrowingFactor(kernel.take(rows))
+    factor, ranks = GrowingFactor(kernel.take(rows)), _Ranks(max_rank, enough_gap)
     rank, importance, start = min(FIRST_RANK, max_rank), part.share, np.zeros(0)
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         while True:
@@ -173,9 +219,9 @@ def _by_sample(
             start, importance = now.w, _importance(now, part)
             if complete or factor.rank >= max_rank:
                 break
-            if enough_gap is not None and _gap_is_below(enough_gap, factor, part, now, found):
+            rank = ranks.after(factor, now, found)
+            if rank == factor.rank:
                 break
-            rank = min(GAP_GROWTH * rank, max_rank)
         basis, sample = factor.low_rank, FactorMatrix(factor.features).rough
         scale = factor.scale(part.share)
         del factor, now
