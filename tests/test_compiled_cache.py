@@ -8,9 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import everypair
+from everypair import _compiled
 
 KERNEL = """
 from everypair._compiled.compiling import compiled
@@ -98,6 +100,24 @@ def test_a_fit_runs_where_neither_the_package_nor_home_can_be_written(tmp_path, 
     assert out == ["True"] or out[0] == "auc"
     assert warns_once(err)
     assert str(package / "_compiled") in err
+
+
+def test_arrays_and_mapped_files_have_the_same_code():
+    """A mapped file, as joblib's workers get it, may not be written to."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    kernels = (_compiled.window_rows, _compiled.dense_add_moments, _compiled.best_split)
+
+    def compiled_after_fits():
+        everypair.AUCClassifier("squared_hinge").fit(X, y)
+        everypair.AUCTree(max_depth=1).fit(X, y)
+        return [len(kernel.signatures) for kernel in kernels]
+
+    y = X[:, 0] + rng.standard_normal(200) > 0
+    before = compiled_after_fits()
+    assert min(before) > 0
+    X.flags.writeable = False
+    assert compiled_after_fits() == before
 
 
 def test_code_is_compiled_once_and_then_read(home):

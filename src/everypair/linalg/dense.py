@@ -34,6 +34,15 @@ COVARIANCE_COLUMNS = 300
 """Columns up to which the class covariance is worth its price."""
 
 
+def read_only(X: NDArray[Any]) -> NDArray[Any]:
+    """A view that nobody writes to: the same compiled code reads arrays and mapped files."""
+    if not isinstance(X, np.ndarray):
+        return X  # rows that are made when they are asked for
+    view = X.view()
+    view.flags.writeable = False
+    return view
+
+
 class DenseMatrix:
     """An array in float32 or float64 and in any memory order."""
 
@@ -48,7 +57,7 @@ class DenseMatrix:
     """Predictions do without compiled code."""
 
     def __init__(self, X: NDArray[Any]):
-        self.X = X
+        self.X = read_only(X)
         self.shape: tuple[int, int] = X.shape
         self.block_rows = max(64, BLOCK_BYTES // (8 * max(1, X.shape[1])))
         plain = X.flags.c_contiguous or X.flags.f_contiguous

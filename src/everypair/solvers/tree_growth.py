@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair._compiled import best_split, part_orders
+from everypair.linalg.dense import read_only
 from everypair.solvers.tree import Tree
 
 Array = NDArray[np.float64]
@@ -47,7 +48,7 @@ class _Growth:
         max_depth: int,
         least_weight: float,
     ):
-        self.X, self.positive, self.weight = X, positive, weight
+        self.X, self.positive, self.weight = read_only(X), positive, weight
         self.max_depth, self.least = max_depth, least_weight
         self.numeric = np.flatnonzero(~is_categorical)
         self.categorical = np.flatnonzero(is_categorical)
