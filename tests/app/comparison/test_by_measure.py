@@ -57,6 +57,7 @@ def scores(data):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("whole_searches")
 def test_the_verdict_is_on_the_measure_where_it_and_the_auc_disagree():
     X, y = far_out(1500, 0)
