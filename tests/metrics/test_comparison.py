@@ -58,6 +58,7 @@ def test_unpaired_variances_add():
     assert drawn.se == pytest.approx(test.se, rel=0.1)
 
 
+@pytest.mark.slow  # its standard error and its distribution are checked by their definitions
 def test_paired_test_rejects_a_true_null_as_often_as_it_says():
     rng = np.random.default_rng(2)
     rejected = {"paired": 0, "covered": 0}
@@ -76,9 +77,8 @@ def few_positives(rng, n_positive, n_negative):
     return y, *(rng.standard_normal((2, y.size)) + np.sqrt(2) * ndtri(0.75) * y)
 
 
-@pytest.mark.parametrize(
-    ("n_positive", "n_negative"), [(5, 100), pytest.param(10, 200, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow  # the next test has the distribution by its definition
+@pytest.mark.parametrize(("n_positive", "n_negative"), [(5, 100), (10, 200)])
 def test_few_positives_do_not_make_the_test_reject(n_positive, n_negative):
     """The normal distribution rejects 8 % here."""
     rng = np.random.default_rng(21)
