@@ -14,6 +14,7 @@ settings.register_profile(
     "everypair",
     deadline=None,
     derandomize=True,
+    max_examples=60,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("everypair")
