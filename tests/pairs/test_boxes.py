@@ -7,6 +7,7 @@ import pytest
 from numpy.polynomial.chebyshev import chebvander
 
 from everypair._compiled import COEFFICIENTS
+from everypair.pairs import boxes
 from everypair.pairs.boxes import PER_UNIT, REACH, REACH_BOXES, WIDTH
 from everypair.pairs.smooth import LOGISTIC_KERNELS, SIGMOID_KERNELS, SLOPE_ACCURACY
 
@@ -94,3 +95,35 @@ def test_fields_of_rare_sources_are_those_of_each_source_added_up(kernel, share)
         added += kernel.fields(ids, alone)
     fields = kernel.fields(ids, moments)
     np.testing.assert_allclose(fields, added, rtol=1e-12, atol=1e-14 * np.abs(added).max())
+
+
+@pytest.mark.parametrize("kernel", ["slope", "slope_from_negatives"])
+def test_each_pair_of_merged_boxes_pulls_as_strongly_as_it_should(kernel):
+    """Through the coefficients of the boxes that were merged, on both sides."""
+    kernel = getattr(LOGISTIC_KERNELS, kernel)
+    t = np.linspace(-1, 1, 33)
+    of_box = chebvander(t, COEFFICIENTS - 1) @ boxes._merging().reshape(
+        boxes.MERGED, COEFFICIENTS, -1
+    )
+    at = np.concatenate([(t + 2 * k + 1 - boxes.MERGED) / boxes.MERGED for k in range(4)])
+    basis, grid = of_box.reshape(at.size, -1), boxes.MERGED_GRID
+    table = grid.table(kernel.function)
+    for distance in range(-grid.reach_boxes, grid.reach_boxes + 1):
+        u = np.longdouble(grid.width) * (distance + (at[:, None] - at[None, :]) / 2)
+        found = basis @ table[distance + grid.reach_boxes].T @ basis.T
+        assert np.max(np.abs(found / kernel.function(u) - 1)) <= SLOPE_ACCURACY
+
+
+@pytest.mark.parametrize("first", [-203, -98, 0, 1])
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
+def test_merged_boxes_have_the_fields_of_each(monkeypatch, kernel, first):
+    """Of points in the boxes: moments that are none's have no reason to agree."""
+    rng = np.random.default_rng(abs(first))
+    n_boxes = 201
+    ids = np.arange(n_boxes, dtype=float) + first
+    points = chebvander(rng.uniform(-1, 1, 3 * n_boxes), COEFFICIENTS - 1)
+    points *= rng.random(n_boxes).repeat(3)[:, None]
+    moments = points.reshape(n_boxes, 3, -1).sum(axis=1)
+    merged = kernel.fields(ids, moments)
+    monkeypatch.setattr(boxes, "BOXES_TO_MERGE", np.inf)
+    np.testing.assert_allclose(merged, kernel.fields(ids, moments), rtol=1e-9, atol=1e-10)
