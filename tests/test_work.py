@@ -19,6 +19,7 @@ from everypair.estimators import _training
 from everypair.linalg import matrix
 from everypair.solvers import elastic_net as path_solver
 from everypair.solvers import newton_cg, sphere
+from everypair.solvers.hinge import Pace
 
 TALL = (60_000, 10)
 """Enough rows for the first solve on a sample of them."""
@@ -103,6 +104,10 @@ CASES = {
         partial(on_sparse, "squared_hinge"),
         # 64 bytes are the places of rows in the window, which make a product a quarter as long.
         {"steps": 10, "passes": 250, "pair_sums": 23, "products": 115, "bytes": 430},
+    ),
+    "hinge, CSR": (
+        partial(on_sparse, "hinge"),
+        {"steps": 58, "passes": 1350, "pair_sums": 480, "products": 60, "copies": 13, "bytes": 960},
     ),
     "L1": (
         partial(linear, "logistic", SMALL, penalty="l1", alpha=1e-2, threshold=0.0),
@@ -206,7 +211,12 @@ def with_plain_gradients(patch):
 
 def with_timid_roundings(patch):
     """Three roundings of the hinge where one was enough."""
-    patch.setattr("everypair.solvers.hinge.NARROWING_FACTOR", 1.5)
+    patch.setattr("everypair.solvers.choose.BY_HESSIANS", Pace(1.5, 1.5, 0.3))
+
+
+def with_long_roundings_of_products(patch):
+    """The line through two solutions then foretells the next one badly."""
+    patch.setattr("everypair.solvers.choose.BY_PRODUCTS", Pace(4.0, 4.0, 0.03))
 
 
 def with_a_copy_of_X(patch):
@@ -222,6 +232,7 @@ SABOTAGE = [
     ("squared hinge", without_learning, "passes"),
     ("hinge, few rows", with_timid_roundings, "pair_sums"),
     ("logistic, CSR", without_preconditioner, "products"),
+    ("hinge, CSR", with_long_roundings_of_products, "passes"),
     ("L1", without_kept_matrix_on_paths, "hessians"),
     ("L1 path", without_warm_start_on_paths, "passes"),
     ("MeasureSVM, F1", without_level, "cuts"),

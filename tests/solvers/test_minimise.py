@@ -17,7 +17,7 @@ from everypair.penalties import L2
 from everypair.rows import Rows
 from everypair.solvers import choose
 from everypair.solvers.choose import minimise
-from everypair.solvers.hinge import judge_as_hinge
+from everypair.solvers.hinge import _share_of_move, judge_as_hinge, rounded_problem
 from everypair.solvers.newton import NewtonMatrix
 from everypair.solvers.problem import Problem
 
@@ -214,6 +214,23 @@ def test_newton_matrix_survives_what_single_precision_does_not():
         step = NewtonMatrix(now).step(now.gradient)
     hessian = now.loss.hessian(now.problem.X) + 1e-3 * np.eye(3)
     np.testing.assert_allclose(step, -np.linalg.solve(hessian, now.gradient), rtol=1e-6)
+
+
+def test_the_line_through_two_roundings_leads_to_any_width():
+    rng = np.random.default_rng(0)
+    rows, end, move = rng.standard_normal((30, 3)), rng.standard_normal(3), rng.standard_normal(3)
+    pairs = Rows.uncut(np.arange(30) % 2 == 0)
+
+    def solution(width):
+        problem = rounded_problem(as_matrix(rows), pairs, L2(1.0), 0.0, width)
+        return problem.at(end + width * move)
+
+    before, now = solution(0.5), solution(0.2)
+    for width in (0.0, 0.05, 0.1):
+        share = _share_of_move(before, now, width)
+        np.testing.assert_allclose(
+            now.w + share * (now.w - before.w), end + width * move, atol=1e-12
+        )
 
 
 def test_hinge_from_a_sample_does_not_begin_with_a_narrow_rounding():

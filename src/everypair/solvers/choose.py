@@ -13,8 +13,8 @@ from everypair.pairs.point import usable
 from everypair.penalties import L2
 from everypair.rows import Rows
 from everypair.solvers.hinge import (
-    INNER_SHARE,
-    INNER_SHARE_OF_PRODUCTS,
+    BY_HESSIANS,
+    BY_PRODUCTS,
     hinge_by_continuation,
     result_at,
     rounded_problem,
@@ -197,8 +197,8 @@ def _descend_smooth_hinge(
 
 
 def _continue_hinge(now: Iterate, progress: Progress, run: Solver, to_limit: bool = True) -> Result:
-    share = INNER_SHARE_OF_PRODUCTS if isinstance(run, ProductsFirst) else INNER_SHARE
-    return hinge_by_continuation(now, progress, run, share, to_limit=to_limit)[1]
+    pace = BY_PRODUCTS if isinstance(run, ProductsFirst) else BY_HESSIANS
+    return hinge_by_continuation(now, progress, run, pace, to_limit=to_limit)[1]
 
 
 def _descend_sigmoid(

@@ -19,7 +19,12 @@ from everypair.pairs import pair_point
 from everypair.penalties import ElasticNet
 from everypair.rows import Rows
 from everypair.solvers.column_moments import group_spreads
-from everypair.solvers.hinge import hinge_by_continuation, result_at, rounded_problem
+from everypair.solvers.hinge import (
+    BY_HESSIANS,
+    hinge_by_continuation,
+    result_at,
+    rounded_problem,
+)
 from everypair.solvers.problem import CloseEnough, Iterate, Problem, Stop, run_settled
 from everypair.solvers.progress import Progress
 from everypair.solvers.prox_newton import prox_newton
@@ -215,7 +220,7 @@ class SparseProblem:
                 rounded = rounded_problem(self.X, self.pairs, problem.penalty, tol)
                 start = rounded.at(self._now.w, self._now.scores, error=self._now.point.error)
                 self._now, found = hinge_by_continuation(
-                    start, progress, self._descend, ROUNDING_SHARE
+                    start, progress, self._descend, BY_HESSIANS._replace(share=ROUNDING_SHARE)
                 )
             else:
                 start = self._now.under(problem)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +37,12 @@ from everypair.solvers.scaling import LOST_BY_SCALING
 Array = NDArray[np.float64]
 
 FIRST_WIDTH = 2.0  # at w = 0 every pair has a shortfall of 1: inside the rounding
-NARROWING_FACTOR = 4.0
 LAST_WIDTH = 1e-9
-WORTH_NARROWING = 0.8
+LAST_SHARE, FALL = 0.5, 1.5
+"""The last rounding aims at this share of the tolerance, and the gap falls at least like this power
+of the width: a narrower rounding than is needed takes more products."""
+
+NARROWING_OF_A_START, WORTH_NARROWING = 4.0, 0.8
 """A start is rounded more narrowly while that multiplies its gap by at most this. Where the
 rounding makes most of the gap, a narrower one leaves a sixteenth of it; elsewhere it leaves all of
 it, and only makes the problem harder."""
@@ -48,12 +52,21 @@ MOST_STRETCH = 0.5
 """The solution is stretched until these shares of its largest shortfall (at most `MOST_STRETCH`)
 lie on the margin; the best of these stretches is kept."""
 
-INNER_SHARE = 0.3
-"""An inner solve ends when its own gap is this share of what the rounding costs."""
 
-INNER_SHARE_OF_PRODUCTS = 0.03
-"""The same with many columns: a finer solution foretells the next one better, and a step that it
-spares costs more there than one that it takes."""
+class Pace(NamedTuple):
+    """How far a series of roundings goes at a time."""
+
+    least: float
+    most: float
+    """Each rounding is narrower than the last by a factor between these."""
+    share: float
+    """An inner solve ends when its own gap is this share of what the rounding costs."""
+
+
+BY_HESSIANS = Pace(4.0, 4.0, 0.3)
+BY_PRODUCTS = Pace(2.0, 2.5, 0.03)
+"""With many columns a narrow rounding takes hundreds of products a step. A nearer solution that is
+finer foretells the next one better, and a step that it spares costs more than one that it takes."""
 
 
 def judge_as_hinge(now: Iterate) -> Judgement:
@@ -146,7 +159,7 @@ def hinge_by_continuation(
     start: Iterate,
     progress: Progress,
     run: Solver,
-    share: float = INNER_SHARE,
+    pace: Pace = BY_HESSIANS,
     *,
     to_limit: bool = True,
 ) -> tuple[Iterate, Result]:
@@ -161,14 +174,14 @@ def hinge_by_continuation(
     tol = start.problem.tol
     best, width = start, FIRST_WIDTH
     while best.w.any() and width > LAST_WIDTH:
-        narrower = _narrowed(best, width / NARROWING_FACTOR)
+        narrower = _narrowed(best, width / NARROWING_OF_A_START)
         if narrower.judged.distance > WORTH_NARROWING * best.judged.distance:
             break
-        best, width = narrower, width / NARROWING_FACTOR
+        best, width = narrower, width / NARROWING_OF_A_START
     now, limit = best, _Limit(best) if to_limit else None
     before: Iterate | None = None
     while True:
-        now = run_settled(run, now, _CloseForItsRounding(tol, share), progress)
+        now = run_settled(run, now, _CloseForItsRounding(tol, pace.share), progress)
         if now.judged.distance < best.judged.distance:
             best = now
         last = progress.exhausted or width <= LAST_WIDTH
@@ -182,8 +195,15 @@ def hinge_by_continuation(
                 return limit.certificate, limit.result(progress)
         elif best.judged.done(tol) or last:
             return best, result_at(best, progress)
-        width /= NARROWING_FACTOR
+        distance = best.judged.distance if limit is None else limit.judged.distance
+        width = _narrower(width, distance / tol if tol > 0 else np.inf, pace)
         now, before = _continued(now, before, width), now
+
+
+def _narrower(width: float, left: float, pace: Pace) -> float:
+    """The next rounding, where the gap is ``left`` times the tolerance."""
+    needed = (left / LAST_SHARE) ** (1 / FALL)
+    return width / min(pace.most, max(needed, pace.least))
 
 
 class _Limit:
@@ -210,7 +230,7 @@ class _Limit:
         if before is not None:
             error = now.point.error + before.point.error
             step = now.w - before.w, now.scores - before.scores
-            beyond = here.moved(1 / (NARROWING_FACTOR - 1), *step, error)
+            beyond = here.moved(_share_of_move(before, now, 0.0), *step, error)
             found += [] if beyond is None else [_allowed(beyond)]
         self._best = min(found, key=lambda at: at.value)
         if not self._best.w.any() and now.w.any():
@@ -318,12 +338,18 @@ def _continued(now: Iterate, before: Iterate | None, width: float) -> Iterate:
     start = _narrowed(now, width)
     if before is not None:
         error = now.point.error + before.point.error
-        ahead = start.moved(
-            1 / NARROWING_FACTOR, now.w - before.w, now.scores - before.scores, error
-        )
+        share = _share_of_move(before, now, width)
+        ahead = start.moved(share, now.w - before.w, now.scores - before.scores, error)
         if ahead is not None and _nearer(ahead := _allowed(ahead), start):
             return ahead
     return start
+
+
+def _share_of_move(before: Iterate, now: Iterate, width: float) -> float:
+    """How far the line through two solutions leads to this width, in steps from one to the
+    other."""
+    here = _rounded(now).width
+    return (here - width) / (_rounded(before).width - here)
 
 
 def _allowed(now: Iterate) -> Iterate:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.linalg.matrix import rows_that_count, too_large
+from everypair.pairs.sorted import HuberHingePoint
 from everypair.solvers.falling_alpha import through_alphas
 from everypair.solvers.line_search import search_line
 from everypair.solvers.problem import Iterate, Stop
@@ -28,9 +29,9 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 LARGEST_FORCING, FORCING_APART = 0.1, 0.03
-COPIED_SHARE_APART = 0.4
-"""Where the classes come apart, a third of the rows is left in the window, and each step takes
-many products."""
+COPIED_SHARE_FOR_MANY = 0.4
+"""Where the classes come apart a third of the rows is left in the window, and as many under a
+rounded hinge; each step takes many products there."""
 
 PROMISED_GAP_SHARE = 0.5
 """Conjugate gradients end where they promise this share of the gap that would do."""
@@ -73,7 +74,8 @@ def _descend(
     radius = np.inf
     first_norm: float | None = None
     while not stop(now) and not progress.exhausted:
-        curved = CurvedRows(now, COPIED_SHARE_APART if apart else None)
+        many = apart or isinstance(now.loss, HuberHingePoint)
+        curved = CurvedRows(now, COPIED_SHARE_FOR_MANY if many else None)
         preconditioner = _diagonal(now, curved)
         residual_norm = _norm(now.gradient, 1 / preconditioner)
         first_norm = first_norm or residual_norm
