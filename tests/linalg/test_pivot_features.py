@@ -47,7 +47,7 @@ def test_streamed_products_equal_those_of_the_kept_features(n_rows, rank, seed, 
     X = rows(n_rows, seed=seed)
     kernel = Kernel(name, gamma=0.3, coef0=1.0).on(sparse.csr_matrix(X) if is_sparse else X)
     features = PivotFeatures(kernel, *drawn(kernel, rank, n_rows))
-    (array,), left = features.kept(np.float64)
+    array, left = features.kept(np.float64)
     kept, streamed = FactorMatrix(array), StreamedFactor(features)
     w, c = rows(1, array.shape[1], 2)[0], rows(1, n_rows, 3)[0]
     close = {"rtol": 1e-10, "atol": 1e-10 * np.abs(array).max() * n_rows}

@@ -51,7 +51,7 @@ class DenseMatrix:
     sample_hessian_pays = False
     in_order_only = False
     keeps_products = True
-    product_dtype = np.dtype(np.float64)
+    product_dtype: np.dtype[Any] = np.dtype(np.float64)
     """In which rows are multiplied with rows for a Hessian."""
     in_a_fit = False
     """Predictions do without compiled code."""

@@ -19,10 +19,6 @@ SINGLE_RANGE = 1e12
 """Kernels whose root is within this of one leave single precision room for sums and products."""
 
 
-def in_single_range(largest: float) -> bool:
-    return 1 / SINGLE_RANGE < largest < SINGLE_RANGE
-
-
 class FactorMatrix(DenseMatrix):
     """A wide factor: its rows are shared out over our own threads.
 
@@ -33,19 +29,14 @@ class FactorMatrix(DenseMatrix):
 
     in_a_fit = True
 
-    def __init__(self, X: NDArray[Any], single: NDArray[np.float32] | None = None):
-        """``single``: the same in single precision, where it is known already."""
-        super().__init__(X)
-        if single is not None:
-            self.rough = RoughFactor(single)
-
     @cached_property
     def rough(self) -> DenseMatrix:
-        """The matrix in single precision, where its range suffices: reading it costs most."""
+        """The matrix with products in single precision, where its range suffices."""
         if self.X.dtype == np.float32:
             return RoughFactor(self.X)
         largest = max(self.X.max(initial=0.0), -self.X.min(initial=0.0))
-        return RoughFactor(self.X.astype(np.float32)) if in_single_range(largest) else self
+        in_range = 1 / SINGLE_RANGE < largest < SINGLE_RANGE
+        return RoughFactor(self.X) if in_range else self
 
     def take(self, rows: Index) -> FactorMatrix:
         """A copy of these rows, with that of its single precision where there is one."""
@@ -77,7 +68,11 @@ class FactorMatrix(DenseMatrix):
 
 
 class RoughFactor(DenseMatrix):
-    """A factor in single precision whose sums are in single precision too."""
+    """A factor whose sums are in single precision.
+
+    Its numbers may be in double precision: products with a vector read a copy of all of them,
+    because reading costs most there, and Gram matrices a copy of the rows that count.
+    """
 
     keeps_products = False  # a step's scores come from the factor itself
     product_dtype = np.dtype(np.float32)
@@ -86,44 +81,49 @@ class RoughFactor(DenseMatrix):
         super().__init__(X)
         self.block_rows = max(self.block_rows, self.shape[1])  # a Gram matrix is added per block
 
+    @cached_property
+    def _single(self) -> NDArray[Any]:
+        return self.X.astype(self.product_dtype, copy=False)
+
     def dot(self, vector: Array) -> Array:
-        vector = vector.astype(self.X.dtype)
-        out = np.empty(self.shape[0], dtype=self.X.dtype)
+        vector = vector.astype(self.product_dtype)
+        out = np.empty(self.shape[0], dtype=self.product_dtype)
 
         def part(start: int, stop: int) -> None:
-            np.dot(self.X[start:stop], vector, out=out[start:stop])
+            np.dot(self._single[start:stop], vector, out=out[start:stop])
 
         over_rows(part, self.shape[0], self.X.size)
         return out.astype(np.float64)
 
     def pull_back(self, weights: Array) -> Array:
-        weights = weights.astype(self.X.dtype)
+        weights = weights.astype(self.product_dtype)
         parts = over_rows(
-            lambda start, stop: weights[start:stop] @ self.X[start:stop],
+            lambda start, stop: weights[start:stop] @ self._single[start:stop],
             self.shape[0],
             self.X.size,
         )
         return np.asarray(sum(parts[1:], parts[0]), dtype=np.float64)
 
     def take(self, rows: Index) -> RoughFactor:
-        return RoughFactor(self.X[rows])
+        whole = self._single if "_single" in vars(self) else self.X
+        return RoughFactor(whole[rows])
 
     @cached_property
     def centre(self) -> Array:
         """In single precision, so that a row less the centre is the same in every sum."""
-        return super().centre.astype(self.X.dtype).astype(np.float64)
+        return super().centre.astype(self.product_dtype).astype(np.float64)
 
     def gram(self, weights: Array) -> Array:
         """``(X - centre)' diag(weights) (X - centre)``, the weights not negative; rows without a
         weight are not read."""
         rows = np.flatnonzero(weights)
-        root = np.sqrt(weights[rows]).astype(self.X.dtype)
-        centre = self.centre.astype(self.X.dtype)
+        root = np.sqrt(weights[rows]).astype(self.product_dtype)
+        centre = self.centre.astype(self.product_dtype)
 
         def part(start: int, stop: int) -> Array:
             out = np.zeros((self.shape[1], self.shape[1]))
             for some in slices(start, stop, self.block_rows):
-                block = self.X[rows[some]]
+                block = self.X[rows[some]].astype(self.product_dtype, copy=False)
                 block -= centre
                 block *= root[some, None]
                 out += block.T @ block

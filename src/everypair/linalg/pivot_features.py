@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from everypair.linalg.dense import DenseMatrix
-from everypair.linalg.factor import FactorMatrix, in_single_range
+from everypair.linalg.factor import FactorMatrix
 from everypair.linalg.kernels import TrainingKernel
 from everypair.linalg.low_rank import GrowingFactor, LowRank
 from everypair.linalg.row_sums import slices
@@ -71,22 +71,22 @@ class PivotFeatures:
 
     def left(self) -> Array:
         """The diagonal of what G leaves out of K; one pass over the kernel."""
-        return self._each_block([])
+        return self._each_block(None)
 
-    def kept(self, *dtypes: Any) -> tuple[list[NDArray[Any]], Array]:
-        """G as an array of each of these types, and what is `left`."""
-        kept = [np.empty(self.shape, dtype=dtype) for dtype in dtypes]
-        return kept, self._each_block(kept)
+    def kept(self, dtype: Any) -> tuple[NDArray[Any], Array]:
+        """G as an array, and what is `left`."""
+        out = np.empty(self.shape, dtype=dtype)
+        return out, self._each_block(out)
 
-    def _each_block(self, kept: list[NDArray[Any]]) -> Array:
+    def _each_block(self, out: NDArray[Any] | None) -> Array:
         left = self._kernel.diagonal()
 
         def part(start: int, stop: int) -> None:
             for rows in slices(start, stop, BLOCK_ROWS):
                 block = self[rows]
                 left[rows] -= np.einsum("ij,ij->i", block, block)
-                for array in kept:  # while the block is in the cache
-                    array[rows] = block
+                if out is not None:
+                    out[rows] = block
 
         with one_blas_thread():
             over_rows(part, self.shape[0], self.size * self.shape[1])
@@ -109,19 +109,15 @@ def features_of_all_rows(
     kernel: TrainingKernel, pivots: Index, triangle: Array
 ) -> tuple[DenseMatrix, LowRank]:
     """The features of the kernel's rows as a matrix, and the basis that they belong to."""
-    features, diagonal = PivotFeatures(kernel, pivots, triangle), kernel.diagonal()
+    features = PivotFeatures(kernel, pivots, triangle)
     matrix: DenseMatrix
     if features.size * 4 > SINGLE_BYTES:
         matrix, left = StreamedFactor(features), features.left()
     else:
         double = kept_in_double(*features.shape)
-        # No feature is larger than the root of the kernel's diagonal.
-        single = in_single_range(float(np.sqrt(diagonal.max(initial=0.0))))
-        dtypes: list[Any] = [np.float64] if double else []
-        dtypes += [np.float32] if single or not double else []
-        arrays, left = features.kept(*dtypes)
-        matrix = FactorMatrix(*arrays)
-    trace = float(diagonal.sum())
+        array, left = features.kept(np.float64 if double else np.float32)
+        matrix = FactorMatrix(array)
+    trace = float(kernel.diagonal().sum())
     left_out = float(left.sum()) / trace if trace > 0 else 0.0
     return matrix, LowRank(pivots, triangle, left_out)
 

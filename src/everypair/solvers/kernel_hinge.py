@@ -50,6 +50,9 @@ NEAR_THE_LAST, LEAST_GROWTH = 1.5, 1.1
 """No solve at a rank that the last exceeds by less than the first factor, and none for fewer new
 pivots than the second one gives."""
 
+FORETOLD_GROWTH = 1.5
+"""Up to this growth a foretold rank is taken without a look at its gap."""
+
 GAP_GROWTH = 2
 """Of the rank, while a gap that is asked for does not hold."""
 
@@ -161,6 +164,8 @@ class _Ranks:
     def __init__(self, max_rank: int, enough_gap: float | None):
         self._max_rank, self._enough = max_rank, enough_gap
         self._before: tuple[int, float] | None = None
+        self.foretold = False
+        """Whether the rank that follows is one at which the gap is expected to be small enough."""
 
     def after(self, factor: GrowingFactor, now: Iterate, found: Result) -> int:
         """The rank after that of the factor, or the same if it is enough."""
@@ -175,6 +180,7 @@ class _Ranks:
             # What the gap fell by foretells where it will be small enough.
             steps = np.log(gap / enough) / np.log(self._before[1] / gap)
             ahead = max(LEAST_GROWTH, float((rank / self._before[0]) ** steps))
+            self.foretold = ahead <= FORETOLD_GROWTH
             following = min(following, int(np.ceil(ahead * rank)))
         self._before = rank, gap
         return following
@@ -215,6 +221,9 @@ def _by_sample(
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         while True:
             complete = factor.grow(importance, rank, settings.kernel_tol)
+            if ranks.foretold:  # all rows are as near from here
+                start = np.concatenate([start, np.zeros(factor.rank - start.size)])
+                break
             now, found = _solved(factor, part, settings, start, ROUGH_TOL, last=False)
             start, importance = now.w, _importance(now, part)
             if complete or factor.rank >= max_rank:
