@@ -12,7 +12,7 @@ from everypair.linalg.matrix import as_matrix
 from everypair.pairs import pair_point
 from everypair.penalties import L2
 from everypair.rows import Rows
-from everypair.solvers import falling_alpha
+from everypair.solvers import falling_alpha, working_rows
 from everypair.solvers.choose import minimise
 from everypair.solvers.falling_alpha import first_alpha
 from everypair.solvers.problem import Problem
@@ -40,6 +40,18 @@ def test_first_alpha_is_where_a_step_along_the_gradient_halves_the_objective():
     lengths = np.linspace(0, 1, 201) / found
     least = min(start.problem.at(-length * slope).value for length in lengths)
     assert least == pytest.approx(start.value / 2, rel=0.05)
+
+
+def test_columns_with_much_in_common_have_a_first_alpha_too(monkeypatch):
+    """No step along the gradient halves the objective there; without it 100 steps left a gap."""
+    monkeypatch.setattr(working_rows, "WORTH", 0)
+    X, y = square()
+    rng = np.random.default_rng(1)
+    X = np.hstack([X, rng.standard_normal(X.shape)]) + 2 * rng.standard_normal((y.size, 1))
+    X *= np.geomspace(0.3, 3, X.shape[1])
+    assert first_alpha(at_zero(X, y, 1e-3)) > 1
+    found = minimise(as_matrix(X), Rows.of(y), "squared_hinge", 1e-3)
+    assert found.distance <= 1e-6
 
 
 @pytest.mark.parametrize("why", ["more rows", "large alpha", "another loss", "a start"])
@@ -81,6 +93,7 @@ def test_falling_alpha_ends_in_the_minimum_of_scipy(form):
 
 
 def test_square_data_take_few_steps(monkeypatch):
+    monkeypatch.setattr(working_rows, "WORTH", 0)  # the way over all rows
     X, y = square(400)
 
     def work():

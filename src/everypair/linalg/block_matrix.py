@@ -306,9 +306,10 @@ class BlockMatrix:
         cross = boxes.cross(sums[1, :n_targets], sums[0, :n_sources])
         return np.asarray(gram - cross - cross.T)
 
-    def row_products(self, rows: Index, others: Index) -> Array:
+    def row_products(self, rows: Index, others: Index, unit: float | None = None) -> Array:
         left, right = (self.written_out(some) - self.sizes.means for some in (rows, others))
-        return np.asarray(left @ right.T)
+        out = np.asarray(left @ right.T)
+        return out if unit is None else (out / unit**2).astype(np.float32)
 
     def gram_of_differences(self, first: Index, second: Index, weights: Array) -> Array:
         raise NotImplementedError("Rows in blocks cannot be paired.")

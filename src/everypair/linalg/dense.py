@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import get_blas_funcs
 
 from everypair.cached import cached_property
 from everypair.linalg.class_moments import ClassMoments, dense_moments
@@ -29,6 +30,9 @@ HESSIAN_COLUMNS_PER_PRODUCT = 15
 
 PRODUCT_COLUMNS = 512
 """Of a block, where rows are multiplied with rows."""
+
+MIRRORED_ROWS = 256
+"""Of a block, where a triangle is copied to the other side."""
 
 COVARIANCE_COLUMNS = 300
 """Columns up to which the class covariance is worth its price."""
@@ -376,15 +380,26 @@ class DenseMatrix:
     def take(self, rows: NDArray[np.intp]) -> DenseMatrix:
         return DenseMatrix(self.X[rows])
 
-    def row_products(self, rows: Index, others: Index) -> Array:
-        out, means = np.zeros((rows.size, others.size)), self.sizes.means
+    def row_products(self, rows: Index, others: Index, unit: float | None = None) -> Array:
+        dtype = np.float64 if unit is None else np.float32
+        out: Any = np.zeros((rows.size, others.size), dtype, order="F")
+        multiply: Any = get_blas_funcs("syrk" if rows is others else "gemm", dtype=dtype)
+
+        def centred(which: Index, some: slice) -> Any:
+            block = self.X[which, some] - self.sizes.means[some]
+            if unit is not None:
+                block /= unit
+            return block.astype(dtype, copy=False).T
+
+        # Added to as it stands: a product beside it would be as large as the result.
         for some in slices(0, self.shape[1], PRODUCT_COLUMNS):
-            left = self.X[rows, some] - means[some]
-            # The same rows twice are half the work.
-            right = left if rows is others else self.X[others, some] - means[some]
-            out += left @ right.T
-            del left, right
-        return out
+            left = centred(rows, some)
+            if rows is others:  # half the work
+                out = multiply(1.0, left, 1.0, out, trans=1, overwrite_c=1)
+            else:
+                right = centred(others, some)
+                out = multiply(1.0, left, right, 1.0, out, trans_a=1, overwrite_c=1)
+        return _mirrored(out).T if rows is others else out
 
     def written_out(self, rows: Index) -> Array:
         return self.X[rows].astype(np.float64)
@@ -397,3 +412,12 @@ class DenseMatrix:
         if "sizes" in vars(self):
             few.sizes = self.sizes.on(columns)
         return few
+
+
+def _mirrored(upper: Array) -> Array:
+    """A symmetric matrix from its upper triangle, in place."""
+    for some in slices(0, upper.shape[0], MIRRORED_ROWS):
+        block = upper[some, some]
+        block[:] = np.triu(block) + np.triu(block, 1).T
+        upper[some.stop :, some] = upper[some, some.stop :].T
+    return upper

@@ -143,8 +143,11 @@ class Matrix(Protocol):
         """``sum_k weights_k d_k d_k'`` with ``d_k = x_first[k] - x_second[k]``."""
         ...
 
-    def row_products(self, rows: Index, others: Index) -> Array:
-        """``(X[rows] - c)(X[others] - c)'``, c the means; X is read by some columns at a time."""
+    def row_products(self, rows: Index, others: Index, unit: float | None = None) -> Array:
+        """``(X[rows] - c)(X[others] - c)'``, c the means; X is read by some columns at a time.
+
+        With a ``unit``: those of X / unit, in single precision.
+        """
         ...
 
     def take(self, rows: Index) -> Matrix:

@@ -336,13 +336,13 @@ class SparseMatrix:
     def take(self, rows: NDArray[np.intp]) -> SparseMatrix:
         return SparseMatrix(self.X[rows])
 
-    def row_products(self, rows: Index, others: Index) -> Array:
+    def row_products(self, rows: Index, others: Index, unit: float | None = None) -> Array:
         left, means = self.X[rows].astype(np.float64, copy=False), self.sizes.means
         right = left if rows is others else self.X[others]
         out = np.asarray((left @ right.T).toarray(), dtype=np.float64)
         out -= np.asarray(left @ means)[:, None]
         out -= np.asarray(right @ means) - means @ means
-        return out
+        return out if unit is None else (out / unit**2).astype(np.float32)
 
     def written_out(self, rows: Index) -> Array:
         return np.asarray(self.X[rows].toarray(), dtype=np.float64)

@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 from everypair.linalg.matrix import Matrix
 from everypair.pairs import pair_point
 from everypair.pairs.point import usable
+from everypair.pairs.sorted import HuberHingePoint, SortedScores, SquaredHingePoint
 from everypair.penalties import L2
 from everypair.rows import Rows
 from everypair.solvers.hinge import (
     BY_HESSIANS,
     BY_PRODUCTS,
+    FIRST_WIDTH,
+    CloseForItsRounding,
     hinge_by_continuation,
     result_at,
     rounded_problem,
@@ -32,6 +35,8 @@ from everypair.solvers.problem import (
 )
 from everypair.solvers.progress import Judgement, Progress
 from everypair.solvers.result import Result
+from everypair.solvers.row_grams import RowGrams
+from everypair.solvers.working_rows import solution_by_rows
 
 Array = NDArray[np.float64]
 
@@ -170,7 +175,12 @@ def _descend(
     run: Solver,
 ) -> Iterate:
     problem = Problem(X, partial(pair_point, loss, pairs), L2(alpha), tol=tol)
-    return run_settled(run, better_start(problem, start), CloseEnough(tol), progress)
+    now, stop = better_start(problem, start), CloseEnough(tol)
+    if loss == "squared_hinge" and not isinstance(run, Newton):
+        known = RowGrams(X, single=True)
+        losses = partial(partial, _squared_hinge)
+        now = solution_by_rows(now, pairs, losses, stop, progress, known)
+    return run_settled(run, now, stop, progress)
 
 
 def _descend_smooth_hinge(
@@ -198,7 +208,20 @@ def _descend_smooth_hinge(
 
 def _continue_hinge(now: Iterate, progress: Progress, run: Solver, to_limit: bool = True) -> Result:
     pace = BY_PRODUCTS if isinstance(run, ProductsFirst) else BY_HESSIANS
-    return hinge_by_continuation(now, progress, run, pace, to_limit=to_limit)[1]
+    known = RowGrams(now.problem.X)
+    if not isinstance(run, Newton):
+        stop = CloseForItsRounding(now.problem.tol, pace.share)
+        losses = partial(partial, _rounded_first)
+        now = solution_by_rows(now, now.loss.pairs, losses, stop, progress, known)
+    return hinge_by_continuation(now, progress, run, pace, to_limit=to_limit, known=known)[1]
+
+
+def _squared_hinge(pairs: Rows, scores: Array) -> SquaredHingePoint:
+    return SquaredHingePoint(SortedScores(pairs, scores))
+
+
+def _rounded_first(pairs: Rows, scores: Array) -> HuberHingePoint:
+    return HuberHingePoint(SortedScores(pairs, scores), FIRST_WIDTH)
 
 
 def _descend_sigmoid(

@@ -27,11 +27,17 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from everypair.linalg.matrix import Matrix
 from everypair.pairs.point import growth, usable
-from everypair.pairs.sorted import HingePoint, HuberHingePoint, SortedScores
+from everypair.pairs.sorted import (
+    HingePoint,
+    HuberHingePoint,
+    SortedScores,
+    SquaredHingePoint,
+)
 from everypair.penalties import L2
 from everypair.rows import Rows
 from everypair.solvers.problem import Iterate
 from everypair.solvers.rounding import pulled
+from everypair.solvers.row_grams import RowGrams
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -72,8 +78,8 @@ class Corner(NamedTuple):
 class CornerSearch:
     """Corners next to the solutions of narrower and narrower roundings of one problem."""
 
-    def __init__(self, X: Matrix):
-        self._known = _RowGrams(X)
+    def __init__(self, known: RowGrams):
+        self._known = known
         self._failures = 0
 
     def beside(self, now: Iterate) -> Corner | None:
@@ -109,33 +115,6 @@ class CornerSearch:
         return None
 
 
-class _RowGrams:
-    """Products of rows with rows; those that were asked for before are not computed again."""
-
-    def __init__(self, X: Matrix):
-        self.X = X
-        self._rows, self._gram = np.zeros(0, dtype=np.intp), np.zeros((0, 0))
-
-    def of(self, rows: Index) -> Array:
-        """A copy of the matrix of these rows, which ascend."""
-        if not np.all(np.isin(rows, self._rows, assume_unique=True)):
-            old = rows[np.isin(rows, self._rows, assume_unique=True)]
-            new = np.setdiff1d(rows, old, assume_unique=True)
-            gram = np.empty((rows.size, rows.size))
-            kept, added = np.searchsorted(rows, old), np.searchsorted(rows, new)
-            gram[np.ix_(kept, kept)] = self._among(old)
-            gram[np.ix_(added, added)] = self.X.row_products(new, new)
-            if old.size:
-                across = self.X.row_products(new, old)
-                gram[np.ix_(added, kept)], gram[np.ix_(kept, added)] = across, across.T
-            self._rows, self._gram = rows, gram
-        return self._among(rows)
-
-    def _among(self, rows: Index) -> Array:
-        places = np.searchsorted(self._rows, rows)
-        return self._gram[np.ix_(places, places)]
-
-
 @dataclass(frozen=True)
 class _Ties:
     """Which rows are tied, and on which side of the ties the others are."""
@@ -153,23 +132,7 @@ class _Ties:
 
     @classmethod
     def of(cls, now: Iterate, loss: HuberHingePoint) -> _Ties:
-        """One tie for each run of windows that share rows."""
-        pairs = loss.pairs
-        (targets, sources), _ = loss.order.side(0)
-        # Rows without weight tie nothing together.
-        weigh = sources.weights > 0
-        before = np.concatenate([[0], np.cumsum(weigh)])
-        low, high = (before[edge] for edge in loss.window(0))
-        held = np.flatnonzero((high > low) & (targets.weights > 0))
-        low, high = low[held], high[held]
-        of_targets = np.cumsum(np.concatenate([[0], low[1:] >= high[:-1]]))
-        windows = np.bincount(low, minlength=before[-1] + 1)
-        windows -= np.bincount(high, minlength=before[-1] + 1)
-        reached = np.flatnonzero(np.cumsum(windows)[:-1] > 0)
-        of_sources = of_targets[np.searchsorted(high, reached, side="right")]
-        tie = np.full(pairs.n_rows, -1)
-        tie[targets.rows[held]] = of_targets
-        tie[sources.rows[weigh][reached]] = of_sources
+        pairs, tie = loss.pairs, ties_of(loss)
         sign = np.full(pairs.n_rows, -1.0)
         sign[pairs.positives] = 1.0
         raised = now.scores + (sign < 0)
@@ -188,7 +151,7 @@ class _Ties:
         small = GRAMS * 8 * n_rows**2 <= max(GRAM_BYTES, X.nbytes)
         return exists and small and multiplications <= WORTH_OF_A_ROUND * entries
 
-    def solved(self, known: _RowGrams, alpha: float) -> tuple[Corner, Array] | None:
+    def solved(self, known: RowGrams, alpha: float) -> tuple[Corner, Array] | None:
         """The point where these rows are tied, and what is added to each tied row's multipliers;
         None where rounding or the rank of the rows leaves none."""
         rows = np.flatnonzero(self.tie >= 0)
@@ -259,6 +222,29 @@ class _Ties:
         if not np.all(np.minimum(*both)):
             return None
         return replace(self, raised=raised, tie=of_row, above=above, levels=levels)
+
+
+def ties_of(loss: SquaredHingePoint | HuberHingePoint) -> Index:
+    """One tie for each run of windows that share rows: its number, by row; -1 without one.
+
+    Those with higher levels come first.
+    """
+    (targets, sources), _ = loss.order.side(0)
+    # Rows without weight tie nothing together.
+    weigh = sources.weights > 0
+    before = np.concatenate([[0], np.cumsum(weigh)])
+    low, high = (before[edge] for edge in loss.window(0))
+    held = np.flatnonzero((high > low) & (targets.weights > 0))
+    low, high = low[held], high[held]
+    of_targets = np.cumsum(np.concatenate([[0], low[1:] >= high[:-1]]))
+    windows = np.bincount(low, minlength=before[-1] + 1)
+    windows -= np.bincount(high, minlength=before[-1] + 1)
+    reached = np.flatnonzero(np.cumsum(windows)[:-1] > 0)
+    of_sources = of_targets[np.searchsorted(high, reached, side="right")]
+    tie = np.full(loss.pairs.n_rows, -1)
+    tie[targets.rows[held]] = of_targets
+    tie[sources.rows[weigh][reached]] = of_sources
+    return tie
 
 
 def _means(values: Array, tie: Index) -> Array:

@@ -38,19 +38,24 @@ Run = Callable[[Iterate, Stop, Progress], Iterate]
 
 def first_alpha(start: Iterate) -> float:
     """The alpha under which to begin; that of the problem where there is nothing to gain."""
-    problem, alpha = start.problem, start.problem.quadratic.alpha
-    n_rows, n_columns = problem.X.shape
-    windowed = isinstance(start.loss, SquaredHingePoint | HuberHingePoint)
-    if start.w.any() or not windowed or n_columns < COLUMNS_PER_ROW * n_rows:
-        return alpha
+    alpha = start.problem.quadratic.alpha
     slope = start.gradient
     size = float(slope @ slope)
-    if not size > 2 * FIRST_SHARE * start.value * LEAST_FALL * alpha:
+    if not comes_apart(start) or not size > 2 * FIRST_SHARE * start.value * LEAST_FALL * alpha:
         return alpha
-    along = problem.X.dot(slope)
+    along = start.problem.X.dot(slope)
     curvature = float(along @ start.loss.product(along)) / size
-    found = size / (2 * FIRST_SHARE * start.value) - curvature
+    halving = size / (2 * FIRST_SHARE * start.value) - curvature
+    # Where columns have much in common, no step along the gradient takes that much off.
+    found = halving if halving > LEAST_FALL * alpha else curvature
     return found if LEAST_FALL * alpha < found < np.inf else alpha
+
+
+def comes_apart(start: Iterate) -> bool:
+    """Whether two classes of so many rows may, and nothing is known of the solution."""
+    n_rows, n_columns = start.problem.X.shape
+    windowed = isinstance(start.loss, SquaredHingePoint | HuberHingePoint)
+    return windowed and n_columns >= COLUMNS_PER_ROW * n_rows and not start.w.any()
 
 
 def through_alphas(start: Iterate, progress: Progress, run: Run) -> Iterate:

@@ -32,6 +32,7 @@ from everypair.solvers.problem import Iterate, Problem, Solver, at_rest, run_set
 from everypair.solvers.progress import Judgement, Progress
 from everypair.solvers.result import Result
 from everypair.solvers.rounding import hinge_error
+from everypair.solvers.row_grams import RowGrams
 from everypair.solvers.scaling import LOST_BY_SCALING
 
 Array = NDArray[np.float64]
@@ -162,6 +163,7 @@ def hinge_by_continuation(
     pace: Pace = BY_HESSIANS,
     *,
     to_limit: bool = True,
+    known: RowGrams | None = None,
 ) -> tuple[Iterate, Result]:
     """The best iterate of a series of narrower and narrower roundings, and what it says of the
     hinge, whatever the penalty.
@@ -169,7 +171,8 @@ def hinge_by_continuation(
     ``start`` lies in the `rounded_problem` of the first width. The series begins with the rounding
     that certifies it best: at zero that is the widest, at a solution of almost the same problem a
     narrow one. With ``to_limit`` the result is the best point of all (`_Limit`); without, it is the
-    iterate itself, stretched, whose margins tell its multipliers.
+    iterate itself, stretched, whose margins tell its multipliers. ``known``: products of rows that
+    ``start`` was made with.
     """
     tol = start.problem.tol
     best, width = start, FIRST_WIDTH
@@ -178,10 +181,10 @@ def hinge_by_continuation(
         if narrower.judged.distance > WORTH_NARROWING * best.judged.distance:
             break
         best, width = narrower, width / NARROWING_OF_A_START
-    now, limit = best, _Limit(best) if to_limit else None
+    now, limit = best, _Limit(best, known) if to_limit else None
     before: Iterate | None = None
     while True:
-        now = run_settled(run, now, _CloseForItsRounding(tol, pace.share), progress)
+        now = run_settled(run, now, CloseForItsRounding(tol, pace.share), progress)
         if now.judged.distance < best.judged.distance:
             best = now
         last = progress.exhausted or width <= LAST_WIDTH
@@ -215,9 +218,9 @@ class _Limit:
     roundings and more than half of the products with X.
     """
 
-    def __init__(self, start: Iterate) -> None:
+    def __init__(self, start: Iterate, known: RowGrams | None) -> None:
         self.certificate, self._duals = start, (-np.inf, -np.inf)
-        self._corners = CornerSearch(start.problem.X)
+        self._corners = CornerSearch(known or RowGrams(start.problem.X))
         self.judged = start.judged
         self._best = _unrounded(start)
 
@@ -290,7 +293,7 @@ class _Limit:
 
 
 @dataclass(frozen=True)
-class _CloseForItsRounding:
+class CloseForItsRounding:
     """Solved well enough that the rounding makes most of the hinge's gap."""
 
     tol: float

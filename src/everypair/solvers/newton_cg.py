@@ -33,6 +33,9 @@ COPIED_SHARE_FOR_MANY = 0.4
 """Where the classes come apart a third of the rows is left in the window, and as many under a
 rounded hinge; each step takes many products there."""
 
+ROUGH_FORCING = 0.3
+"""Of a step whose end tells which rows count, and no more than that."""
+
 PROMISED_GAP_SHARE = 0.5
 """Conjugate gradients end where they promise this share of the gap that would do."""
 
@@ -107,6 +110,21 @@ def _descend(
             if patience.is_over:
                 break
     return now
+
+
+def rough_step(now: Iterate) -> Iterate | None:
+    """Where a step of a product or a few leads; None where there is no way down.
+
+    All rows are read, and the columns' own spreads precondition: they are known.
+    """
+    X, loss = now.problem.X, now.loss
+    of_rows = float(loss.curvature().sum()) / X.shape[0]
+    preconditioner = of_rows * X.sizes.spreads**2 + now.problem.quadratic.alpha
+    tolerance = ROUGH_FORCING * _norm(now.gradient, 1 / preconditioner)
+    step, score_step, *_ = _steihaug(
+        now, CurvedRows(now, 0.0), preconditioner, np.inf, tolerance, 0.0
+    )
+    return search_line(now, step, score_step)
 
 
 class CurvedRows:
