@@ -208,7 +208,7 @@ class BoxKernel:
         padded, asked = np.zeros((MERGED * n_merged, n_coef)), np.zeros(MERGED * n_merged, bool)
         padded[own], asked[own] = moments, wanted
         merged = padded.reshape(n_merged, -1) @ _merging()
-        held = asked.reshape(n_merged, -1).any(axis=1)
+        held = np.logical_or.reduce(asked.reshape(n_merged, -1), axis=1)
         out = _near_on_grid(merged, held, *self._merged_windows)
         if n_merged > MERGED_GRID.reach_boxes + 1:
             up, down = _merged_exponentials()
