@@ -176,8 +176,9 @@ class _Ranks:
         enough = min(self._enough, ENOUGH_SHARE * found.objective)
         if gap <= enough:
             return rank
-        if self._before is not None and gap < self._before[1]:
-            # What the gap fell by foretells where it will be small enough.
+        if self._before is not None and rank >= FINE_RANK and gap < self._before[1]:
+            # What the gap fell by foretells where it will be small enough; after the first ranks
+            # it would promise too much.
             steps = np.log(gap / enough) / np.log(self._before[1] / gap)
             ahead = max(LEAST_GROWTH, float((rank / self._before[0]) ** steps))
             self.foretold = ahead <= FORETOLD_GROWTH
