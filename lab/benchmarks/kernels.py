@@ -25,7 +25,7 @@ from lab.harness import Page, environment, markdown_table
 
 KEPT = Path(__file__).with_suffix(".json")
 GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
-CLASS, TEST_ROWS, JITTER = 5, 20_000, 0.01
+CLASS, TEST_ROWS, JITTER, TURNS = 5, 20_000, 0.01, 2
 
 
 def covtype(n_rows):
@@ -82,8 +82,12 @@ def grid():
     ROCSVM(C=matching(y, 0.01)).fit(X, y)
     out = {}
     for C in GRID:
-        out[f"SVC {C:g}"] = measured(SVC(C=C), X, y, Z, z)
-        out[f"ROCSVM {C:g}"] = measured(ROCSVM(C=matching(y, C)), X, y, Z, z)
+        turns = [
+            (measured(SVC(C=C), X, y, Z, z), measured(ROCSVM(C=matching(y, C)), X, y, Z, z))
+            for _ in range(TURNS)
+        ]
+        for name, found in zip(("SVC", "ROCSVM"), zip(*turns, strict=True), strict=True):
+            out[f"{name} {C:g}"] = min(found, key=lambda turn: turn["cpu"])
     out["ROCSVM default"] = measured(ROCSVM(), X, y, Z, z)
     return out
 
@@ -129,12 +133,13 @@ def gap():
 
 def others():
     out = {}
-    for n_rows, rank in ((5_000, None), (5_000, "auto"), (100_000, "auto")):
+    sizes = (5_000, None), (5_000, "auto"), (20_000, "auto"), (100_000, "auto")
+    for n_rows, rank in sizes:
         X, y, Z, z = covtype(n_rows)
         model = AUCRLS(kernel="rbf", max_rank=rank, alpha=1e-3)
         AUCRLS(kernel="rbf", max_rank=rank, alpha=1e-3).fit(X[:2000], y[:2000])
         out[f"AUCRLS {n_rows} {rank}"] = measured(model, X, y, Z, z)
-    for n_rows in (5_000, 100_000):
+    for n_rows in (5_000, 20_000, 100_000):
         X, y, Z, z = covtype(n_rows)
         model = MeasureOpt("average_precision", kernel="rbf")
         MeasureOpt("average_precision", kernel="rbf").fit(X[:2000], y[:2000])
@@ -155,12 +160,12 @@ def page(kept):
         "of each: SVC stops at its tolerance of 1e-3, `ROCSVM` at a certified relative gap of "
         "1e-6. SVC uses one thread. Compilation is not timed. Other work ran on the two cores "
         "at the same time, except beside the million rows: compare CPU seconds rather than "
-        "seconds. The sections were measured in several runs; the large ranks and the gaps ran at "
-        "low priority. The million rows are drawn with replacement from the 561,012 that are not "
+        "seconds. The grid of C is of one turn, SVC right before ROCSVM. The sections were measured "
+        "in several runs: the 100,000 rows one step before the present rule for the rank, the "
+        "million rows, the ranks and gaps at 5,000 and 10,000 rows before it. The million rows are drawn with replacement from the 561,012 that are not "
         "for testing, and their ten numeric columns moved by a hundredth of a standard deviation. "
-        "Ranks, "
-        "sample sizes and the rule that stops the growth of the rank were chosen on covtype 7, "
-        "covtype 2 and letter H.",
+        "Sample sizes were chosen on covtype 7, covtype 2 and letter H, and the rule that ends the "
+        "growth of the rank on these and on adult, mnist 8, kddcup99 and satimage 4.",
         kept.get("environment"),
     )  # fmt: skip
     if "grid" in kept:
@@ -233,17 +238,19 @@ def page(kept):
                 lines,
             ),
         )
-    if "others" in kept:
+    if "others" in kept and "grid" in kept:
+        svc = kept["grid"]["SVC 1"]["cpu"]
         lines = [
-            [name, f"{int(n):,}", rank, f"{f['cpu']:.1f}", f"{f['auc']:.4f}", f"{f['ap']:.4f}",
+            [name, f"{int(n):,}", rank, f"{f['cpu']:.1f}", f"{f['cpu'] / svc:.1f}",
+             f"{f['auc']:.4f}", f"{f['ap']:.4f}",
              str(f["support"]), f"{f['peak']:.2f}"]
             for (name, n, rank), f in ((key.split(), f) for key, f in kept["others"].items())
         ]  # fmt: skip
         out.add(
             "The same machinery elsewhere",
             markdown_table(
-                ["model", "rows", "`max_rank`", "CPU, s", "test AUC", "average precision",
-                 "pivots", "peak memory, GB"], lines,
+                ["model", "rows", "`max_rank`", "CPU, s", "CPU times SVC at 20,000", "test AUC",
+                 "average precision", "pivots", "peak memory, GB"], lines,
             ),
         )  # fmt: skip
     out.write()

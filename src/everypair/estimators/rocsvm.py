@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 ENOUGH_GAP = 0.0015
 """Of the objective per pair, as the AUC is a share of pairs. Measured (`lab/notes/rocsvm.md`):
-where the gap over the whole of the kernel's space is about this at most, twice as many raised
+where the gap over the whole of the kernel's space is about this at most, twice the pivots raised
 the test AUC by 0.0006 or less."""
 
 
