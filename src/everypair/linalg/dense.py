@@ -28,7 +28,7 @@ Index = NDArray[np.intp]
 HESSIAN_COLUMNS_PER_PRODUCT = 15
 """A Hessian costs about one product per this many columns: BLAS is faster on dense matrices."""
 
-PRODUCT_COLUMNS = 512
+PRODUCT_ROWS, PRODUCT_COLUMNS = 128, 512
 """Of a block, where rows are multiplied with rows."""
 
 MIRRORED_ROWS = 256
@@ -386,10 +386,12 @@ class DenseMatrix:
         multiply: Any = get_blas_funcs("syrk" if rows is others else "gemm", dtype=dtype)
 
         def centred(which: Index, some: slice) -> Any:
-            block = self.X[which, some] - self.sizes.means[some]
-            if unit is not None:
-                block /= unit
-            return block.astype(dtype, copy=False).T
+            out = np.empty((which.size, some.stop - some.start), dtype)
+            # Few rows at a time stay in the cache until they are narrowed.
+            for part in slices(0, which.size, PRODUCT_ROWS):
+                block = self.X[which[part], some] - self.sizes.means[some]
+                np.multiply(block, 1 / (unit or 1.0), out=out[part], casting="same_kind")
+            return out.T
 
         # Added to as it stands: a product beside it would be as large as the result.
         for some in slices(0, self.shape[1], PRODUCT_COLUMNS):
