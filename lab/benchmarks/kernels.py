@@ -160,9 +160,10 @@ def page(kept):
         "of each: SVC stops at its tolerance of 1e-3, `ROCSVM` at a certified relative gap of "
         "1e-6. SVC uses one thread. Compilation is not timed. Other work ran on the two cores "
         "at the same time, except beside the million rows: compare CPU seconds rather than "
-        "seconds. The grid of C is of one turn, SVC right before ROCSVM. The sections were measured "
-        "in several runs: the 100,000 rows one step before the present rule for the rank, the "
-        "million rows, the ranks and gaps at 5,000 and 10,000 rows before it. The million rows are drawn with replacement from the 561,012 that are not "
+        "seconds. The grid of C is of one turn, SVC right before ROCSVM. The sections were "
+        "measured in several runs: the 100,000 rows one step before the present rule for the "
+        "rank, the million rows, the ranks and gaps at 5,000 and 10,000 rows before it. The "
+        "million rows are drawn with replacement from the 561,012 that are not "
         "for testing, and their ten numeric columns moved by a hundredth of a standard deviation. "
         "Sample sizes were chosen on covtype 7, covtype 2 and letter H, and the rule that ends the "
         "growth of the rank on these and on adult, mnist 8, kddcup99 and satimage 4.",
