@@ -28,7 +28,7 @@ score, which takes a fiftieth of the time of its sort."""
 SAMPLE_ROWS = 2**16
 
 
-class Part(NamedTuple):
+class ClassScores(NamedTuple):
     """The scores of one class in a range, and what each weighs; None: 1."""
 
     scores: Array
@@ -93,7 +93,9 @@ def _every(step: int, shard: Shard, scores: Array) -> list[Array]:
     return [scores[(-shard.start) % step :: step]]
 
 
-def _between(low: float, high: float, shard: Shard, scores: Array) -> list[tuple[Part, Part]]:
+def _between(
+    low: float, high: float, shard: Shard, scores: Array
+) -> list[tuple[ClassScores, ClassScores]]:
     from everypair._compiled import scores_between
 
     none = np.empty(0)
@@ -105,21 +107,21 @@ def _between(low: float, high: float, shard: Shard, scores: Array) -> list[tuple
     classes = slice(0, n_positive), slice(scores.size - n_negative, scores.size)
     # In a fold a row weighs 1 or is left out: counts are enough, and a sort without an order.
     positive, negative = (
-        Part(found[of].copy(), None if np.all(weights[of] == 1) else weights[of].copy())
+        ClassScores(found[of].copy(), None if np.all(weights[of] == 1) else weights[of].copy())
         for of in classes
     )
     return [(positive, negative)]
 
 
-def _joined(parts: list[Part]) -> Part:
+def _joined(parts: list[ClassScores]) -> ClassScores:
     scores = np.concatenate([part.scores for part in parts])
     if all(part.weight is None for part in parts):
-        return Part(scores, None)
+        return ClassScores(scores, None)
     weights = (np.ones(len(some)) if weight is None else weight for some, weight in parts)
-    return Part(scores, np.concatenate(list(weights)))
+    return ClassScores(scores, np.concatenate(list(weights)))
 
 
-def _won(positives: Part, negatives: Part) -> Range:
+def _won(positives: ClassScores, negatives: ClassScores) -> Range:
     from everypair._compiled import doubled_wins, mass_below
 
     if positives.weight is None and negatives.weight is None:
@@ -134,7 +136,7 @@ def _won(positives: Part, negatives: Part) -> Range:
     return Range(float(a.sum()), float(cumulative[-1]), 2 * float(a @ below))
 
 
-def _in_order(part: Part) -> tuple[Array, Any]:
+def _in_order(part: ClassScores) -> tuple[Array, Any]:
     if part.weight is None:
         return np.sort(part.scores), np.ones(part.scores.size)
     order = np.argsort(part.scores)
