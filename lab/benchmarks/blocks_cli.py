@@ -112,5 +112,5 @@ The limit of memory is that of one fit. The files are copies of one of 5e+06 row
 each pass as long as their scores take no more than 24 bytes per row and 128 MiB: all of them \
 with 1e+06 and 1e+07 rows, two at a time with 5e+07. When each fit kept three vectors of scores, \
 `fit` of 1e+07 rows took 28 passes, 54.5 times the processor time of one reading and 1180 MB; \
-`compare` read these rows whole and had not ended after four minutes. `compare` of 5e+07 rows was \
-not measured. Other programs were busy on both cores, which disturbs the clock."""
+`compare` read these rows whole and had not ended after four minutes. Other programs were busy on \
+both cores, which disturbs the clock."""

@@ -293,40 +293,63 @@ compares the processor time of both trees."""
 HOW = """\
 **Paths.** `AUCClassifierCV` with the L2 penalty solves the path of all rows \
 first, beside that of a sample of a twentieth. The folds go beside the path of \
-all rows: they begin at its solutions and step by its Newton matrices, every \
-fourth alpha first, and the distances found there foretell the others in log \
-alpha (`solvers/path_beside.py`). Up to 8 alphas step side by side, so that \
-scores and gradients are products of X with a matrix. Twenty alphas of a fold \
-took 60 passes over X and 60 pair sums one after the other; they take 20 passes, \
-80 pair sums and no Hessian (`tests/solvers/test_ridge_path.py` counts them). A \
-solution on all rows has seen the held-out ones: where alpha is large it is within \
+all rows: they begin at its solutions and step by its Newton matrices. On other \
+rows a solution lies off the known one by d, and the gradient M d depends nearly \
+affinely on the known solution. Where a known solution is an affine combination of \
+others, by least squares in its own metric, the gradients combine likewise \
+(`solvers/foretelling.py`). The alphas that no others foretell are found before any \
+sum, and go first: 4 of 20 on 40,000 x 30, 8 or 9 with correlated columns. Up to 8 \
+alphas step side by side, so that scores and gradients are products of X with a \
+matrix. Twenty alphas of a fold take 58 pair sums, 12 passes over X and no Hessian, \
+where they took 80 and 20 (`tests/solvers/test_ridge_path.py` counts them on \
+30,000 x 30); with correlated columns 47 evaluations, as before. A solution on all rows \
+has seen the held-out ones: where alpha is large it is within \
 a gap of 1e-4 of the fold's own, and its AUC on them was too high by up to .009 \
-(20,000 x 50). So a fold goes on until a ten-thousandth of that gap is left. In a \
-fold of three tables the AUC then differs from that of exact fits by at most \
-.0001; the former way, at a gap of 1e-4 from its own start, by up to .0023. The \
-order of the alphas and that share were chosen by counts on 20,000 x 50, which is \
-in the table above, and on 40,000 x 30 and 60,000 x 30, which are not (the share \
-on 60,000 x 30 alone of these).
+(20,000 x 50). So a fold goes on until a ten-thousandth of that gap is left; where an \
+alpha was foretold, that gap is estimated with the known matrix. The share of a solution \
+that others may leave untold, 1e-3, was chosen by counts on 40,000 x 30, 60,000 x 30 and \
+correlated 40,000 x 40, the ten-thousandth on 60,000 x 30 and on 20,000 x 50, which is in \
+the table.
 
-**Hinges.** Hessians and their products read the rows that have a pair in the \
-window of the loss (`tests/solvers/test_curved_rows.py` counts), and touch nothing \
-else. The line through the solutions of two roundings, followed to the width zero, \
-gives the coefficients: on text 32 steps and 790 products where it was 45 and \
-1,813. Where the rows at the margin are no more than the columns, they give the \
-solution itself (`solvers/corner.py`, `tests/solvers/test_corner.py` counts): \
-10,000 x 1,000 takes 15 steps where it was 58, and 10,000 x 10,000 takes 18 steps \
-where 100 left a gap of 7e-5. Chosen on 5,000 x 500 and 3,000 x 3,000. In the same \
-hour and before these changes the ratios were 5.4 (10,000 x 1,000), 1.94 \
-(20,000 x 50), 1.99 (a9a) and 18.0 (CSR), by the least of two turns with two \
-threads.
+**Hinge with many rows.** The margins of n+ n- pairs lie so close together that \
+their mean hinge is all but smooth. From 15,000 rows on Newton's method steps on the \
+hinge itself; its matrix counts the pairs in a window around the corner, about as wide as \
+the last step (`solvers/hinge_newton.py`). The multipliers are 0 and 1 and the gap is \
+|grad P|^2 / (2 alpha), so no rounding is narrowed. A first solve on a fifth of the rows \
+gives start and matrix. On 20,000 x 50 8 steps and no Hessian of all rows follow, where 11 \
+steps took 26 sorts, 46 walks and 2 Hessians. Where many pairs share a margin (w8a) the gap \
+stops shrinking, and the roundings go on. The widths are first guesses and were not tuned; \
+traces of 20,000 x 50 and a9a were looked at beside those of other tables.
 
-**As many columns as rows.** Some w ranks every pair with a margin of one, and \
-the penalty is all that is left of the objective. From w = 0 Newton's method \
-stepped right to the corner of every pair; later steps had to be cut short, and \
-the trust region stayed as small as they were. Now alpha falls to the one asked \
-for by factors of 4 (`solvers/falling_alpha.py`), each solution foretells the \
-next, and no region is used. Chosen on 3,000 x 3,000: 26 steps and 503 passes \
-over X, where 40 steps left a gap of 1.5. On 10,000 x 10,000: 25 steps.
+**Hinge by products (text).** Hessian products read the rows that have a pair in the window \
+of the loss. Each rounding is narrower by 2.5 at most, and the last is no narrower than the \
+tolerance needs. The line through two solutions foretells the next one: 23 steps and 380 \
+products where it was 32 and 785. The factor was chosen on four other text-like tables. \
+Where the rows at the margin are no more than the columns, they give the solution itself \
+(`solvers/corner.py`): 10,000 x 1,000 takes 15 steps where it was 58.
+
+**As many columns as rows.** The solution is a combination of the rows with a pair short of \
+the margin. Newton's system in the space of these rows is (K + alpha H^+) g = -alpha \
+[positive]. For a small alpha it is nearly their Gram matrix K, so 10 to 17 products with K \
+solve it, and whole steps without a line search end in the solution \
+(`solvers/row_newton.py`). The first rows come from about five steps of one to three products \
+under a falling alpha; rows that are short at the solution join, and K grows by what is new \
+(`solvers/working_rows.py`). On 10,000 x 10,000 (another seed) these were 2,875 rows, and 3,597 \
+at the end, and the fit took 36 passes over X where it took about 740. K is in single precision \
+for the squared hinge, and each round starts from true scores. The hinge's corner uses the same \
+matrix. Sparse X, and shapes where the matrix would not pay, keep the falling alphas. Chosen \
+on 3,000 x 3,000, 4,000 x 4,000 and 3,000 x 2,000; that alpha falls by 4, not by 8, on \
+10,000 x 10,000 with another seed.
+
+**Kernels.** A Hessian over a kernel's features read every row in double precision as soon as \
+a quarter of them were in the window: 340 ms at 20,000 x 512, where a step takes 14 ms. It now \
+reads the window's rows in single precision; scores, gradient and certificate stay in double. \
+rbf values take one compiled pass (7.8 ns each in place of 13.9). The rank stops where little is \
+left to gain per pair ([kernels](kernels.md)).
+
+**Boxes.** From 80 Chebyshev boxes on, four are merged into one of width 1 with 14 coefficients: \
+half the time of a field or less, the same digits. `RankOptCV` on covtype 2 takes .75 of its \
+former time, on six other tasks .81 to 1.02.
 
 **First fit.** `--only first` measures a process with its first fit, and one that \
 imports scikit-learn and runs one cached numba loop and nothing of everypair. A \
@@ -364,38 +387,47 @@ precision: 8 % less time on 6,000 x 6,000. Another first alpha: 368 passes for \
 region and finer conjugate gradients for every hinge: on 20,000 x 20,000 CSR \
 2,400 passes in place of 730.
 - Roundings that narrow by 8 or 10 instead of 4: 62 steps for 50 on 5,000 x 500; \
-on 20,000 x 50 three sorts of 21 less."""
+on 20,000 x 50 three sorts of 21 less.
+- Steps on the hinge itself below 15,000 rows: .45 to 1.81 times the time of the \
+roundings. A preconditioner with the exact Hessian block of the 100, 300 or 1,000 \
+heaviest columns on text: 165, 163 and 146 products where Jacobi needs 163. The \
+corner by conjugate gradients over tied rows: 54 to 60 products for the first \
+round, after which a tie lost one class. Roundings of text by 3, 2 and 1.6 \
+(15,000 x 15,000): 603, 885 and 508 products, 506 by 2.5.
+- The rows that count as a Cholesky triangle under Newton-CG: 434 products, and no \
+convergence after rows joined at the last alpha (3,000 x 3,000). A line search along \
+steps in the space of rows solved to a residual of .1: steps of length .005. Alpha \
+falling by 8: a third fewer passes, but too few rows on 10,000 x 10,000. Only the most \
+short 30 % as first rows: fails on 3,000 x 2,000 with 30 % positives.
+- Polynomials in log alpha of M d instead of affine combinations; a larger alpha among \
+nearly equal ones first (31 to 45 evaluations of a fold for 27 to 32); 16 alphas at \
+once: no faster than 8.
+- Ranks of kernels in steps of sqrt(2) or 4; rough solves to 1e-2; a second array of \
+features in single precision."""
 
 NOT_REACHED = """\
-- 20 alphas of a fold within three fits: 4.3 and 5.5 for the logistic loss, 3.8 \
-for the squared hinge. Each alpha \
-needs a value and a gradient over all pairs for its certificate, and so does a \
-step before it: 80 sums in all, where a fit has 11 to 13.
-- Squared hinge on 10,000 x 10,000 within 1.5 times `LogisticRegression`: 11 \
-times. lbfgs takes 30 steps, about 66 passes over X, so 1.5 times its time is \
-100 passes. At the solution a third of the rows is in the window and the \
-eigenvalues of their Newton system reach from .06 to 17 (measured on 3,000 x \
-3,000): conjugate gradients need 65 products for two digits and 95 for four, \
-which is 43 to 63 passes over X for one Newton step. So 100 passes are two steps \
-of this method, which takes 25 in all, most of them cheaper. A preconditioner by \
-the curvature of the rows made it 123 products.
-- Hinge on 10,000 x 10,000 within 5 times `LogisticRegression`: 7.0 times. About \
-20 of its 27 s are the way to a first solution, whose alpha falls step by step; \
-the corner itself takes 6 s, most of it the products of 3,250 rows with each other.
-- Hinge on 10,000 x 1,000 under a second: 1.3 s with one thread.
-- Hinge on small and sparse data within the time of LinearSVC: 1.5, 1.7 and 6.5 \
-times. On the CSR rows 600 positives lie at one level and 2,700 negatives at \
-another, so their matrix would cost more than the 790 products that are left.
-- rbf kernels below SVC at every C: 1.7 and 2.0 times on 5,000 rows. [Kernels with \
-many rows](kernels.md) has 10^5 and 10^6 rows.
-- First fit in a compiled process: .9 s more than scikit-learn's import, where .2 s \
-was asked; numba alone, with one cached loop and nothing of everypair, is .8 s more.
+- 20 alphas of a fold within three fits. A fold needs 29 evaluations over all pairs: 20 \
+certificates, and about 9 more for the 4 alphas that go first; a fit has 11 to 13.
+- Squared hinge on 10,000 x 10,000 within 1.5 times `LogisticRegression`. The products of \
+3,600 rows at 63 GF, the most that one core gives in single precision, take 2.05 s, .65 of \
+lbfgs's 3.15 s; 36 passes over X take 1.9 s, .6; the steps in K .7 s, .23. That is 1.48 before \
+anything else.
+- Hinge on 10,000 x 1,000 under a second with one thread. Its passes over the whole of X take \
+.65 s, eight steps at the first rounding .33 s.
+- Hinge on CSR text within the time of LinearSVC. In a traced fit of .95 s conjugate gradients \
+took .58 s, more than LinearSVC in all, so fewer products are needed. A smoothing by rows \
+(an augmented Lagrangian with the proximal map of the pair hinge) was not tried.
+- rbf kernels below SVC at every C: [kernels with many rows](kernels.md) has 20,000, 10^5 and \
+10^6 rows. 10^5 rows below SVC at 20,000: 664 pivots take about .5 s for kernel values and \
+1.2 s for the triangular solve, as much as SVC takes in all.
+- First fit in a compiled process: numba alone, with one cached loop and nothing of everypair, \
+takes more than the .2 s that were asked beyond scikit-learn's import. The first fit inside groups \
+with the logistic loss compiles for about 45 s.
 - RankOptCV beside the tuned logistic search, one split of at most 4,000 rows of \
 each of the 66 tasks, the least of three turns \
 ([table](rankopt.md)): 0.86 times in the median (at most 1.0 was asked), \
-4 tasks above 2.0, at worst 2.94 times (covtype 2). There a climb at a \
-large radius is tried in every fold; sums over its many boxes were the largest \
-part and take a half to a third of what they took (the worst was 4.4 before).
+4 tasks above 2.0, at worst 2.94 times (covtype 2), before boxes were merged. There a climb at a \
+large radius is tried in every fold.
 - Not measured again: the pages of the peers, `MeasureOpt`. [One thread and \
 two](threads.md) has the threads.
 - 20 alphas of the hinge on sparse X: paths of the hinge start each alpha from \
