@@ -412,8 +412,8 @@ NOT_REACHED = """\
 certificates, and about 9 more for the 4 alphas that go first; a fit has 11 to 13.
 - Squared hinge on 10,000 x 10,000 within 1.5 times `LogisticRegression` in every turn. The \
 products of 3,600 rows at 63 GF, the most that one core gives in single precision, take \
-2.05 s, .65 of lbfgs's 3.15 s; 36 passes over X take 1.9 s, .6; the steps in K .7 s, .23. That is 1.48 before \
-anything else.
+2.05 s, .65 of lbfgs's 3.15 s; 36 passes over X take 1.9 s, .6; the steps in K .7 s, .23. That is \
+1.48 before anything else.
 - Hinge on 10,000 x 1,000 under a second with one thread. Its passes over the whole of X take \
 .65 s, eight steps at the first rounding .33 s.
 - Hinge on CSR text within the time of LinearSVC. In a traced fit of .95 s conjugate gradients \
