@@ -432,8 +432,6 @@ def page() -> None:
         "into new memory: with few rows that takes longer than the fit's own reading, through "
         "buffers that are used again, and the ratio is below one. The limit of memory is 24 bytes "
         "per row and 1 GB; a fit by itself keeps three vectors of scores. Nothing else ran. "
-        "Before the area of the scores was summed in threads and products over columns ran "
-        "several rows at a time, 5e+07 rows took 1.81 times on the same kind of machine. "
         f"{_beside_reading(found)}\n\n"
         + markdown_table(
             ["rows", "passes", "gap", "ratio, clock", "ratio, processor", "peak MB", "limit MB"],
