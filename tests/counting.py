@@ -18,7 +18,7 @@ import pytest
 from everypair.linalg.dense import DenseMatrix
 from everypair.linalg.sparse import SparseMatrix
 from everypair.measures import FBeta, ROCArea
-from everypair.pairs import separable, smooth, sorted
+from everypair.pairs import few, separable, smooth, sorted
 
 PRODUCTS = ("dot", "pull_back", "pull_back_moments")
 BLOCK_PRODUCTS = ("dot_each", "pull_back_each")
@@ -86,6 +86,8 @@ def counted_work(n_rows: int, n_columns: int) -> Iterator[Counter[str]]:
                 count(point, "product", "products", of_point)
             if "hessian" in vars(point):
                 count(point, "hessian", "hessians", lambda p, X, *_: of_matrix(X))
+        # The value and the gradient.
+        count(few.FewPairs, "at", "pair_sums", lambda _, scores, *ends: 2 * scores.size / n_rows)
         for measure in (FBeta, ROCArea):
             count(measure, "most_violated", "cuts", lambda *_: 1)
         count(DenseMatrix, "class_moments", "moments", lambda X, rows, *_: rows.size / n_rows)

@@ -43,6 +43,7 @@ from everypair._compiled.group_hessians import (
     evaluate_rows,
     smooth_group_rows,
 )
+from everypair._compiled.group_pairs import CHANNELS, TILE, WIDEST_SCORE_RANGE, group_slopes
 from everypair._compiled.group_quotas import top_of_groups
 from everypair._compiled.group_series import SERIES_COEFFICIENTS
 from everypair._compiled.grouped_rows import (
@@ -106,14 +107,18 @@ from everypair._compiled.walks import (
     growing_sum,
     hinge_total,
     rounded_hinge_walk,
+    weight_outside,
     window_mass,
     window_rows,
     window_sum,
 )
 
 __all__ = [
+    "CHANNELS",
     "COEFFICIENTS",
     "SERIES_COEFFICIENTS",
+    "TILE",
+    "WIDEST_SCORE_RANGE",
     "WIDE_COEFFICIENTS",
     "add_row_moments",
     "add_soft_slopes",
@@ -161,6 +166,7 @@ __all__ = [
     "evaluate_rows",
     "group_areas_lost",
     "group_rows",
+    "group_slopes",
     "growing_sum",
     "hinge_total",
     "lay_boxes",
@@ -182,6 +188,7 @@ __all__ = [
     "sort_groups",
     "top_of_groups",
     "vector_sums",
+    "weight_outside",
     "window_mass",
     "window_rows",
     "window_sum",

@@ -29,6 +29,25 @@ def count_short(targets, sources, target_edges, source_edges, least, counts):
 
 
 @compiled
+def weight_outside(targets, sources, target_edges, source_edges, weights, mass, least, most):
+    """The weight of the pairs with ``1 - (x - y) < least`` or ``>= most``, compared as above.
+
+    ``mass[j]``: what the sources before j weigh.
+    """
+    total = 0.0
+    for g in range(target_edges.size - 1):
+        begin, end = source_edges[g], source_edges[g + 1]
+        j = k = begin
+        for i in range(target_edges[g], target_edges[g + 1]):
+            while j < end and 1.0 - (targets[i] - sources[j]) >= most:
+                j += 1
+            while k < end and 1.0 - (targets[i] - sources[k]) >= least:
+                k += 1
+            total += weights[i] * ((mass[j] - mass[begin]) + (mass[end] - mass[k]))
+    return total
+
+
+@compiled
 def two_sum(a, b):
     """``a + b`` rounded, and what rounding took off (Knuth 1969).
 

@@ -20,8 +20,12 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
+from everypair._compiled import weight_outside
+from everypair.cached import cached_property
 from everypair.linalg.order import descending
 from everypair.pairs import pair_point
+from everypair.pairs.few import FewPairs
+from everypair.pairs.point import extent
 from everypair.pairs.sorted import RankedClass, Side
 from everypair.rows import Rows
 
@@ -140,15 +144,30 @@ class RandomOrder:
 
 @dataclass(frozen=True)
 class AllPairsStatistic:
-    """R over every pair, through the fast sigmoid sums."""
+    """R over every pair, through the fast sigmoid sums; few pairs are summed one by one."""
 
     pairs: Rows
     free_cut: ClassVar[bool] = False
 
+    @cached_property
+    def _few(self) -> FewPairs | None:
+        in_arrays = isinstance(self.pairs, Rows) and self.pairs.within is None
+        return FewPairs(self.pairs) if in_arrays else None
+
+    def _by_pairs(self, scores: Array) -> Point | None:
+        """Summed pair by pair, where that pays."""
+        few = self._few
+        if few is None or not few.pays(*(ends := extent(scores))):
+            return None
+        return Point(*few.at(scores, *ends))
+
     def loss(self, scores: Array) -> float:
-        return pair_point("sigmoid", self.pairs, scores).value()
+        by_pairs = self._by_pairs(scores)
+        return by_pairs.loss if by_pairs else pair_point("sigmoid", self.pairs, scores).value()
 
     def at(self, scores: Array) -> Point:
+        if by_pairs := self._by_pairs(scores):
+            return by_pairs
         point = pair_point("sigmoid", self.pairs, scores)
         return Point(point.value(), point.gradient())
 
@@ -191,30 +210,25 @@ class _EveryMargin:
         self._begin, self._end = (
             np.repeat(edges, np.diff(x.edges)) for edges in (y.edges[:-1], y.edges[1:])
         )
-        self._below = np.concatenate([[0.0], np.cumsum(side.sources.inside)])
-        # Of each target's group: sums of the groups before it are taken off again.
-        self._own = self._below[self._begin], self._below[self._end]
+        self._mass = np.concatenate([[0.0], np.cumsum(side.sources.inside)])
 
-    def _counts(self, level: float) -> tuple[Index, Index]:
-        """For each positive: the negatives with ``z < -level``, and those with ``z <= level``.
-
-        Negatives descend, so both come first. Short of ``least`` is ``z <= 1 - least``.
-        """
-        return (
-            self._side.count_short(float(np.nextafter(1 + level, np.inf))),
-            self._side.count_short(1 - level),
-        )
+    @staticmethod
+    def _ends(level: float) -> tuple[float, float]:
+        """Margins ``z < -level`` and ``z <= level`` as ``1 - z`` from these numbers on."""
+        return float(np.nextafter(1 + level, np.inf)), 1 - level
 
     def share_beyond(self, level: float) -> float:
         """Weight of the pairs whose margin, of either sign, is larger than ``level``."""
-        lost, not_won = self._counts(level)
-        first, all_of_them = self._own
-        beyond = (self._below[lost] - first) + (all_of_them - self._below[not_won])
-        return float(self._side.targets.weights @ beyond)
+        x, y = self._side
+        most, least = self._ends(level)
+        return float(
+            weight_outside(x.scores, y.scores, x.edges, y.edges, x.weights, self._mass, least, most)
+        )
 
     def next_beyond(self, level: float) -> float:
         """The smallest size of a margin that is larger than ``level``; one where none is."""
-        lost, not_won = self._counts(level)
+        # Negatives descend, so those that a positive loses to come first, then those it ties with.
+        lost, not_won = map(self._side.count_short, self._ends(level))
         x, y = self._side.targets.scores, self._side.sources.scores
         losing, winning = lost > self._begin, not_won < self._end
         sizes = [y[lost[losing] - 1] - x[losing], x[winning] - y[not_won[winning]]]
