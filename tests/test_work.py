@@ -14,7 +14,7 @@ from counting import counted_work, peak_per_row, rows
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from everypair import AUCRLS, AUCClassifier, MeasureSVM, RankOpt, auc_path
+from everypair import AUCRLS, AUCClassifier, MeasureSVM, RankOpt, RankOptCV, auc_path
 from everypair.estimators import _training
 from everypair.linalg import matrix
 from everypair.solvers import elastic_net as path_solver
@@ -60,6 +60,12 @@ def measure(name, C):
 def rankopt():
     X, y = rows(*SMALL)
     return lambda: RankOpt(threshold=0.0).fit(X, y), SMALL
+
+
+def rankopt_search():
+    X, y = rows(*SMALL)
+    X = np.sinh(X)  # of normal columns every radius has the same direction
+    return lambda: RankOptCV(threshold=0.0, cv=3).fit(X, y), SMALL
 
 
 @pytest.fixture(autouse=True)
@@ -133,7 +139,11 @@ CASES = {
     ),
     "RankOpt": (
         rankopt,
-        {"steps": 4, "passes": 23, "pair_sums": 21, "copies": 0.5, "bytes": 380},
+        {"steps": 4, "passes": 15, "pair_sums": 13, "copies": 0.5, "bytes": 380},
+    ),
+    "RankOptCV": (
+        rankopt_search,
+        {"steps": 8, "passes": 140, "pair_sums": 135, "copies": 0.5, "bytes": 1400},
     ),
 }  # fmt: skip
 
@@ -206,7 +216,19 @@ def without_level(patch):
 
 
 def with_plain_gradients(patch):
-    patch.setattr(sphere, "climb_by_lbfgs", sphere.climb_by_gradients)
+    patch.setattr(sphere, "LbfgsClimber", lambda: sphere.climb_by_gradients)
+
+
+def without_memory_of_the_radius_before(patch):
+    plain = sphere.LbfgsClimber
+
+    def anew():
+        def climb(*at):
+            return plain()(*at)
+
+        return climb
+
+    patch.setattr(sphere, "LbfgsClimber", anew)
 
 
 def with_timid_roundings(patch):
@@ -237,6 +259,7 @@ SABOTAGE = [
     ("L1 path", without_warm_start_on_paths, "passes"),
     ("MeasureSVM, F1", without_level, "cuts"),
     ("RankOpt", with_plain_gradients, "passes"),
+    ("RankOptCV", without_memory_of_the_radius_before, "passes"),
     ("square", with_a_copy_of_X, "bytes"),
     ("logistic, CSR", with_a_copy_of_X, "bytes"),
 ]

@@ -17,7 +17,7 @@ from everypair.linalg.matrix import as_matrix
 from everypair.rows import Rows
 from everypair.solvers.column_moments import class_covariance
 from everypair.solvers.rank_statistic import AllPairsStatistic
-from everypair.solvers.sphere import Sphere, climb_by_lbfgs, climb_path
+from everypair.solvers.sphere import LbfgsClimber, Sphere, climb_path
 
 TEST_SHARE = 0.5
 """Test rows, at most, as a share of the training rows, where splits overlap."""
@@ -91,7 +91,7 @@ def verdict(ours, theirs, overlap):
     return f"{mean:+.4f}, {mark} ({p:.2f})", mark
 
 
-def climbed(X, y, saturations, metric=None, climber=climb_by_lbfgs):
+def climbed(X, y, saturations, metric=None, climber=None):
     """Coefficients of climbs over every pair, a column a saturation.
 
     ``metric``: as in `rankopt_choices`."""
@@ -102,7 +102,7 @@ def climbed(X, y, saturations, metric=None, climber=climb_by_lbfgs):
     if metric is not None:
         sphere, start, back = metric(sphere, start, pairs, covariance)
     steps = climb_path(
-        sphere, AllPairsStatistic(pairs), start, saturations, climber,
+        sphere, AllPairsStatistic(pairs), start, saturations, climber or LbfgsClimber(),
         RankOpt().max_iter, RankOpt().tol,
     )  # fmt: skip
     coefs = np.column_stack([sphere.scale * step.climb.direction for step in steps])

@@ -11,18 +11,17 @@ from everypair.linalg.matrix import as_matrix
 from everypair.pairs import LOSSES
 from everypair.pairs.brute import BrutePoint
 from everypair.rows import Rows
-from everypair.solvers import sphere as sphere_module
 from everypair.solvers.column_moments import class_covariance, column_moments
 from everypair.solvers.rank_statistic import AllPairsStatistic, RandomOrder
 from everypair.solvers.sphere import (
+    LbfgsClimber,
     Sphere,
     _tangent,
     climb_by_gradients,
-    climb_by_lbfgs,
     climb_path,
 )
 
-CLIMBERS = {"gradients": climb_by_gradients, "lbfgs": climb_by_lbfgs}
+CLIMBERS = {"gradients": lambda: climb_by_gradients, "lbfgs": LbfgsClimber}
 
 
 @pytest.fixture
@@ -98,17 +97,37 @@ def test_gradient_along_the_sphere_is_that_of_finite_differences(problem, statis
     assert abs(gradient @ u) < 1e-14 < abs(across @ u)
 
 
-def test_a_climb_whose_looks_at_the_statistic_ran_out_has_not_converged(problem, monkeypatch):
+def test_a_climb_that_ran_out_of_steps_has_not_converged(problem):
     X, pairs = problem
     sphere, start = Sphere.around(as_matrix(X), pairs, 0.3)
-    statistic = AllPairsStatistic(pairs)
-    assert climb_by_lbfgs(sphere, statistic, start, 5.0, 100, 1e-6).converged
+    settings = (sphere, AllPairsStatistic(pairs), start, 5.0)
+    assert LbfgsClimber()(*settings, 100, 1e-6).converged
+    cut_short = LbfgsClimber()(*settings, 3, 1e-6)
+    assert not cut_short.converged
+    assert cut_short.n_iter == 3
 
-    def few_looks(*args, options, **settings):
-        return minimize(*args, options={**options, "maxfun": 3}, **settings)
 
-    monkeypatch.setattr(sphere_module, "minimize", few_looks)
-    assert not climb_by_lbfgs(sphere, statistic, start, 5.0, 100, 1e-6).converged
+def test_a_climb_goes_as_far_as_rounding_lets_it(problem):
+    X, pairs = problem
+    sphere, start = Sphere.around(as_matrix(X), pairs, 0.3)
+    climb = LbfgsClimber()(sphere, AllPairsStatistic(pairs), start, 5.0, 500, 1e-300)
+    assert climb.converged
+    assert climb.n_iter < 500
+    assert climb.slope < 1e-6
+
+
+@pytest.mark.parametrize("radius", [50.0, 1e3])
+def test_a_nearly_perfect_ranking_is_climbed_as_well(radius):
+    """The loss is too small for the squares of its gradients."""
+    rng = np.random.default_rng(0)
+    positive = np.arange(200) < 80
+    X = rng.standard_normal((200, 3)) + np.where(positive[:, None], [30.0, 20.0, 0.0], 0.0)
+    pairs = Rows.uncut(positive)
+    sphere, start = Sphere.around(as_matrix(X), pairs, 0.4)
+    climb = LbfgsClimber()(sphere, AllPairsStatistic(pairs), start, radius, 200, 1e-2)
+    assert climb.converged
+    assert 0 <= climb.loss <= climb.history[0] < 1e-6
+    assert np.all(np.isfinite(climb.direction))
 
 
 @pytest.mark.parametrize("statistic", ["linear", "all"])
@@ -118,7 +137,7 @@ def test_statistic_never_falls_within_a_radius(problem, climber, statistic):
     sphere, start = Sphere.around(as_matrix(X), pairs, 0.3)
     climbs = climb_path(
         sphere, statistics(pairs)[statistic], start, (0.1, 0.5, 0.9, 0.99),
-        CLIMBERS[climber], 100, 1e-4,
+        CLIMBERS[climber](), 100, 1e-4,
     )  # fmt: skip
     steps = list(climbs)
     for step in steps:
@@ -136,7 +155,7 @@ def test_climb_arrives_where_scipy_does_on_the_written_out_statistic(problem, cl
     X, pairs = problem
     sphere, start = Sphere.around(as_matrix(X), pairs, 0.3, class_covariance(as_matrix(X), pairs))
     statistic = AllPairsStatistic(pairs)
-    (step,) = climb_path(sphere, statistic, start, (saturation,), CLIMBERS[climber], 2000, 1e-9)
+    (step,) = climb_path(sphere, statistic, start, (saturation,), CLIMBERS[climber](), 2000, 1e-9)
 
     def written_out(v):
         w = step.radius * sphere.scale * v / np.linalg.norm(v)
@@ -157,8 +176,8 @@ def test_other_starts_arrive_at_the_same_place(problem):
     sphere, start = Sphere.around(as_matrix(X), pairs, 0.3)
     rng = np.random.default_rng(0)
     settings = (sphere, AllPairsStatistic(pairs))
-    here = climb_by_lbfgs(*settings, start, 5.0, 500, 1e-8)
+    here = LbfgsClimber()(*settings, start, 5.0, 500, 1e-8)
     for _ in range(3):
         other = start + rng.standard_normal(5)
-        there = climb_by_lbfgs(*settings, other / np.linalg.norm(other), 5.0, 500, 1e-8)
+        there = LbfgsClimber()(*settings, other / np.linalg.norm(other), 5.0, 500, 1e-8)
         np.testing.assert_allclose(there.direction, here.direction, atol=1e-5)

@@ -63,6 +63,7 @@ from everypair._compiled.ordering import (
     mend_order,
     order_keys,
 )
+from everypair._compiled.quasi_newton import two_loops
 from everypair._compiled.rankings import (
     count_in_boxes,
     doubled_wins,
@@ -187,6 +188,7 @@ __all__ = [
     "soft_counts",
     "sort_groups",
     "top_of_groups",
+    "two_loops",
     "vector_sums",
     "weight_outside",
     "window_mass",

@@ -126,7 +126,7 @@ class ClimbProblem:
         self, start: LogisticFit, saturations: tuple[float, ...], max_iter: int, tol: float
     ) -> list[Step]:
         from everypair.solvers.soft_measure import smoothed
-        from everypair.solvers.sphere import climb_by_lbfgs, climb_path
+        from everypair.solvers.sphere import LbfgsClimber, climb_path
 
         length = float(np.linalg.norm(start.coef))
         if length == 0:
@@ -134,7 +134,7 @@ class ClimbProblem:
         statistic = smoothed(self.measure, self.pairs, self.rows.totals)
         return list(
             climb_path(
-                self.sphere, statistic, start.coef / length, saturations, climb_by_lbfgs,
+                self.sphere, statistic, start.coef / length, saturations, LbfgsClimber(),
                 max_iter, tol, self.cut if self.measure.free_cut else None,
             )
         )  # fmt: skip

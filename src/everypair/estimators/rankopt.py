@@ -90,12 +90,12 @@ class _SphereClimber(LinearRanker):
     ) -> tuple[Iterator[Step], Array]:
         """The climbs over every pair, one as each is asked for, and the sphere's scale."""
         from everypair.solvers.rank_statistic import AllPairsStatistic
-        from everypair.solvers.sphere import Sphere, climb_by_lbfgs, climb_path
+        from everypair.solvers.sphere import LbfgsClimber, Sphere, climb_path
 
         sphere, start = Sphere.around(X, pairs, positive_share, covariance)
         statistic = AllPairsStatistic(pairs)
         steps = climb_path(
-            sphere, statistic, start, saturations, climb_by_lbfgs, self.max_iter, self.tol
+            sphere, statistic, start, saturations, LbfgsClimber(), self.max_iter, self.tol
         )
         return steps, sphere.scale
 

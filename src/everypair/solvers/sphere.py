@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
-from scipy.optimize import minimize
 
 from everypair.linalg.matrix import Matrix
 from everypair.rows import Rows
 from everypair.solvers.column_moments import column_moments
+from everypair.solvers.lbfgs import LbfgsMemory
 from everypair.solvers.rank_statistic import Statistic
 
 Array = NDArray[np.float64]
@@ -32,9 +32,10 @@ PATIENCE = 5
 ends: about what a slope of ``tol`` has left to give."""
 
 LBFGS_MEMORY = 10
-
-LIMIT_REACHED = 1
-"""``status`` of scipy's L-BFGS where the steps or the looks at the statistic ran out."""
+LONGEST_STEP = 1.0
+"""Of coordinates whose length is about one."""
+LEAST_GAIN = 1e-4
+"""What a step must gain, as a share of what the slope at its beginning promises."""
 
 
 class Coordinates:
@@ -45,25 +46,23 @@ class Coordinates:
     """
 
     def __init__(self, covariance: Array | None, scale: Array):
-        self._factor = None
+        self._factor: Array | None = None
         if covariance is not None:
             matrix = scale * covariance * scale[:, None]
             matrix[np.diag_indices_from(matrix)] += 1.0
             self._factor = cholesky(matrix, lower=True)
+            # No eigenvalue is below one, so the inverse is as good as a solve, and a plain product.
+            self._inverse = solve_triangular(self._factor, np.eye(scale.size), lower=True)
 
     def of(self, direction: Array) -> Array:
         return direction if self._factor is None else self._factor.T @ direction
 
     def direction(self, y: Array) -> Array:
         """Not of length one."""
-        if self._factor is None:
-            return y
-        return np.asarray(solve_triangular(self._factor, y, lower=True, trans="T"))
+        return y if self._factor is None else y @ self._inverse
 
     def pull_back(self, gradient: Array) -> Array:
-        if self._factor is None:
-            return gradient
-        return np.asarray(solve_triangular(self._factor, gradient, lower=True))
+        return gradient if self._factor is None else self._inverse @ gradient
 
 
 @dataclass(frozen=True)
@@ -189,80 +188,83 @@ def climb_by_gradients(
     return Climb(direction / np.linalg.norm(direction), scores, now.loss, converged, history)
 
 
-def climb_by_lbfgs(
-    sphere: Sphere,
-    statistic: Statistic,
-    start: Array,
-    radius: float,
-    max_iter: int,
-    tol: float,
-    cut: float = 0.0,
-) -> Climb:
+class LbfgsClimber:
     """L-BFGS over y with ``u = v / |v|``, v of coordinates y, until the slope is below ``tol``.
 
     The statistic does not see the length of v, so its gradient is perpendicular to v of
-    itself and the sphere needs no constraint. A free cut is one more coordinate.
+    itself and the sphere needs no constraint. A free cut is one more coordinate. What one
+    climb of a path learnt of the curvature serves the next one.
     """
-    coordinates, seen = sphere.coordinates, _LastOnSphere()
-    free = statistic.free_cut
 
-    def loss_and_gradient(y: Array) -> tuple[float, Array]:
-        v = coordinates.direction(y[:-1] if free else y)
+    def __init__(self) -> None:
+        self._memory, self._unit = LbfgsMemory(LBFGS_MEMORY), 1.0
+
+    def __call__(
+        self,
+        sphere: Sphere,
+        statistic: Statistic,
+        start: Array,
+        radius: float,
+        max_iter: int,
+        tol: float,
+        cut: float = 0.0,
+    ) -> Climb:
+        first = sphere.coordinates.of(start)
+        first = first / np.linalg.norm(first)
+        if statistic.free_cut:
+            first = np.append(first, cut)
+            self._memory.forget()  # the cut has jumped
+        look = partial(_Look, sphere, statistic, radius)
+        now, memory = look(first), self._memory
+        # Gradients in units of the first loss: near a perfect ranking their squares would vanish.
+        unit = 1 / now.loss if now.loss > 0 else 1.0
+        memory.rescale(unit / self._unit)
+        self._unit = unit
+        history = [now.loss]
+        while now.slope > tol and len(history) <= max_iter:
+            further = self._search(look, now, memory.downhill(unit * now.gradient))
+            if further is None and len(memory):
+                memory.forget()
+                further = self._search(look, now, memory.downhill(unit * now.gradient))
+            if further is None:  # rounding leaves no step that raises R
+                break
+            memory.learn(further.y - now.y, unit * (further.gradient - now.gradient))
+            now = further
+            history.append(now.loss)
+        converged = now.slope <= tol or len(history) <= max_iter
+        return Climb(now.direction, now.scores, now.loss, converged, history, now.cut, now.slope)
+
+    def _search(self, look: Callable[[Array], _Look], now: _Look, step: Array) -> _Look | None:
+        """A point along the step that lowers the loss; None where rounding hides it."""
+        length, slope = float(np.linalg.norm(step)), float(step @ now.gradient)
+        if not (length > 0 and slope < 0):
+            return None
+        size = min(1.0, LONGEST_STEP / length) if len(self._memory) else FIRST_ANGLE / length
+        while size * length > SHORTEST_ANGLE:
+            trial = look(now.y + size * step)
+            promised, gain = -size * slope, now.loss - trial.loss
+            if gain > LEAST_GAIN * promised:
+                return trial
+            # To the lowest point of the parabola through both losses and the slope.
+            size *= min(max(0.1, promised / (2 * (promised - gain))), 0.5)
+        return None
+
+
+class _Look:
+    """The statistic at coordinates y."""
+
+    def __init__(self, sphere: Sphere, statistic: Statistic, radius: float, y: Array):
+        free = statistic.free_cut
+        v = sphere.coordinates.direction(y[:-1] if free else y)
         length = np.linalg.norm(v)
-        seen.y, seen.direction = y.copy(), v / length
-        seen.scores, seen.cut = sphere.scores(seen.direction), float(y[-1]) if free else 0.0
-        point = statistic.at(radius * (seen.scores - seen.cut if free else seen.scores))
-        gradient = radius * _tangent(sphere.pull_back(point.gradient), seen.direction)
-        seen.loss, seen.slope = point.loss, _slope(gradient, point.loss)
-        gradient = coordinates.pull_back(gradient) / length
+        self.y, self.direction = y, v / length
+        self.scores, self.cut = sphere.scores(self.direction), float(y[-1]) if free else 0.0
+        point = statistic.at(radius * (self.scores - self.cut if free else self.scores))
+        gradient = radius * _tangent(sphere.pull_back(point.gradient), self.direction)
+        self.loss, self.slope = point.loss, _slope(gradient, point.loss)
+        self.gradient = sphere.coordinates.pull_back(gradient) / length
         if free:
-            gradient = np.append(gradient, -radius * point.gradient.sum())
-        if seen.unit == 0:
-            # The first step of L-BFGS is as long as the gradient: an angle, not a guess.
-            seen.unit = FIRST_ANGLE / max(float(np.linalg.norm(gradient)), 1e-300)
-        return seen.unit * point.loss, seen.unit * gradient
-
-    first = coordinates.of(start)
-    first = first / np.linalg.norm(first)
-    if free:
-        first = np.append(first, cut)
-    loss_and_gradient(first)
-    history = [seen.loss]
-
-    def after_step(intermediate_result: Any) -> None:
-        if not np.array_equal(seen.y, intermediate_result.x):
-            loss_and_gradient(intermediate_result.x)
-        history.append(seen.loss)
-        if seen.slope <= tol:
-            raise StopIteration
-
-    converged = seen.slope <= tol
-    if not converged:
-        result = minimize(
-            loss_and_gradient,
-            first,
-            jac=True,
-            method="L-BFGS-B",
-            callback=after_step,
-            options={"maxiter": max_iter, "maxcor": LBFGS_MEMORY, "ftol": 0.0, "gtol": 0.0},
-        )
-        if not np.array_equal(seen.y, result.x):
-            loss_and_gradient(result.x)
-        # Where scipy gives up for another reason, rounding leaves no step that raises R.
-        converged = seen.slope <= tol or result.status != LIMIT_REACHED
-    return Climb(seen.direction, seen.scores, seen.loss, converged, history, seen.cut, seen.slope)
-
-
-class _LastOnSphere:
-    """The point that L-BFGS looked at last."""
-
-    y: Array
-    direction: Array
-    scores: Array
-    cut: float
-    loss: float
-    slope: float
-    unit: float = 0.0
+            self.gradient = np.append(self.gradient, -radius * point.gradient.sum())
 
 
 class Step(NamedTuple):
