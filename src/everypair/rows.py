@@ -220,6 +220,14 @@ class Rows:
         return self.positives, self.negatives
 
     @cached_property
+    def weighted_classes(self) -> tuple[Index, Index]:
+        """`classes` without the rows of weight zero, which a fit keeps, as in its folds."""
+        if self.even:
+            return self.classes
+        positives, negatives = (rows[self.share[rows] > 0] for rows in self.classes)
+        return positives, negatives
+
+    @cached_property
     def share(self) -> Array:
         """The weight of each row in its class: each class sums to one.
 
@@ -266,18 +274,22 @@ class Rows:
         """
         if self.within is not None:
             return self.paired.sample(n_rows)
-        classes = [rows if self.even else rows[self.share[rows] > 0] for rows in self.classes]
+        classes = self.weighted_classes
         chosen = sampled_ordinals(classes[0].size, classes[1].size, n_rows)
         return np.sort(np.concatenate([rows[k] for rows, k in zip(classes, chosen, strict=True)]))
 
     @cached_property
     def even(self) -> bool:
         """Whether all rows of a class weigh the same."""
-        if self.within is not None:
-            return False
-        return self.weight is None or all(
-            bool(np.all(self.share[rows] == self.share[rows[0]])) for rows in self.classes
-        )
+        return self.within is None and (self.weight is None or self._weigh_the_same(self.classes))
+
+    @cached_property
+    def even_or_nothing(self) -> bool:
+        """Whether all rows of a class weigh the same, but for those that weigh nothing."""
+        return self.even or (self.within is None and self._weigh_the_same(self.weighted_classes))
+
+    def _weigh_the_same(self, classes: tuple[Index, Index]) -> bool:
+        return all(bool(np.all(self.share[rows] == self.share[rows[0]])) for rows in classes)
 
     def centred(self, values: Array) -> Array:
         """Less a value amid them, of each group: no pair sees it, but rounding does."""

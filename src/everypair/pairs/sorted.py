@@ -50,7 +50,7 @@ POSITIVE_SHORTFALL = np.nextafter(0.0, 1.0)
 
 
 class RankedClass(NamedTuple):
-    """The rows of one class, scores descending; in groups: group by group."""
+    """The rows of one class that weigh something, scores descending; in groups: group by group."""
 
     rows: Index
     scores: Array
@@ -71,8 +71,8 @@ class RankedClass(NamedTuple):
             edges = paired.edges[number]
             rows, ranked = descending_in_groups(scores, paired.classes[number], edges)
             return cls(rows, ranked, pairs.share[rows], pairs.inside[rows], edges)
-        rows, ranked = descending(scores, pairs.classes[number])
-        weight, even = pairs.share, pairs.even
+        rows, ranked = descending(scores, pairs.weighted_classes[number])
+        weight, even = pairs.share, pairs.even_or_nothing
         weights = np.full(rows.size, weight[rows[0]]) if even else weight[rows]
         return cls(rows, ranked, weights, weights, np.array([0, rows.size]), even)
 
@@ -216,7 +216,7 @@ class _SortedPoint:
         raise NotImplementedError
 
     def gradient(self) -> Array:
-        out = np.zeros(self.pairs.n_rows)  # a row without a pair has none
+        out = np.zeros(self.pairs.n_rows)  # a row without a weighted pair has none
 
         def part(number: int) -> None:
             side, sign = self.order.side(number)

@@ -89,7 +89,7 @@ class CornerSearch:
             return None
         # Two rows or more make a tie, and each row beyond the first of its tie an equation.
         most, (low, high) = 2 * X.shape[1], loss.window(0)
-        held = (high > low) & (loss.order.positives.weights > 0)
+        held = high > low
         many = np.count_nonzero(held) > most or loss.in_window.rows.size > most
         if many or not held.any() or loss.pairs.within is not None:
             return None
@@ -230,20 +230,17 @@ def ties_of(loss: SquaredHingePoint | HuberHingePoint) -> Index:
     Those with higher levels come first.
     """
     (targets, sources), _ = loss.order.side(0)
-    # Rows without weight tie nothing together.
-    weigh = sources.weights > 0
-    before = np.concatenate([[0], np.cumsum(weigh)])
-    low, high = (before[edge] for edge in loss.window(0))
-    held = np.flatnonzero((high > low) & (targets.weights > 0))
+    low, high = loss.window(0)
+    held = np.flatnonzero(high > low)
     low, high = low[held], high[held]
     of_targets = np.cumsum(np.concatenate([[0], low[1:] >= high[:-1]]))
-    windows = np.bincount(low, minlength=before[-1] + 1)
-    windows -= np.bincount(high, minlength=before[-1] + 1)
+    windows = np.bincount(low, minlength=sources.rows.size + 1)
+    windows -= np.bincount(high, minlength=sources.rows.size + 1)
     reached = np.flatnonzero(np.cumsum(windows)[:-1] > 0)
     of_sources = of_targets[np.searchsorted(high, reached, side="right")]
     tie = np.full(loss.pairs.n_rows, -1)
     tie[targets.rows[held]] = of_targets
-    tie[sources.rows[weigh][reached]] = of_sources
+    tie[sources.rows[reached]] = of_sources
     return tie
 
 

@@ -373,15 +373,25 @@ def _nearer(one: Iterate, other: Iterate) -> bool:
 
 def result_at(now: Iterate, progress: Progress) -> Result:
     """The result of a solver that ended at ``now``; for a rounded hinge, at its best stretch."""
-    width, stretch = getattr(now.loss, "width", None), 1.0
-    if width is not None:
-        stretch, _ = best_stretch(now)
+    width = getattr(now.loss, "width", None)
+    if width is None:
+        return smooth_result(now, progress)
+    stretch, _ = best_stretch(now)
     objective, distance, rounding = now.judged
     scores = now.scores if stretch == 1 else stretch * now.scores  # what is known of them stays
     return Result(
         stretch * now.w, scores, objective, distance, progress.n_iter, progress.history, rounding,
-        width, stretch, None if width is None else now.w,
+        width, stretch, now.w,
     )  # fmt: skip
+
+
+def smooth_result(now: Iterate, progress: Progress) -> Result:
+    """`result_at` of a loss that is not rounded. It is not asked for: after `LossPoint.rest` the
+    rows would be ordered once more."""
+    objective, distance, rounding = now.judged
+    return Result(
+        now.w, now.scores, objective, distance, progress.n_iter, progress.history, rounding
+    )
 
 
 def rounded_hinge(

@@ -123,7 +123,7 @@ class RandomOrder:
 
     @classmethod
     def draw(cls, pairs: Rows, rng: np.random.RandomState) -> RandomOrder:
-        classes = [rows[pairs.share[rows] > 0] for rows in (pairs.positives, pairs.negatives)]
+        classes = pairs.weighted_classes
         # The smaller class is drawn first, so that the pairing does not depend on its label.
         smaller, larger = (rng.permutation(rows) for rows in sorted(classes, key=np.size))
         return cls(smaller, larger, pairs)

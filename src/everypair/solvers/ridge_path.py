@@ -21,7 +21,7 @@ from everypair.solvers.choose import (
 )
 from everypair.solvers.column_moments import mean_squared_distance
 from everypair.solvers.foretelling import Known, KnownPath
-from everypair.solvers.hinge import result_at
+from everypair.solvers.hinge import smooth_result
 from everypair.solvers.newton import Newton
 from everypair.solvers.path_beside import extrapolated, solved_beside
 from everypair.solvers.problem import CloseEnough, Iterate, Problem, better_start, run_settled
@@ -109,7 +109,7 @@ class RidgeProblem:
                 ends = next(done, None)
                 if ends is None:
                     return
-                results = [(k, result_at(end.now, end.progress)) for k, end in ends]
+                results = [(k, smooth_result(end.now, end.progress)) for k, end in ends]
             if self._leads:
                 self.known |= {ahead.alphas[k]: end.known for k, end in ends if end.known}
             for k, found in results:
@@ -146,7 +146,7 @@ class RidgeProblem:
             progress = Progress(max_iter)
             now = self._begin(problem, max_iter)
             self._last = run_settled(self._solver, now, CloseEnough(tol), progress)
-            return result_at(self._last, progress)
+            return smooth_result(self._last, progress)
 
     def _begin(self, problem: Problem, max_iter: int) -> Iterate:
         if self._last is None and self._start is not None:
