@@ -31,6 +31,10 @@ HESSIAN_COLUMNS_PER_PRODUCT = 15
 PRODUCT_ROWS, PRODUCT_COLUMNS = 128, 512
 """Of a block, where rows are multiplied with rows."""
 
+FEW_VECTORS = 3
+"""Up to so many are multiplied one by one with a block of rows while it is in the cache: BLAS
+copies a block before it multiplies it with a matrix, which pays for more."""
+
 MIRRORED_ROWS = 256
 """Of a block, where a triangle is copied to the other side."""
 
@@ -232,7 +236,11 @@ class DenseMatrix:
 
         def part(start: int, stop: int) -> None:
             for rows, block in self._pieces(start, stop):
-                np.matmul(coefs, block.T, out=out[:, rows])
+                if coefs.shape[0] > FEW_VECTORS:
+                    np.matmul(coefs, block.T, out=out[:, rows])
+                    continue
+                for coef, of in zip(coefs, out, strict=True):
+                    np.matmul(block, coef, out=of[rows])
 
         with one_blas_thread():
             over_rows(part, self.shape[0], self.X.size * coefs.shape[0])
@@ -241,7 +249,11 @@ class DenseMatrix:
     def pull_back_each(self, weights: Array) -> Array:
         """``[X.T @ weight, ...]``, a row for each of the weights."""
         shape = weights.shape[0], self.shape[1]
-        return self._sum_over_rows(lambda rows, block: weights[:, rows] @ block, shape)
+        if weights.shape[0] > FEW_VECTORS:
+            return self._sum_over_rows(lambda rows, block: weights[:, rows] @ block, shape)
+        return self._sum_over_rows(
+            lambda rows, block: np.stack([weight[rows] @ block for weight in weights]), shape
+        )
 
     def pull_back(self, weights: Array) -> Array:
         if self._narrow or self._narrow_columns:

@@ -11,6 +11,11 @@ nearly, with the c of least squares in the metric of ``M_k``, the gradients comb
     M_k d_k = sum_j c_j M_j d_j .
 
 The alphas that no others foretell are found beforehand from the known path, worst first.
+
+Where the other rows are some of the known ones, as in a fold, the gradient there at ``w_k`` is
+known nearly, without a sum over pairs: a row's slope, the mean over its pairs, changes little when
+other rows are left out. With this estimate ``h_k`` every ``d_k`` is ``-M_k^-1 h_k`` at first, and
+what the combination above has to tell is only the difference, ``M_k d_k + h_k``.
 """
 
 from __future__ import annotations
@@ -22,7 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.cached import cached_property
+from everypair.linalg.matrix import Matrix, pull_back_each
+from everypair.linalg.row_sums import slices
 from everypair.solvers.newton import NewtonMatrix
+from everypair.solvers.problem import Iterate
+from everypair.solvers.rounding import pulled
 
 Array = NDArray[np.float64]
 
@@ -33,11 +42,33 @@ DEPENDENT = 1e-8
 """Directions shorter than this share of the longest are rounding."""
 
 
+AT_ONCE = 8
+"""Alphas that are read side by side: each holds numbers of every row."""
+
+
+class Slopes(NamedTuple):
+    """Of the loss in score space, near the minimum."""
+
+    means: NDArray[np.float32]
+    """Over the pairs of each row. What rests on them is an estimate and needs no more digits."""
+    pulled: Array
+    """``X'c``."""
+
+    @classmethod
+    def at(cls, now: Iterate, share: Array) -> Slopes:
+        slope = now.point.gradient
+        means = np.zeros(slope.size, np.float32)
+        np.divide(slope, share, out=means, where=share > 0, casting="same_kind")
+        return cls(means, now.pulled)
+
+
 class Known(NamedTuple):
     """The minimum at one alpha, and a Newton matrix near it."""
 
     w: Array
     matrix: NewtonMatrix
+    slopes: Slopes | None = None
+    """None where the path that is to be told goes over other rows."""
 
 
 class KnownPath:
@@ -57,14 +88,33 @@ class KnownPath:
     def __getitem__(self, k: int) -> Known:
         return self._known[k]
 
-    def offset(self, k: int, gradients: Mapping[int, Array]) -> Array | None:
-        """``d_k`` from the gradients ``M_j d_j`` of the tellers; None where k is one of them."""
-        if k in self.tellers:
+    def gradients(self, X: Matrix, share: Array) -> Array | None:
+        """``h_k`` where the rows weigh ``share``; None where nothing is known of these rows."""
+        slopes = [each.slopes for each in self._known if each.slopes is not None]
+        if len(slopes) < len(self._known):
             return None
-        told = sum(
-            share * gradients[j] for share, j in zip(self._shares[k], self.tellers, strict=True)
-        )
-        return self._known[k].matrix.solve(np.asarray(told))
+        found = np.empty((len(slopes), X.shape[1]))
+        for some in slices(0, len(slopes), AT_ONCE):
+            weights = np.array([each.means for each in slopes[some]]) * share
+            for k, weight, back in zip(
+                range(some.start, some.stop), weights, pull_back_each(X, weights), strict=True
+            ):
+                # At the known minimum nothing is left but what the other weights change.
+                found[k] = pulled(X, weight, back) - slopes[k].pulled
+        return found if np.isfinite(found).all() else None
+
+    def offset(
+        self, k: int, gradients: Mapping[int, Array], at_known: Array | None
+    ) -> Array | None:
+        """``d_k`` from the gradients ``M_j d_j`` of the tellers and from `gradients` at the known
+        solutions; None where k is a teller and nothing is known."""
+        if k in self.tellers:
+            return None if at_known is None else self._known[k].matrix.solve(-at_known[k])
+        h = np.zeros((len(self._known), self._known[k].w.size)) if at_known is None else at_known
+        told = -h[k]
+        for share, j in zip(self._shares[k], self.tellers, strict=True):
+            told += share * (gradients[j] + h[j])
+        return self._known[k].matrix.solve(told)
 
     @cached_property
     def _roots(self) -> list[Array]:

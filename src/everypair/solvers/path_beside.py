@@ -4,7 +4,7 @@ At each alpha both solutions lie close together, and the Newton matrix of one se
 all alphas step side by side: the scores of several w, and the gradients of several multipliers,
 are products of X with a matrix, which cost far less than as many products with a vector. A few of
 the alphas go first, and what they show of the distance between both paths foretells that of the
-others (`foretelling`).
+others. Where the known path had these rows too, it foretells the first step of all (`foretelling`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from everypair.linalg.matrix import dot_each, pull_back_each
 from everypair.pairs.point import usable
-from everypair.solvers.foretelling import Known, KnownPath
+from everypair.solvers.foretelling import AT_ONCE, Known, KnownPath
 from everypair.solvers.newton import GAIN_TO_KEEP, Newton
 from everypair.solvers.problem import CloseEnough, Iterate, Problem, better_start, run_settled
 from everypair.solvers.progress import Progress
@@ -30,9 +30,6 @@ SHARE_LEFT = 1e-4
 """Of the gap that the known solution has here, this share may be left, whatever the tolerance: the
 known solution may have seen rows that this one is tested on. A hundredth of the distance between
 both is left then, and a hundredth of what held-out rows would seem to gain by it."""
-
-AT_ONCE = 8
-"""Alphas that step side by side: each holds its scores, gradient and order of the rows."""
 
 
 class End(NamedTuple):
@@ -125,10 +122,11 @@ class Course:
 
 
 def solved_beside(
-    problems: Sequence[Problem], path: KnownPath, max_iter: int
+    problems: Sequence[Problem], path: KnownPath, share: Array, max_iter: int
 ) -> Iterator[list[tuple[int, End]]]:
     """The minimum of each problem, the same loss at the alphas of the path, with its number: some
-    at a time, each when it is done. Up to `AT_ONCE` are under way."""
+    at a time, each when it is done. Up to `AT_ONCE` are under way. The rows weigh ``share``."""
+    at_known = path.gradients(problems[0].X, share)
     waiting = path.tellers
     others = [k for k in range(len(problems)) if k not in waiting]
     gradients: dict[int, Array] = {}
@@ -139,7 +137,7 @@ def solved_beside(
             waiting, others = others, []
         room = AT_ONCE - len(under_way)
         for k in waiting[:room]:
-            offset = path.offset(k, gradients)
+            offset = path.offset(k, gradients, at_known)
             under_way[k] = Course(problems[k], path[k], offset, max_iter)
         waiting = waiting[room:]
         _step_together(list(under_way.values()))

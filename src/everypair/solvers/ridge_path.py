@@ -20,7 +20,7 @@ from everypair.solvers.choose import (
     sample_size,
 )
 from everypair.solvers.column_moments import mean_squared_distance
-from everypair.solvers.foretelling import Known, KnownPath
+from everypair.solvers.foretelling import Known, KnownPath, Slopes
 from everypair.solvers.hinge import smooth_result
 from everypair.solvers.newton import Newton
 from everypair.solvers.path_beside import extrapolated, solved_beside
@@ -102,7 +102,7 @@ class RidgeProblem:
             return
         loss_at = partial(pair_point, self.loss, self.pairs)
         problems = [Problem(self.X, loss_at, L2(alpha), tol=tol) for alpha in ahead.alphas]
-        done = solved_beside(problems, ahead, max_iter)
+        done = solved_beside(problems, ahead, self.pairs.share, max_iter)
         while True:
             # Overflow is looked for and named where it matters, as in `minimise`.
             with np.errstate(over="ignore", invalid="ignore"):
@@ -110,8 +110,10 @@ class RidgeProblem:
                 if ends is None:
                     return
                 results = [(k, smooth_result(end.now, end.progress)) for k, end in ends]
-            if self._leads:
-                self.known |= {ahead.alphas[k]: end.known for k, end in ends if end.known}
+                for k, end in ends if self._leads else []:
+                    if end.known is not None:
+                        slopes = Slopes.at(end.now, self.pairs.share)
+                        self.known[ahead.alphas[k]] = end.known._replace(slopes=slopes)
             for k, found in results:
                 yield order.index(k), found
 
