@@ -130,3 +130,22 @@ def test_products_with_several_vectors_are_those_with_each(form):
     np.testing.assert_allclose(dot_each(matrix, coefs), matrix_dots, rtol=1e-12, atol=1e-12)
     pulled = [matrix.pull_back(weight) for weight in weights]
     np.testing.assert_allclose(pull_back_each(matrix, weights), pulled, rtol=1e-12, atol=1e-11)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("n_rows", "n_columns"), [(900, 200), (150, 2500)])
+def test_rows_without_weight_are_passed_over(dtype, n_rows, n_columns):
+    """Whatever the share of the others; the sums are those of all rows."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((n_rows, n_columns)).astype(dtype)
+    matrix, weights = as_matrix(X), rng.standard_normal(n_rows)
+    for share in (0.0, 1 / n_rows, 0.1, 0.59, 0.7, 1.0):
+        kept = np.where(rng.permutation(n_rows) < share * n_rows, weights, 0.0)
+        np.testing.assert_allclose(matrix.pull_back(kept), kept @ X.astype(float), atol=1e-10)
+
+
+def test_rows_without_weight_are_not_read():
+    X = np.ones((400, 300))
+    X[::2] = np.nan
+    weights = np.where(np.arange(400) % 2, 1.0, 0.0)
+    np.testing.assert_array_equal(as_matrix(X).pull_back(weights), np.full(300, 200.0))

@@ -6,8 +6,8 @@ import numpy as np
 
 from everypair._compiled.compiling import adds_freely, compiled
 
-STRIP_ROWS = 64
-"""Rows that stay in a core's nearest cache."""
+STRIP_ROWS, STRIP_COLUMNS = 64, 1024
+"""Rows, and sums of columns, that stay in a core's nearest cache."""
 
 
 @compiled
@@ -25,6 +25,33 @@ def dense_add_rows(X, weights, start, stop, out):
         for j in range(X.shape[1]):
             out[j] += weights[i] * X[i, j]
         i += 1
+
+
+@compiled
+def dense_add_chosen_rows(X, weights, rows, start, stop, block, out):
+    """``out += sum_i weights[i] x_i`` over ``rows[start:stop]``, ``block`` of them before these are
+    added up, and of each so many columns at a time that the sums stay in the nearest cache."""
+    sums = np.empty(min(STRIP_COLUMNS, X.shape[1]))
+    for left in range(0, X.shape[1], STRIP_COLUMNS):
+        right = min(left + STRIP_COLUMNS, X.shape[1])
+        for begin in range(start, stop, block):
+            end = min(begin + block, stop)
+            sums[:] = 0.0
+            k = begin
+            while k + 4 <= end:
+                a, b, c, d = rows[k], rows[k + 1], rows[k + 2], rows[k + 3]
+                first, second, third, fourth = weights[a], weights[b], weights[c], weights[d]
+                for j in range(left, right):
+                    sums[j - left] += (first * X[a, j] + second * X[b, j]) + (
+                        third * X[c, j] + fourth * X[d, j]
+                    )
+                k += 4
+            while k < end:
+                for j in range(left, right):
+                    sums[j - left] += weights[rows[k]] * X[rows[k], j]
+                k += 1
+            for j in range(left, right):
+                out[j] += sums[j - left]
 
 
 @compiled

@@ -35,6 +35,10 @@ FEW_VECTORS = 3
 """Up to so many are multiplied one by one with a block of rows while it is in the cache: BLAS
 copies a block before it multiplies it with a matrix, which pays for more."""
 
+LONG_ROW, CHOSEN_SHARE = 200, 0.6
+"""Where rows have so many columns, and at most this share of them has a weight that is not zero,
+the others are passed over. Short rows would not be read faster."""
+
 MIRRORED_ROWS = 256
 """Of a block, where a triangle is copied to the other side."""
 
@@ -256,9 +260,27 @@ class DenseMatrix:
         )
 
     def pull_back(self, weights: Array) -> Array:
+        by_rows = self._narrow or (self._whole and self.X.flags.c_contiguous)
+        if by_rows and self.shape[1] >= LONG_ROW:
+            rows = np.flatnonzero(weights)
+            if rows.size <= CHOSEN_SHARE * weights.size:
+                return self._add_chosen_rows(weights, rows)
         if self._narrow or self._narrow_columns:
             return self._add_narrow_rows(weights)
         return self._sum_over_rows(lambda rows, block: weights[rows] @ block, self.shape[1:])
+
+    def _add_chosen_rows(self, weights: Array, rows: Index) -> Array:
+        from everypair import _compiled
+
+        def part(start: int, stop: int) -> Array:
+            out = np.zeros(self.shape[1])
+            # Four rows are one addition, and fewer blocks follow: no more than `chain`.
+            block = 2 * self.block_rows
+            _compiled.dense_add_chosen_rows(self.X, weights, rows, start, stop, block, out)
+            return out
+
+        parts = over_rows(part, rows.size, rows.size * self.shape[1])
+        return np.asarray(sum(parts[1:], parts[0]))
 
     def _add_narrow_rows(self, weights: Array) -> Array:
         """Compiled: single precision is widened as it is read, not block by block."""
