@@ -12,6 +12,7 @@ from sklearn.metrics import roc_auc_score
 from everypair import AUCRLS, ROCSVM, MeasureOpt, MeasureSVM
 from everypair.estimators import rocsvm
 from everypair.linalg import pivot_features
+from everypair.linalg.factor import FactorMatrix, ProductFactor
 from everypair.linalg.pivot_features import StreamedFactor
 from everypair.solvers import kernel_hinge
 
@@ -99,6 +100,43 @@ def test_the_solution_over_the_pivots_of_a_sample_is_certified(many, C, way, wei
     pairs = Rows.uncut(positive, weight)
     least = minimise(as_matrix(np.ascontiguousarray(G)), pairs, "hinge", 1 / (C * total))
     assert model.objective_ == pytest.approx(C * total * least.objective, rel=2e-5)
+
+
+@pytest.mark.parametrize("rounds", [False, True])
+@pytest.mark.parametrize("C", [1e-4, 1e-2])
+def test_a_middle_solve_changes_the_way_and_not_the_solution(many, C, rounds):
+    """With the features as a product, or where that would round too much, as they are."""
+    X, y = data(1500)
+    if rounds:
+        many.setattr(kernel_hinge, "ROUNDING_SHARE", 0.0)
+    model = ROCSVM(C=C, **SETTINGS)
+    direct = model.fit(X, y).objective_
+    sizes = []
+    of = kernel_hinge.hinge_by_continuation
+
+    def counted(start, *args, **kwargs):
+        sizes.append((start.problem.X.shape[0], type(start.problem.X)))
+        return of(start, *args, **kwargs)
+
+    many.setattr(kernel_hinge, "hinge_by_continuation", counted)
+    many.setattr(kernel_hinge, "MIDDLE_ROWS", 600)
+    assert model.fit(X, y).objective_ == pytest.approx(direct, rel=2e-6)
+    assert model.dual_gap_ <= model.tol
+    assert [size for size, _ in sizes[-2:]] == [600, 1500]
+    assert sizes[-1][1] is (FactorMatrix if rounds else ProductFactor)
+
+
+def test_what_is_left_out_is_estimated_where_features_are_not_computed(many):
+    X, y = data(1500)
+    model = ROCSVM(C=1e-3, **SETTINGS).fit(X, y)
+    many.setattr(kernel_hinge, "ROUNDING_SHARE", 0.0)
+    exact = ROCSVM(C=1e-3, **SETTINGS).fit(X, y)
+    np.testing.assert_array_equal(model.support_, exact.support_)
+    assert model.kernel_left_out_ == pytest.approx(exact.kernel_left_out_, rel=1e-8)
+    many.setattr(kernel_hinge, "ROUNDING_SHARE", 0.25)
+    many.setattr(pivot_features, "LEFT_ROWS", 500)
+    some = ROCSVM(C=1e-3, **SETTINGS).fit(X, y)
+    assert some.kernel_left_out_ == pytest.approx(exact.kernel_left_out_, rel=0.1)
 
 
 def test_pivots_of_a_sample_rank_as_those_of_all_rows(many):

@@ -64,7 +64,9 @@ def made(monkeypatch):
     points = []
     plain = NewtonMatrix.__init__
     monkeypatch.setattr(
-        NewtonMatrix, "__init__", lambda self, now: (points.append(now), plain(self, now))[1]
+        NewtonMatrix,
+        "__init__",
+        lambda self, now, *of: (points.append(now), plain(self, now, *of))[1],
     )
     return points
 

@@ -153,9 +153,11 @@ class UnitDiagonal(TrainingKernel):
     def diagonal(self) -> Array:
         return np.ones(self.n_rows)
 
-    def columns(self, columns: Index, rows: Index | slice | None = None) -> Array:
+    def columns(
+        self, columns: Index, rows: Index | slice | None = None, out: Array | None = None
+    ) -> Array:
         X, rbf = self.X if rows is None else self.X[rows], cast(CentredRBF, self.kernel.function)
-        return rbf.in_a_fit(X, self.X[columns])
+        return rbf.in_a_fit(X, self.X[columns], out)
 
 
 class CentredRBF:
@@ -180,11 +182,11 @@ class CentredRBF:
         np.minimum(out, 0.0, out=out)  # distances are not negative
         return np.asarray(np.exp(out, out=out))
 
-    def in_a_fit(self, X: NDArray[Any], Z: NDArray[Any]) -> Array:
+    def in_a_fit(self, X: NDArray[Any], Z: NDArray[Any], out: Array | None = None) -> Array:
         """The same by compiled code, which reads each value once; a block of rows at a time."""
         from everypair._compiled import rbf_from_products
 
-        out = np.empty((X.shape[0], Z.shape[0]))
+        out = np.empty((X.shape[0], Z.shape[0])) if out is None else out
         Z, of_columns = self._moved(Z)
         Z = (2 * self.gamma) * Z.T
         for some in slices(0, X.shape[0], max(1, BLOCK_ENTRIES // max(1, *Z.shape))):

@@ -1,15 +1,19 @@
-"""Wide dense factors of a kernel matrix, in double and in single precision."""
+"""Wide dense factors of a kernel matrix, in double and in single precision, or as a product."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 
 from everypair.cached import cached_property
+from everypair.linalg.column_sizes import Sizes
 from everypair.linalg.dense import DenseMatrix
-from everypair.linalg.row_sums import slices
+from everypair.linalg.row_sums import CENTRE_ROWS, Windows, slices
 from everypair.linalg.threads import one_blas_thread, over_rows
 
 Array = NDArray[np.float64]
@@ -17,6 +21,9 @@ Index = NDArray[np.intp]
 
 SINGLE_RANGE = 1e12
 """Kernels whose root is within this of one leave single precision room for sums and products."""
+
+
+SOLVED_ROWS = 512
 
 
 class FactorMatrix(DenseMatrix):
@@ -132,3 +139,147 @@ class RoughFactor(DenseMatrix):
         with one_blas_thread():
             parts = over_rows(part, rows.size, rows.size * self.shape[1] ** 2)
         return np.asarray(sum(parts[1:], parts[0]))
+
+
+@dataclass(frozen=True)
+class Inverse:
+    """``T = L^-T`` for the Cholesky factor L of the kernel between pivots, as it was computed."""
+
+    matrix: Array
+    triangle: Array
+    longest: float
+    """The largest root of the kernel's diagonal."""
+
+    @classmethod
+    def of(cls, triangle: Array, longest: float) -> Inverse:
+        eye = np.eye(triangle.shape[0])
+        matrix = solve_triangular(triangle, eye, lower=True, check_finite=False).T
+        return cls(np.ascontiguousarray(matrix), triangle, longest)
+
+    @cached_property
+    def reach(self) -> float:
+        """No row of ``|K| |T|`` is longer: twice what a product of both rounds in proportion to,
+        because two products are rounded."""
+        # A value is at most the product of the roots of its two diagonal entries.
+        largest = self.longest * np.sqrt(np.einsum("ij,ij->i", self.triangle, self.triangle))
+        return 2 * float(np.linalg.norm(self.spread(largest)))
+
+    def spread(self, sizes: Array) -> Array:
+        return np.asarray(sizes @ np.abs(self.matrix))
+
+
+class _ProductRows:
+    """The rows of K T by their numbers, computed as they are read."""
+
+    dtype = np.dtype(np.float64)
+    flags = SimpleNamespace(c_contiguous=False, f_contiguous=False)
+
+    def __init__(self, values: NDArray[Any], inverse: Array):
+        self._values, self._inverse = values, inverse
+        self.shape: tuple[int, ...] = values.shape
+        self.size, self.nbytes = values.size, values.nbytes
+
+    def __getitem__(self, rows: Any) -> Array:
+        return np.asarray(self._values[rows] @ self._inverse)
+
+
+class SolvedRows(RoughFactor):
+    """``K T`` in single precision, each row computed when it is first read.
+
+    A Hessian reads the rows with a pair in the window of the loss, and windows get narrower.
+    """
+
+    def __init__(self, values: NDArray[Any], inverse: Inverse):
+        self._solved = np.empty(values.shape, self.product_dtype)
+        super().__init__(self._solved)
+        self._values, self._triangle = values, np.asfortranarray(inverse.triangle)
+        self._open = np.ones(values.shape[0], dtype=np.bool_)
+
+    def _solve(self, rows: Any) -> None:
+        """Compute those of these rows that were not read before."""
+        rows = np.arange(self.shape[0])[rows]
+        rows = rows[self._open[rows]]
+
+        def part(start: int, stop: int) -> None:
+            for some in slices(start, stop, SOLVED_ROWS):
+                block = self._values[rows[some]].T
+                self._solved[rows[some]] = solve_triangular(
+                    self._triangle, block, lower=True, overwrite_b=True, check_finite=False
+                ).T
+
+        with one_blas_thread():
+            over_rows(part, rows.size, rows.size * self.shape[1] ** 2)
+        self._open[rows] = False
+
+    @cached_property
+    def centre(self) -> Array:
+        self._solve(slice(0, None, max(1, self.shape[0] // CENTRE_ROWS)))
+        return super().centre
+
+    @cached_property
+    def _single(self) -> NDArray[Any]:
+        self._solve(slice(None))
+        return self.X
+
+    def take(self, rows: Index) -> RoughFactor:
+        self._solve(rows)
+        return RoughFactor(self.X[rows])
+
+    def gram(self, weights: Array) -> Array:
+        self._solve(np.flatnonzero(weights))
+        return super().gram(weights)
+
+    def window_cross(self, windows: Windows) -> Array:
+        self._solve(windows.targets)
+        if windows.low.size:
+            self._solve(windows.sources[windows.low.min() : windows.high.max()])
+        return super().window_cross(windows)
+
+
+class ProductFactor(DenseMatrix):
+    """``G = K T`` as K, the kernel's values, and T.
+
+    ``G w = K (T w)`` and ``G'c = T'(K'c)``: the triangular solve for every row of K, which costs
+    as much as hundreds of products, is never made. T as it was computed is taken for exact, as G
+    would be. A product rounds in proportion to ``|K| |T| |w|``, which may be much more than
+    ``|G| |w|``: lengths and distances here bound the former.
+    """
+
+    def __init__(self, values: DenseMatrix, inverse: Inverse):
+        rows: Any = _ProductRows(values.X, inverse.matrix)
+        super().__init__(rows)
+        self._values, self._inverse = values, inverse
+        self.longest = inverse.reach
+
+    @cached_property
+    def rough(self) -> DenseMatrix:
+        return SolvedRows(self._values.X, self._inverse)
+
+    def take(self, rows: Index) -> ProductFactor:
+        part = FactorMatrix(self._values.X[rows])
+        return ProductFactor(part, self._inverse)
+
+    @property
+    def chain(self) -> float:
+        return self._values.chain + self.shape[1]
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        of, inverse = self._values.sizes, self._inverse
+        # No row of G is longer than the root of the kernel's diagonal.
+        most = inverse.longest * float(np.sqrt(self.shape[0]))
+        spreads = np.minimum(inverse.spread(of.spreads), most)
+        return Sizes(of.means @ inverse.matrix, 2 * inverse.spread(of.lengths), spreads)
+
+    def dot(self, vector: Array) -> Array:
+        return self._values.dot(self._inverse.matrix @ vector)
+
+    def dot_and_sizes(self, vector: Array) -> Array:
+        return self._values.dot_and_sizes(self._inverse.matrix @ vector)
+
+    def pull_back(self, weights: Array) -> Array:
+        return np.asarray(self._values.pull_back(weights) @ self._inverse.matrix)
+
+    def pull_back_distances(self, weights: Array) -> Array:
+        means = float(weights.sum()) * np.abs(self._values.sizes.means)
+        return self._inverse.spread(self._values.pull_back_distances(weights) + means)

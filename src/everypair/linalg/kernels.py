@@ -126,8 +126,11 @@ class TrainingKernel:
         X = self.X[rows]
         return type(self)(self.kernel, X[:, rows] if self._precomputed else X)
 
-    def columns(self, columns: Index, rows: Index | slice | None = None) -> Array:
-        """k(x_i, x_r) for each r of ``columns`` and every i, or each of ``rows``; a new array."""
+    def columns(
+        self, columns: Index, rows: Index | slice | None = None, out: Array | None = None
+    ) -> Array:
+        """k(x_i, x_r) for each r of ``columns`` and every i, or each of ``rows``; in ``out`` or a
+        new array."""
         if self._precomputed:
             values = self.X[:, columns] if rows is None else self.X[rows][:, columns]
             values = values.toarray() if sparse.issparse(values) else values
@@ -135,7 +138,11 @@ class TrainingKernel:
         else:
             X = self.X if rows is None else self.X[rows]
             values = self.kernel.values(X, self.X[columns])
-        return refuse_not_finite(values)
+        refuse_not_finite(values)
+        if out is None:
+            return values
+        out[:] = values
+        return out
 
     def expansion(self, rows: Index) -> Expansion:
         """What is needed to evaluate k(x, x_row) for new x."""

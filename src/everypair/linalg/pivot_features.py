@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from everypair.linalg.dense import DenseMatrix
-from everypair.linalg.factor import FactorMatrix
+from everypair.linalg.factor import FactorMatrix, Inverse, ProductFactor
 from everypair.linalg.kernels import TrainingKernel
 from everypair.linalg.low_rank import GrowingFactor, LowRank
 from everypair.linalg.row_sums import slices
@@ -37,6 +37,9 @@ MANY_ROWS, SAMPLE_ROWS, SAMPLE_PER_PIVOT = 10_000, 4_000, 5
 or of the third per pivot."""
 
 LEAST_PIVOTS = 500
+
+LEFT_ROWS = 2_000
+"""Rows that say what the pivots leave out, where the features are not computed."""
 
 BLOCK_ROWS = 512
 """Rows whose features are computed at a time: enough for BLAS, a few megabytes."""
@@ -68,6 +71,17 @@ class PivotFeatures:
                 self._triangle, values.T, lower=True, overwrite_b=True, check_finite=False
             )
         ).T
+
+    def values(self) -> Array:
+        """K_nm itself."""
+        out = np.empty(self.shape)
+
+        def part(start: int, stop: int) -> None:
+            self._kernel.columns(self._pivots, slice(start, stop), out[start:stop])
+
+        with one_blas_thread():
+            over_rows(part, self.shape[0], self.size * self._kernel.X.shape[1])
+        return out
 
     def left(self) -> Array:
         """The diagonal of what G leaves out of K; one pass over the kernel."""
@@ -106,19 +120,34 @@ class StreamedFactor(DenseMatrix):
 
 
 def features_of_all_rows(
-    kernel: TrainingKernel, pivots: Index, triangle: Array
+    kernel: TrainingKernel,
+    pivots: Index,
+    triangle: Array,
+    most_reach: float = 0.0,
 ) -> tuple[DenseMatrix, LowRank]:
-    """The features of the kernel's rows as a matrix, and the basis that they belong to."""
+    """The features of the kernel's rows as a matrix, and the basis that they belong to.
+
+    Features in double precision are kept as a `ProductFactor` where its rows reach no further than
+    ``most_reach``. What is left out is then estimated from some rows.
+    """
     features = PivotFeatures(kernel, pivots, triangle)
     matrix: DenseMatrix
+    diagonal, rows = kernel.diagonal(), slice(None)
+    double = kept_in_double(*features.shape)
+    inverse = Inverse.of(triangle, float(np.sqrt(diagonal.max(initial=0.0))))
     if features.size * 4 > SINGLE_BYTES:
         matrix, left = StreamedFactor(features), features.left()
+    elif double and inverse.reach <= most_reach:
+        matrix = ProductFactor(FactorMatrix(features.values()), inverse)
+        rows = slice(0, None, max(1, kernel.n_rows // LEFT_ROWS))
+        left = diagonal.copy()
+        left[rows] -= np.einsum("ij,ij->i", *2 * (matrix.X[rows],))
+        left[pivots] = 0.0
     else:
-        double = kept_in_double(*features.shape)
         array, left = features.kept(np.float64 if double else np.float32)
         matrix = FactorMatrix(array)
-    trace = float(kernel.diagonal().sum())
-    left_out = float(left.sum()) / trace if trace > 0 else 0.0
+    trace = float(diagonal[rows].sum())
+    left_out = float(left[rows].sum()) / trace if trace > 0 else 0.0
     return matrix, LowRank(pivots, triangle, left_out)
 
 

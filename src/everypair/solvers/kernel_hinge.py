@@ -27,6 +27,7 @@ from everypair.linalg.pivot_features import (
 )
 from everypair.linalg.threads import one_blas_thread
 from everypair.pairs.listed import PairList
+from everypair.pairs.point import growth, length
 from everypair.penalties import L2
 from everypair.rows import Rows
 from everypair.solvers.choose import choose_for_factor, choose_for_list
@@ -35,12 +36,14 @@ from everypair.solvers.hinge import (
     rounded_hinge,
     rounded_problem,
 )
+from everypair.solvers.newton import Newton
 from everypair.solvers.problem import Iterate, Solver, better_start
 from everypair.solvers.progress import Progress
 from everypair.solvers.result import Result
 from everypair.solvers.sampled_newton import SampledNewton
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 FIRST_RANK, FINE_RANK, FINE_GROWTH, RANK_GROWTH = 128, 512, 2, 4
 """Ranks of the rough solves: 128, 256, 512, 2048, .... Each costs a fraction of the next, and tells
@@ -53,6 +56,9 @@ pivots than the second one gives."""
 FORETOLD_GROWTH = 1.5
 """Up to this growth a foretold rank is taken without a look at its gap."""
 
+SLOWER_FALL = 1.25
+"""Below `FINE_RANK` the gap falls less than it did, by about this power."""
+
 GAP_GROWTH = 2
 """Of the rank, while a gap that is asked for does not hold."""
 
@@ -64,6 +70,13 @@ GAP_SHARE = 0.1
 ENOUGH_SHARE = 0.05
 """A gap that is enough is at most this share of the objective, too: where every training pair is
 satisfied, little is left of the objective, and test rows still tell ranks apart."""
+
+MIDDLE_ROWS, MIDDLE_SHARE, MIDDLE_TOL = 20_000, 2, 1e-3
+"""Between the sample that chooses the pivots and all rows, if these are a multiple, so many are
+solved for: they leave few steps to all rows, and their Hessian serves these."""
+
+ROUNDING_SHARE = 0.25
+"""Of the tolerance, for the rounding of products that spare a triangular solve."""
 
 GAP_ROWS = 512
 """Rows that an estimate of this gap is made from."""
@@ -176,13 +189,16 @@ class _Ranks:
         enough = min(self._enough, ENOUGH_SHARE * found.objective)
         if gap <= enough:
             return rank
-        if self._before is not None and rank >= FINE_RANK and gap < self._before[1]:
-            # What the gap fell by foretells where it will be small enough; after the first ranks
-            # it would promise too much.
+        if self._before is not None and gap < self._before[1]:
+            # What the gap fell by foretells where it will be small enough.
             steps = np.log(gap / enough) / np.log(self._before[1] / gap)
+            fine = rank >= FINE_RANK
+            if not fine:  # after the first ranks the gap falls less than it did
+                steps *= SLOWER_FALL
             ahead = max(LEAST_GROWTH, float((rank / self._before[0]) ** steps))
-            self.foretold = ahead <= FORETOLD_GROWTH
-            following = min(following, int(np.ceil(ahead * rank)))
+            self.foretold = fine and ahead <= FORETOLD_GROWTH
+            # A gap that hardly fell foretells a rank beyond all numbers.
+            following = int(min(following, np.ceil(ahead * rank)))
         self._before = rank, gap
         return following
 
@@ -233,24 +249,44 @@ def _by_sample(
             if rank == factor.rank:
                 break
         basis, sample = factor.low_rank, FactorMatrix(factor.features).rough
+        most_reach = _most_reach(now, found, tol)
         scale = factor.scale(part.share)
         del factor, now
-        X, basis = features_of_all_rows(kernel, rows[basis.pivots], basis.triangle)
+        of = kernel, rows[basis.pivots], basis.triangle
+        X, basis = features_of_all_rows(*of, most_reach)
 
-        def on_sample(now: Iterate) -> Any:
-            loss: Any = now.loss
-            return rounded_hinge(part, loss.width, now.scores[rows])
+        def run(X: Matrix, pairs: Rows, start: Array, solver: Solver, tol: float) -> Any:
+            problem = rounded_problem(X, pairs, L2(settings.alpha), tol)
+            progress = Progress(settings.max_iter, settings.verbose if solver is last else 0)
+            first = better_start(problem, start)
+            return hinge_by_continuation(first, progress, solver, to_limit=False)
 
-        problem = rounded_problem(X, pairs, L2(settings.alpha), tol)
-        progress = Progress(settings.max_iter, settings.verbose)
-        solver: Solver = SampledNewton(sample, on_sample)
-        if kept_in_double(*X.shape):
-            # Of few rows: their own Hessian is cheaper than products with a sample's.
+        if not kept_in_double(*X.shape):
+            last: Solver = SampledNewton(sample, lambda now: _loss_of(now, part, rows))
+        elif kernel.n_rows < MIDDLE_SHARE * MIDDLE_ROWS:
+            last = choose_for_factor(start.size, settings.alpha, scale)
+        else:
+            last = Newton(some_rows=lambda now: (few, _loss_of(now, some, middle)))
+            middle = pairs.sample(MIDDLE_ROWS)
+            few, some = X.take(middle), pairs.take(middle)
             solver = choose_for_factor(start.size, settings.alpha, scale)
-        _, found = hinge_by_continuation(
-            better_start(problem, start), progress, solver, to_limit=False
-        )
+            start = run(few, some, start, solver, MIDDLE_TOL)[0].w
+        _, found = run(X, pairs, start, last, tol)
     return found, basis
+
+
+def _loss_of(now: Iterate, some: Rows, rows: Index) -> Any:
+    """The rounded hinge of ``some`` of the rows, by their numbers."""
+    loss: Any = now.loss
+    return rounded_hinge(some, loss.width, now.scores[rows])
+
+
+def _most_reach(now: Iterate, found: Result, tol: float) -> float:
+    """How far the rows of a `ProductFactor` may reach: its rounding, a bound of which counts as a
+    gap, is then a small share of the tolerance."""
+    loss: Any = now.loss
+    of_pairs = 4 * growth(now.w.size) * length(now.w) * float(loss.mass_short(0.0))
+    return ROUNDING_SHARE * tol * found.objective / of_pairs if of_pairs > 0 else 0.0
 
 
 def minimise_over_list(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from typing import NamedTuple
 
@@ -9,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from everypair.linalg.matrix import too_large
+from everypair.linalg.matrix import Matrix, too_large
+from everypair.pairs import PairPoint
 from everypair.pairs.point import FULL_ACCURACY
 from everypair.pairs.smooth import ROUGH_ACCURACY
 from everypair.solvers.line_search import search_line
@@ -36,6 +38,10 @@ HESSIAN_BYTES = 2**25
 """The sums behind a matrix may take this much, or as much as X."""
 
 
+SomeRows = Callable[[Iterate], tuple[Matrix, PairPoint]]
+"""Rows whose Hessian stands for that of all rows, and the loss at their scores."""
+
+
 class _Learnt(NamedTuple):
     """A step, the change of the gradients of loss and objective along it, the curvature of both."""
 
@@ -55,8 +61,9 @@ class NewtonMatrix:
     again (`serve`): its sums over the pairs do not depend on alpha.
     """
 
-    def __init__(self, now: Iterate):
+    def __init__(self, now: Iterate, some_rows: SomeRows | None = None):
         self._learnt: list[_Learnt] = []
+        self._some_rows = some_rows
         self._alpha = alpha = now.problem.quadratic.alpha
         self._read(now, ROUGH_ACCURACY)
         try:
@@ -68,8 +75,10 @@ class NewtonMatrix:
         del self._matrix
 
     def _read(self, now: Iterate, accuracy: float) -> None:
-        X = now.problem.X if accuracy == FULL_ACCURACY else now.problem.X.rough
-        self._hessian = now.loss.hessian(X, accuracy=accuracy)
+        X, loss = now.problem.X, now.loss
+        if self._some_rows is not None:
+            X, loss = self._some_rows(now)
+        self._hessian = loss.hessian(X if accuracy == FULL_ACCURACY else X.rough, accuracy=accuracy)
 
     def serve(self, alpha: float) -> None:
         """Factor the same sums for another alpha.
@@ -168,8 +177,10 @@ class Newton:
     Where the sums for a matrix would outgrow X, its products serve instead.
     """
 
-    def __init__(self, matrix: NewtonMatrix | None = None) -> None:
-        self._matrix = matrix
+    def __init__(
+        self, matrix: NewtonMatrix | None = None, some_rows: SomeRows | None = None
+    ) -> None:
+        self._matrix, self._some_rows = matrix, some_rows
 
     @property
     def matrix(self) -> NewtonMatrix | None:
@@ -182,11 +193,11 @@ class Newton:
             return
         cheap = now.problem.X.shape[0] * now.w.size <= CHEAP_COLUMNS * n_rows
         if self._matrix.n_learnt >= (1 if cheap else STEPS_OF_A_MATRIX):
-            self._matrix = NewtonMatrix(now)
+            self._matrix = NewtonMatrix(now, self._some_rows)
 
     def make_matrix(self, now: Iterate) -> None:
         """At this point, whatever matrix there is."""
-        self._matrix = NewtonMatrix(now) if _fits(now) else None
+        self._matrix = NewtonMatrix(now, self._some_rows) if _fits(now) else None
 
     def next_coefficients(self, now: Iterate) -> Array:
         """Where one more step would end, without a look at X; ``now.w`` without a matrix."""
@@ -201,7 +212,7 @@ class Newton:
             if self._matrix is None:
                 if not _fits(now):
                     return newton_cg(now, stop, progress)
-                self._matrix = NewtonMatrix(now)
+                self._matrix = NewtonMatrix(now, self._some_rows)
             else:
                 self._matrix.serve(now.problem.quadratic.alpha)
             after = search_line(now, self._matrix.step(now.gradient))

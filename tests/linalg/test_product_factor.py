@@ -1,0 +1,77 @@
+"""G = K T as K and T: the products of G, and bounds on what they round by."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.linalg import cholesky, solve_triangular
+
+from everypair.linalg.factor import FactorMatrix, Inverse, ProductFactor
+from everypair.pairs import pair_point
+from everypair.pairs.point import growth
+from everypair.rows import Rows
+
+
+def split(n_rows=700, rank=40, gamma=0.3, seed=0):
+    """The factor as a product, and the features themselves."""
+    X = np.random.default_rng(seed).standard_normal((n_rows, 4))
+    K = np.exp(-gamma * ((X[:, None] - X[None, :rank]) ** 2).sum(axis=2))
+    triangle = cholesky(K[:rank], lower=True)
+    G = solve_triangular(triangle, K.T, lower=True).T
+    return ProductFactor(FactorMatrix(K), Inverse.of(triangle, 1.0)), np.ascontiguousarray(G), K
+
+
+def test_products_are_those_of_the_features():
+    factor, G, _ = split()
+    rng = np.random.default_rng(1)
+    w, c = rng.standard_normal(G.shape[1]), rng.standard_normal(G.shape[0])
+    np.testing.assert_allclose(factor.dot(w), G @ w, atol=1e-9)
+    np.testing.assert_allclose(factor.dot_and_sizes(w), G @ w, atol=1e-9)
+    np.testing.assert_allclose(factor.pull_back(c), c @ G, atol=1e-8)
+    some = np.arange(0, 700, 3)
+    np.testing.assert_allclose(factor.take(some).dot(w), G[some] @ w, atol=1e-9)
+    np.testing.assert_allclose(factor.X[some], G[some], atol=1e-9)
+
+
+def test_sizes_bound_those_of_the_features_and_of_the_terms_of_a_product():
+    factor, G, K = split()
+    T = np.abs(np.linalg.inv(np.linalg.cholesky(K[:40])).T)
+    terms = np.abs(K) @ T
+    about = np.abs(G - G.mean(axis=0))
+    sizes = factor.sizes
+    np.testing.assert_allclose(sizes.means, G.mean(axis=0), atol=1e-10)
+    assert np.all(sizes.lengths >= (2 - 1e-9) * np.linalg.norm(terms, axis=0))
+    assert np.all(sizes.spreads >= (1 - 1e-9) * np.linalg.norm(G - G.mean(axis=0), axis=0))
+    assert factor.longest >= (2 - 1e-9) * np.linalg.norm(terms, axis=1).max()
+    weight = np.random.default_rng(2).random(700)
+    assert np.all(factor.pull_back_distances(weight) >= (1 - 1e-9) * (weight @ about))
+
+
+@pytest.mark.parametrize("gamma", [0.3, 0.01])
+def test_rounding_is_within_its_bound(gamma):
+    """In longer numbers, at a condition of the pivots' kernel of up to 1e12."""
+    factor, _, K = split(gamma=gamma, rank=30)
+    w = np.random.default_rng(3).standard_normal(30)
+    exact = K.astype(np.longdouble) @ (factor._inverse.matrix.astype(np.longdouble) @ w)
+    off = float(np.max(np.abs(factor.dot(w) - exact)))
+    assert off <= growth(30) * factor.longest * np.linalg.norm(w)
+    assert off > 0
+
+
+def test_a_hessian_computes_the_rows_in_the_window_and_no_others():
+    factor, G, _ = split()
+    positive = np.random.default_rng(4).random(700) < 0.3
+    # Margins of most pairs are far from the rounded corner.
+    scores = np.where(positive, 3.0, -3.0) + np.random.default_rng(5).standard_normal(700)
+    loss = pair_point("squared_hinge", Rows.uncut(positive), scores)
+    counted = np.flatnonzero(loss.curvature())
+    assert 0 < counted.size < 300
+    rough = factor.rough
+    found = loss.hessian(rough)
+    wanted = loss.hessian(FactorMatrix(G))
+    np.testing.assert_allclose(found, wanted, atol=1e-4 * np.abs(wanted).max())
+    solved = np.flatnonzero(~rough._open)
+    assert set(counted) <= set(solved)
+    assert solved.size < 700
+    np.testing.assert_allclose(rough.X[solved], G[solved], atol=1e-5)
+    np.testing.assert_allclose(rough.dot(np.ones(40)), G @ np.ones(40), atol=1e-3)
