@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import joblib
@@ -35,13 +36,19 @@ class WatchedPool(ThreadPoolExecutor):
         self._out += 1
         self.busiest = max(self.busiest, self._out + 1)
         future = super().submit(work, *args, **kwargs)
-        take = future.result
+        take, cancel = future.result, future.cancel
 
         def result(timeout=None):
             self._out -= 1
             return take(timeout)
 
-        future.result = result
+        def cancelled():
+            if not cancel():
+                return False
+            self._out -= 1
+            return True
+
+        future.result, future.cancel = result, cancelled
         return future
 
 
@@ -122,6 +129,32 @@ def test_a_split_inside_a_split_stays_on_its_thread(monkeypatch):
     with ThreadPoolExecutor(1) as only, ThreadPoolExecutor(1) as watch:
         monkeypatch.setattr(threads, "_pool", lambda: only)
         assert watch.submit(split).result(timeout=30) == 100
+
+
+def test_nobody_waits_for_a_thread_that_is_busy_elsewhere(monkeypatch):
+    """The blocks that it would have taken are done by the thread that asked."""
+    busy = threading.Event()
+    with ThreadPoolExecutor(1) as only:
+        monkeypatch.setattr(threads, "_pool", lambda: only)
+        only.submit(busy.wait)
+        try:
+            with threads.thread_limit(2):
+                blocks = threads.over_rows(lambda *rows: rows, 100, 10**9, finely=True)
+        finally:
+            busy.set()
+    assert len(blocks) == 2 * threads.FINE_BLOCKS
+    assert [start for start, _ in blocks] == [0, *(stop for _, stop in blocks[:-1])]
+    assert blocks[-1][1] == 100
+
+
+@pytest.mark.parametrize("at_fault", [0, 99])
+def test_an_error_in_a_block_is_raised_and_the_rest_left_undone(at_fault):
+    def work(start, stop):
+        if start <= at_fault < stop:
+            raise ValueError("here")
+
+    with threads.thread_limit(2), pytest.raises(ValueError, match="here"):
+        threads.over_rows(work, 100, 10**9)
 
 
 def test_a_fit_goes_on_after_the_main_thread_has_ended():

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from functools import cache, partial
+from functools import cache
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -18,6 +19,9 @@ Result = TypeVar("Result")
 
 OPERATIONS_PER_THREAD = 200_000
 """Below this much work (about 0.1 ms) another thread costs more to wake than it saves."""
+
+FINE_BLOCKS, OPERATIONS_OF_A_FINE_BLOCK = 4, 1_000_000
+"""Blocks per thread where they may be fine, and the least work in one (about 0.5 ms)."""
 
 _blas_lock = Lock()
 _blas_users = 0
@@ -125,45 +129,72 @@ def own_threads() -> Iterator[None]:
         yield
 
 
-def _alone(work: Callable[[int, int], Result], start: int, stop: int) -> Result:
-    """One block of rows; what it splits in turn stays on its thread, or it would wait for
-    threads that wait for it."""
-    with thread_limit(1):
-        return work(start, stop)
-
-
 def used_threads() -> int:
     """At most this many blocks of rows run at a time."""
     limit = _limit.get()
     return available_threads() if limit is None else limit
 
 
-def over_rows(work: Callable[[int, int], Result], n_rows: int, operations: int) -> list[Result]:
-    """``[work(start, stop), ...]`` over contiguous blocks of rows, one per thread.
+def over_rows(
+    work: Callable[[int, int], Result], n_rows: int, operations: int, finely: bool = False
+) -> list[Result]:
+    """``[work(start, stop), ...]`` over contiguous blocks of rows, in their order.
 
-    ``operations``: a rough count of the work in all rows together.
+    ``operations``: a rough count of the work in all rows together. There is one block per thread,
+    or several where they may be taken ``finely``, because what comes back from a block is small: a
+    thread that is late, or has lost its core, leaves them to the others.
     """
     most = min(n_rows, operations // OPERATIONS_PER_THREAD)
     # To ask how many threads there are takes longer than little work.
-    n_blocks = min(used_threads(), most) if most > 1 else 1
-    if n_blocks == 1:
+    n_threads = min(used_threads(), most) if most > 1 else 1
+    if n_threads == 1:
         return [work(0, n_rows)]
+    n_blocks = n_threads
+    if finely:
+        fine = min(n_rows, FINE_BLOCKS * n_threads, operations // OPERATIONS_OF_A_FINE_BLOCK)
+        n_blocks = max(n_threads, fine)
     edges = [n_rows * k // n_blocks for k in range(n_blocks + 1)]
-    others = [_started(work, edges[k], edges[k + 1]) for k in range(1, n_blocks)]
-    # The calling thread takes the first block itself: one wake-up less.
-    return [_alone(work, 0, edges[1]), *(result() for result in others)]
+    shared = _Shared(work, edges)
+    others = [future for _ in range(1, n_threads) if (future := _started(shared)) is not None]
+    try:
+        shared.run()
+    finally:
+        shared.left.clear()
+    for future in others:
+        # One that has not begun finds nothing left to do: nobody waits for it.
+        if not future.cancel():
+            future.result()
+    return shared.results
 
 
-def _started(work: Callable[[int, int], Result], start: int, stop: int) -> Callable[[], Result]:
-    """The work on these rows, begun in another thread: a call that waits for its result.
+class _Shared:
+    """Blocks of rows that threads take one by one."""
 
-    Once the main thread has ended Python starts no threads, and the call does the work itself.
-    """
+    def __init__(self, work: Callable[[int, int], Any], edges: list[int]):
+        self._work, self._edges = work, edges
+        self.left = deque(range(len(edges) - 1))
+        self.results: list[Any] = [None] * len(self.left)
+
+    def run(self) -> None:
+        """Blocks until none is left. What a block splits in turn stays on its thread, or it would
+        wait for threads that wait for it."""
+        with thread_limit(1):
+            while True:
+                try:
+                    k = self.left.popleft()
+                except IndexError:
+                    return
+                self.results[k] = self._work(self._edges[k], self._edges[k + 1])
+
+
+def _started(shared: _Shared) -> Future[None] | None:
+    """Another thread that takes blocks; None once the main thread has ended, when Python starts
+    no threads."""
     try:
         # In a copy of this thread's context: floating-point error handling comes along.
-        return _pool().submit(copy_context().run, _alone, work, start, stop).result
+        return _pool().submit(copy_context().run, shared.run)
     except RuntimeError:
-        return partial(_alone, work, start, stop)
+        return None
 
 
 @contextmanager
