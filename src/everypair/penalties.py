@@ -26,7 +26,8 @@ from everypair._compiled import (
     elastic_net_young,
 )
 from everypair.cached import cached_property
-from everypair.pairs.point import growth, length
+from everypair.linalg.vectors import length
+from everypair.pairs.point import growth
 
 Array = NDArray[np.float64]
 

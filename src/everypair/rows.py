@@ -256,6 +256,12 @@ class Rows:
     def largest_share(self) -> float:
         return float(self.share.max())
 
+    @cached_property
+    def class_shares(self) -> tuple[Array, Array]:
+        """The shares of the positives and of the negatives, in the order of `weighted_classes`."""
+        positives, negatives = self.weighted_classes
+        return self.share[positives], self.share[negatives]
+
     @property
     def shares_by_class(self) -> list[Array]:
         """The shares of the positives, zero elsewhere, and those of the negatives."""

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from everypair._compiled import compensated_sum
+from everypair.linalg.vectors import length
 from everypair.pairs import pair_point
-from everypair.pairs.point import length
 from everypair.pairs.sorted import HuberHingePoint, SortedScores
 from everypair.rows import Rows
 

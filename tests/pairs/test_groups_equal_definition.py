@@ -197,9 +197,11 @@ def test_boxes_serve_groups_where_they_cost_less():
 @pytest.mark.parametrize("case", CASES)
 def test_threads_and_blocks_change_nothing(case, monkeypatch):
     monkeypatch.setattr("everypair.linalg.threads.OPERATIONS_PER_THREAD", 100)
+    monkeypatch.setattr("everypair.linalg.threads.OPERATIONS_OF_A_FINE_BLOCK", 100)
+    monkeypatch.setattr("everypair.linalg.order.ROWS_OF_A_BUCKET", 20)
     monkeypatch.setattr(group_blocks, "BLOCK_BYTES", 2000)
     monkeypatch.setattr(order, "ROWS_FOR_KEYS", 30)
-    monkeypatch.setattr(order, "CENTRE_VALUES", 1)
+    monkeypatch.setattr(order, "SAMPLED_VALUES", 1)
     rng = np.random.default_rng(6)
     codes = rng.integers(0, 40, 1500) ** 2 // 100
     positive = rng.random(1500) < 0.3

@@ -29,7 +29,7 @@ def however_sorted(request, monkeypatch):
     """Small classes are sorted directly unless told otherwise."""
     if request.param:
         monkeypatch.setattr(order, "ROWS_FOR_KEYS", 1)
-        monkeypatch.setattr(order, "CENTRE_VALUES", 1)
+        monkeypatch.setattr(order, "SAMPLED_VALUES", 1)
 
 
 def both(case, pairs, scores):
@@ -124,12 +124,17 @@ def test_fast_sums_equal_the_definition_many_times(case, data):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_threads_change_nothing(case, monkeypatch):
+@pytest.mark.parametrize("keys", [False, True])
+def test_threads_change_nothing(case, keys, monkeypatch):
+    monkeypatch.setattr(order, "ROWS_FOR_KEYS", 1 if keys else 10_000)
     monkeypatch.setattr("everypair.linalg.threads.OPERATIONS_PER_THREAD", 100)
+    monkeypatch.setattr("everypair.linalg.threads.OPERATIONS_OF_A_FINE_BLOCK", 100)
+    monkeypatch.setattr("everypair.linalg.order.ROWS_OF_A_BUCKET", 20)
     rng = np.random.default_rng(5)
     positive = rng.random(1500) < 0.2
     with thread_limit(3):
-        check(case, Rows.uncut(positive, rng.random(1500)), 3 * rng.standard_normal(1500), rng)
+        for weight in (rng.random(1500), None):
+            check(case, Rows.uncut(positive, weight), 3 * rng.standard_normal(1500), rng)
 
 
 @pytest.mark.parametrize("offset", [1e6, 1e8])

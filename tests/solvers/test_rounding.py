@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from everypair import AUCClassifier, auc_path
 from everypair.linalg.matrix import as_matrix
+from everypair.linalg.vectors import length
 from everypair.pairs import pair_point
-from everypair.pairs.point import length
 from everypair.penalties import L2
 from everypair.rows import Rows
 from everypair.solvers.choose import minimise

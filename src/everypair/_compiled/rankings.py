@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from everypair._compiled.compiling import compiled
+from everypair._compiled.ordering import grid_cell
 
 
 @compiled
@@ -92,15 +93,6 @@ def scores_between(scores, positive, weight, low, high, out, weight_out):
 
 
 @compiled
-def _cell(value, origin, per_unit, n_cells):
-    """Of an even grid; it never falls as the value grows. The ends hold what is beyond them."""
-    place = (value - origin) * per_unit
-    if not place > 0:  # NaN too, where the grid is one cell
-        return 0
-    return n_cells - 1 if place >= n_cells - 1 else int(place)
-
-
-@compiled
 def count_in_boxes(scores, positive, weight, edges, from_score, to_score, counts, low, high):
     """Add each row's weight to ``counts[class, box]``, and widen ``low`` and ``high`` to it.
 
@@ -116,7 +108,7 @@ def count_in_boxes(scores, positive, weight, edges, from_score, to_score, counts
             per_unit = n_cells / span
     first = np.zeros(n_cells + 1, dtype=np.intp)
     for k in range(edges.size):
-        first[_cell(edges[k], origin, per_unit, n_cells) + 1] += 1
+        first[grid_cell(edges[k], origin, per_unit, n_cells) + 1] += 1
     for cell in range(n_cells):
         first[cell + 1] += first[cell]
     for i in range(scores.size):
@@ -124,7 +116,7 @@ def count_in_boxes(scores, positive, weight, edges, from_score, to_score, counts
         w = weight[i] if weight.size else 1.0
         if s < from_score or s > to_score or not w > 0:
             continue
-        cell = _cell(s, origin, per_unit, n_cells)
+        cell = grid_cell(s, origin, per_unit, n_cells)
         k, end = first[cell], first[cell + 1]
         while k < end:  # the first edge above s
             middle = (k + end) // 2

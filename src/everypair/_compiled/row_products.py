@@ -55,6 +55,17 @@ def dense_add_chosen_rows(X, weights, rows, start, stop, block, out):
 
 
 @compiled
+def dense_add_rows_in_blocks(X, weights, start, stop, block, out):
+    """`dense_add_rows`, ``block`` rows added up before the blocks are."""
+    part = np.zeros_like(out)
+    for begin in range(start, stop, block):
+        dense_add_rows(X, weights, begin, min(begin + block, stop), part)
+        for j in range(out.size):
+            out[j] += part[j]
+            part[j] = 0.0
+
+
+@compiled
 def dense_add_moments(X, start, stop, out):
     """``out[k - 1] += sum_i x_i^k``, k = 1, 2, over the rows ``start:stop``, four at a time."""
     sums, squares = out[0], out[1]

@@ -14,18 +14,29 @@ from everypair._compiled.compiling import compiled
 
 
 @compiled
-def count_short(targets, sources, target_edges, source_edges, least, counts):
+def count_short(targets, sources, target_edges, source_edges, least, start, stop, counts):
     """The end of the sources that fall short of each target: ``u = 1 - (x - y) >= least``.
 
     Targets and sources descend. The comparison is the one that the definition makes, on
     the rounded margin itself, so ties at the corner of a loss fall the same way.
     """
-    for g in range(target_edges.size - 1):
+    g = np.searchsorted(target_edges, start, side="right") - 1
+    while g < target_edges.size - 1 and target_edges[g] < stop:
         j, end = source_edges[g], source_edges[g + 1]
-        for i in range(target_edges[g], target_edges[g + 1]):
+        first = max(start, target_edges[g])
+        if first < target_edges[g + 1]:
+            above = end  # amid a group: halved down to where a walk from its begin would be
+            while first > target_edges[g] and j < above:
+                middle = (j + above) // 2
+                if 1.0 - (targets[first] - sources[middle]) >= least:
+                    j = middle + 1
+                else:
+                    above = middle
+        for i in range(first, min(stop, target_edges[g + 1])):
             while j < end and 1.0 - (targets[i] - sources[j]) >= least:
                 j += 1
             counts[i] = j
+        g += 1
 
 
 @compiled
@@ -75,19 +86,62 @@ def compensated_sum(values):
 
 
 @compiled
-def growing_sum(targets, sources, weights, target_edges, source_edges, high, moment, sums):
+def grown_by(targets, sources, weights, target_edges, source_edges, high, start, stop, state):
+    """What the targets ``start:stop`` add to the sums of `growing_sum`, at the last of them: of the
+    sources that none of its group before ``start`` has. True where that is all of its group's."""
+    g = np.searchsorted(target_edges, stop - 1, side="right") - 1
+    whole = start <= target_edges[g]
+    x = targets[stop - 1]
+    mass, first, second, mass_left, first_left = 0.0, 0.0, 0.0, 0.0, 0.0
+    for j in range(source_edges[g] if whole else high[start - 1], high[stop - 1]):
+        u = 1.0 - (x - sources[j])
+        mass, left = two_sum(mass, weights[j])
+        mass_left += left
+        first, left = two_sum(first, weights[j] * u)
+        first_left += left
+        second += weights[j] * (u * u)
+    state[0], state[1], state[2] = mass, first, second
+    state[3], state[4] = mass_left, first_left
+    return whole
+
+
+@compiled
+def grown_on(state, step, gain):
+    """The sums ``state`` at a target ``step`` lower, and those of other sources there: to ``gain``.
+
+    What `growing_sum` does from one target to the next.
+    """
+    moved = step * (state[0] + state[3])
+    first, left = two_sum(state[1], moved)
+    first_left = state[4] + left
+    mass, of_mass = two_sum(gain[0], state[0])
+    first, of_first = two_sum(gain[1], first)
+    gain[2] += state[2] + step * (2.0 * state[1] + moved)
+    gain[0], gain[3] = mass, gain[3] + state[3] + of_mass
+    gain[1], gain[4] = first, gain[4] + first_left + of_first
+
+
+@compiled
+def growing_sum(
+    targets, sources, weights, target_edges, source_edges, high, moment, start, stop, state, sums
+):
     """For each target x: ``sum w_j u_j^moment``, moment 0, 1 or 2, over its group's sources up to
     ``high``.
 
     Here ``u = 1 - (x - y) > 0``. Moving to the next lower target adds ``step`` to every u, and
     new sources bring positive u, so the sums only grow by positive terms: no prefix sums of
-    large scores are ever subtracted.
+    large scores are ever subtracted. ``state`` has the sums at the target before ``start``.
     """
-    for g in range(target_edges.size - 1):
+    g = np.searchsorted(target_edges, start, side="right") - 1
+    while g < target_edges.size - 1 and target_edges[g] < stop:
         mass, first, second = 0.0, 0.0, 0.0
         mass_left, first_left = 0.0, 0.0
         begin, j = target_edges[g], source_edges[g]
-        for i in range(begin, target_edges[g + 1]):
+        if begin < start:
+            mass, first, second = state[0], state[1], state[2]
+            mass_left, first_left = state[3], state[4]
+            j = high[start - 1]
+        for i in range(max(begin, start), min(stop, target_edges[g + 1])):
             x = targets[i]
             if i > begin:
                 step = targets[i - 1] - x
@@ -107,6 +161,14 @@ def growing_sum(targets, sources, weights, target_edges, source_edges, high, mom
                 sums[i] = second
             else:
                 sums[i] = mass + mass_left if moment == 0 else first + first_left
+        g += 1
+
+
+@compiled
+def scatter_products(values, weights, factor, rows, start, stop, out):
+    """``out[rows[k]] = factor * values[k] * weights[k]``."""
+    for k in range(start, stop):
+        out[rows[k]] = values[k] * weights[k] * factor
 
 
 @compiled

@@ -159,10 +159,8 @@ class _SharedClasses(ClassSums):
     def sums(self, values: Array) -> Array:
         return self._cluster.total(super().sums(values))
 
-    def log_sums(self, logs: Array) -> Array:
-        largest = [logs[which].max(initial=-np.inf) for which in (~self._positive, self._positive)]
-        most = self._cluster.largest(np.array(largest))
-        return np.asarray(np.log(self.sums(np.exp(logs - self.own(most)))) + most)
+    def largest(self, scores: Array, weight: Array) -> Array:
+        return self._cluster.largest(super().largest(scores, weight))
 
 
 class _SharedBoxes(BoxedScores):

@@ -105,6 +105,12 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         ``checks`` go to scikit-learn's `validate_data`.
         """
+        if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in (np.float64, np.float32):
+            from everypair.linalg.vectors import all_finite
+
+            # On all threads. What is not finite scikit-learn finds again, and says where.
+            if all_finite(X):
+                checks = {"ensure_all_finite": False, **checks}
         X, y = validate_data(
             self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], **checks
         )

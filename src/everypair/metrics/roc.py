@@ -112,9 +112,9 @@ def whole_area(rows: Rows, scores: Array) -> float:
 
 def doubled_wins(rows: Rows, scores: Array) -> int:
     """Twice the pairs won plus the pairs tied, an integer. Weights are not looked at."""
-    from everypair._compiled import doubled_wins as count
+    from everypair.linalg.order import pairs_won_twice
 
-    return int(count(np.sort(scores[rows.positive]), np.sort(scores[~rows.positive])))
+    return pairs_won_twice(scores, *rows.classes)
 
 
 @described

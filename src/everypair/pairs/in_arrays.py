@@ -8,7 +8,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair._compiled import auc_pairs, doubled_wins, group_areas_lost
+from everypair._compiled import auc_pairs, group_areas_lost
+from everypair.linalg.order import pairs_won_twice
 from everypair.pairs.point import PairPoint, refuse_unusable
 from everypair.pairs.separable import ExponentialPoint, SquarePoint
 from everypair.pairs.smooth import LOGISTIC_KERNELS, SIGMOID_KERNELS, SmoothKernels, SmoothPoint
@@ -43,8 +44,7 @@ def area_in_arrays(pairs: Rows, scores: Array) -> float:
     refuse_unusable(scores)
     if pairs.even:
         # Whole numbers of pairs; Python's division of integers rounds once.
-        positives, negatives = (np.sort(scores[rows]) for rows in pairs.classes)
-        return int(doubled_wins(positives, negatives)) / (2 * pairs.n_pairs)
+        return pairs_won_twice(scores, *pairs.classes) / (2 * pairs.n_pairs)
     order = SortedScores(pairs, scores)
     x, y = order.positives, order.negatives
     if pairs.within is not None:

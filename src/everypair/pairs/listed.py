@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from everypair.cached import cached_property
 from everypair.linalg.matrix import Matrix
+from everypair.linalg.vectors import length
 from everypair.pairs.losses import HINGE, huber_hinge
 from everypair.pairs.point import (
     FULL_ACCURACY,
     extent,
     fenchel_dual,
     growth,
-    length,
     margin_rounding,
 )
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from everypair.linalg.block_vector import BlockVector
 from everypair.linalg.matrix import Matrix
 from everypair.linalg.threads import over_rows, used_threads
+from everypair.linalg.vectors import centred
 
 Array = NDArray[np.float64]
 
@@ -29,13 +30,6 @@ def growth(terms: float) -> float:
     lambda = 4 about 1e-10.
     """
     return GROWTH_FACTOR * math.sqrt(terms) * UNIT_ROUNDOFF
-
-
-def length(values: Array) -> float:
-    """The Euclidean norm, without BLAS: its threads may hang where another thread forks."""
-    if isinstance(values, BlockVector):
-        return values.length()
-    return float(np.sqrt(np.einsum("i,i", values, values)))
 
 
 def margin_rounding(low: float, high: float, most: float = np.inf) -> float:
@@ -122,7 +116,7 @@ def fenchel_dual(value: float, pairs: Any, scores: Array, gradient: Array) -> fl
     The gradient sums to zero, in each group too, so the scores may be centred first, which keeps
     a large common offset out of the rounding.
     """
-    return value - float(pairs.centred(scores) @ gradient)
+    return value - float(centred(pairs, scores) @ gradient)
 
 
 def gram_bytes(n_columns: int) -> int:

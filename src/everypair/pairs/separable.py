@@ -7,15 +7,28 @@ sums over the classes of each group.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
-from everypair._compiled import cell_largest, cell_sums
+from everypair._compiled import (
+    cell_largest,
+    cell_sums,
+    class_totals,
+    largest_exponents,
+    square_slopes,
+    times_by_class,
+    weighted_exponentials,
+    weighted_squares,
+)
 from everypair.cached import cached_property
 from everypair.linalg.group_blocks import GroupBlocks, sums_over_groups
 from everypair.linalg.matrix import Matrix
 from everypair.linalg.row_sums import add_weighted_gram
+from everypair.linalg.threads import over_rows
+from everypair.linalg.vectors import shifted
 from everypair.pairs.point import (
     FULL_ACCURACY,
     extent,
@@ -26,6 +39,10 @@ from everypair.pairs.point import (
 from everypair.rows import Rows
 
 Array = NDArray[np.float64]
+Result = TypeVar("Result")
+
+LEAST_SUM, LIFT = 1e-280, 2.0**900
+"""A sum of weighted exponentials below this has lost digits, unless the weights are lifted."""
 
 
 class ClassSums:
@@ -36,16 +53,76 @@ class ClassSums:
     def __init__(self, pairs: Rows):
         self._positive = pairs.positive
 
+    def _over_rows(self, work: Callable[[int, int], Result], operations: int) -> list[Result]:
+        n_rows = self._positive.size
+        return over_rows(work, n_rows, operations * n_rows, finely=True)
+
     def sums(self, values: Array) -> Array:
-        return np.array([values[~self._positive].sum(), values[self._positive].sum()])
+        def part(start: int, stop: int) -> Array:
+            sums = np.zeros(4)
+            class_totals(values, self._positive, start, stop, sums)
+            return sums
 
-    def log_sums(self, logs: Array) -> Array:
-        """The logarithms of sums of exponentials."""
-        return np.array([logsumexp(logs[~self._positive]), logsumexp(logs[self._positive])])
+        sums = sum(self._over_rows(part, 2))
+        return np.asarray(sums[:2] + sums[2:])
 
-    def own(self, sums: Array) -> Array:
-        """The sum of each row's own class."""
-        return np.where(self._positive, sums[1], sums[0])
+    def largest(self, scores: Array, weight: Array) -> Array:
+        """The largest exponents of both classes, of rows with weight."""
+
+        def part(start: int, stop: int) -> Array:
+            largest = np.full(2, -np.inf)
+            largest_exponents(scores, weight, self._positive, start, stop, largest)
+            return largest
+
+        return np.asarray(np.max(self._over_rows(part, 2), axis=0))
+
+    def exponentials(self, scores: Array, weight: Array) -> tuple[Array, Array]:
+        """``w exp(s)`` of the negatives and ``w exp(-s)`` of the positives over the sums of their
+        classes, and the logarithms of these sums."""
+        largest, out = self.largest(scores, weight), np.empty(scores.size)
+        self._over_rows(
+            lambda start, stop: weighted_exponentials(
+                scores, weight, self._positive, largest, start, stop, out
+            ),
+            10,
+        )
+        sums = self.sums(out)
+        if sums.min() < LEAST_SUM:  # the largest exponents are those of tiny weights
+            out, sums = self.exponentials(scores, weight * LIFT)
+            return out, sums - np.log(LIFT)
+        self.times(out, 1 / sums, out)
+        return out, np.log(sums) + largest
+
+    def times(self, values: Array, factors: Array, out: Array) -> Array:
+        """Each value times the factor of its class, ``[negatives, positives]``."""
+        self._over_rows(
+            lambda start, stop: times_by_class(
+                values, self._positive, factors[0], factors[1], start, stop, out
+            ),
+            1,
+        )
+        return out
+
+    def square_slopes(self, scores: Array, share: Array, means: Array) -> Array:
+        """The gradient of the square loss, from the class means."""
+        out = np.empty(scores.size)
+        self._over_rows(
+            lambda start, stop: square_slopes(
+                scores, share, self._positive, means[0], means[1], start, stop, out
+            ),
+            2,
+        )
+        return out
+
+    def variances(self, scores: Array, share: Array, means: Array) -> float:
+        """The weighted squares of the distances from the mean of the own class, added up."""
+        parts = self._over_rows(
+            lambda start, stop: weighted_squares(
+                scores, share, self._positive, means[0], means[1], start, stop
+            ),
+            2,
+        )
+        return float(sum(parts))
 
     def other(self, sums: Array) -> Array:
         return np.where(self._positive, sums[0], sums[1])
@@ -66,7 +143,7 @@ class _Cells:
     """Sums over the two classes of every group: ``[negatives, positives, negatives, ...]``."""
 
     def __init__(self, pairs: Rows):
-        self._paired = pairs.paired
+        self._paired, self._positive = pairs.paired, pairs.positive
         self.weight = self._paired.weight
         self._cells, self._n_cells = self._paired.cells, 2 * self._paired.n_groups
 
@@ -75,11 +152,23 @@ class _Cells:
         cell_sums(values, self._cells, sums, left)
         return sums[:-1]
 
-    def log_sums(self, logs: Array) -> Array:
+    def exponentials(self, scores: Array, weight: Array) -> tuple[Array, Array]:
+        signed = np.where(self._positive, -scores, scores)
+        with np.errstate(divide="ignore"):
+            logs = signed + np.log(weight)
         largest = np.full(self._n_cells + 1, -np.inf)
         cell_largest(logs, self._cells, largest)
         largest[-1] = 0.0
-        return np.asarray(np.log(self.sums(np.exp(logs - largest[self._cells]))) + largest[:-1])
+        sums = np.log(self.sums(np.exp(logs - largest[self._cells]))) + largest[:-1]
+        return np.exp(logs - self.own(sums)), np.asarray(sums)
+
+    def square_slopes(self, scores: Array, share: Array, means: Array) -> Array:
+        # Pairs of row i: 1 - (s_i - mean of the others), and the mirror for negatives.
+        sign = np.where(self._positive, -1.0, 1.0)
+        return np.asarray(2 * share * (sign + (scores - self.other(means))))
+
+    def variances(self, scores: Array, share: Array, means: Array) -> float:
+        return float(share @ (scores - self.own(means)) ** 2)
 
     def own(self, sums: Array) -> Array:
         return np.append(sums, 0.0)[self._cells]
@@ -128,7 +217,7 @@ class _SeparablePoint:
         if cells is not None:
             self.scores, self._cells = scores, cells
         elif pairs.within is None:
-            self.scores, self._cells = scores - scores[0], ClassSums(pairs)
+            self.scores, self._cells = shifted(scores, -scores[0]), ClassSums(pairs)
         else:
             self.scores, self._cells = pairs.centred(scores), _Cells(pairs)
 
@@ -180,14 +269,11 @@ class SquarePoint(_SeparablePoint):
         self._shortfalls = 1 - (self._means[1::2] - self._means[::2])
 
     def value(self) -> float:
-        variances = float(self.pairs.share @ (self.scores - self._cells.own(self._means)) ** 2)
+        variances = self._cells.variances(self.scores, self.pairs.share, self._means)
         return variances + float(self._cells.weight @ self._shortfalls**2)
 
     def gradient(self) -> Array:
-        # Pairs of row i: 1 - (s_i - mean of the others), and the mirror for negatives.
-        apart = self.scores - self._cells.other(self._means)
-        sign = np.where(self.pairs.positive, -1.0, 1.0)
-        return 2 * self.pairs.share * (sign + apart)
+        return self._cells.square_slopes(self.scores, self.pairs.share, self._means)
 
     @cached_property
     def _share_error(self) -> float:
@@ -210,18 +296,17 @@ class ExponentialPoint(_SeparablePoint):
 
     def __init__(self, pairs: Rows, scores: Array, cells: ClassSums | None = None):
         super().__init__(pairs, scores, cells)
-        signed = np.where(pairs.positive, -self.scores, self.scores)
-        with np.errstate(divide="ignore"):
-            logs = signed + np.log(pairs.inside)
-        sums = self._cells.log_sums(logs)
+        self._class_weight, sums = self._cells.exponentials(self.scores, pairs.inside)
         with np.errstate(over="ignore"):
             self._scale = self._cells.weight * np.exp(sums[1::2] + sums[::2])
-        self._class_weight = np.exp(logs - self._cells.own(sums))
 
     def value(self) -> float:
         return float(self._scale.sum())
 
     def gradient(self) -> Array:
+        if isinstance(self._cells, ClassSums):
+            factors = self._scale[0] * np.array([1.0, -1.0])
+            return self._cells.times(self._class_weight, factors, np.empty(self.scores.size))
         size = self.curvature()
         return np.where(self.pairs.positive, -size, size)
 

@@ -24,6 +24,7 @@ from everypair.cached import cached_property
 from everypair.linalg.matrix import Matrix
 from everypair.linalg.row_sums import BoxedRows
 from everypair.linalg.threads import over_rows, used_threads
+from everypair.linalg.vectors import centred, times
 from everypair.pairs.boxes import PER_UNIT, TERMS, BoxKernel
 from everypair.pairs.point import (
     FULL_ACCURACY,
@@ -46,6 +47,9 @@ ROUGH_COEFFICIENTS, ROUGH_ACCURACY = 4, 1e-5
 GRID_BOXES, GRID_BOXES_PER_ROW = 4096, 1 / 16
 """A grid may have a box a row up to the first number and this share beyond; a larger one is
 kept sparse: only boxes that hold points."""
+
+FINE_BOXES_PER_ROW = 1e-3
+"""Boxes whose sums take little time beside those of the rows."""
 
 
 LAST_WHOLE_NUMBER = 2.0**52
@@ -145,7 +149,9 @@ class BoxedScores:
         return min(self.block, n_rows) + n_rows / self.block
 
     def _over_rows(self, work) -> list:  # type: ignore[no-untyped-def, type-arg]
-        return over_rows(work, self.scores.size, 10 * self.scores.size)
+        """Finely, unless the sums that come back are large beside the rows."""
+        finely = self.ids.size < FINE_BOXES_PER_ROW * self.scores.size
+        return over_rows(work, self.scores.size, 10 * self.scores.size, finely=finely)
 
     def moments(self, weights: Array, rough: bool = False) -> Array:
         """``[class, box, k]``, class 1 positive; ``rough`` ones are not added up in blocks."""
@@ -242,10 +248,16 @@ class SmoothPoint:
         return self._curvature
 
     def product(self, vector: Array) -> Array:
-        vector = self.pairs.centred(vector)
+        vector, curvature = centred(self.pairs, vector), self._curvature
         # A product makes a direction, which no certificate rests on.
-        others = self.curvature_sums(self.boxes.moments(self.pairs.share * vector, rough=True))
-        return self._curvature * vector - others
+        out = self.curvature_sums(self.boxes.moments(times(self.pairs.share, vector), rough=True))
+
+        def part(start: int, stop: int) -> None:
+            vector[start:stop] *= curvature[start:stop]
+            np.subtract(vector[start:stop], out[start:stop], out=out[start:stop])
+
+        over_rows(part, out.size, 2 * out.size)
+        return out
 
     def hessian(self, X: Matrix, accuracy: float = FULL_ACCURACY) -> Array:
         """``X' diag(d) X - C - C'`` with ``C = Z_P' (table) Z_N``, Z the moments of rows."""

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import Any, NamedTuple, TypeVar
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,11 @@ from numpy.typing import NDArray
 from everypair._compiled import (
     count_short,
     growing_sum,
+    grown_by,
+    grown_on,
     hinge_total,
     rounded_hinge_walk,
+    scatter_products,
     window_sum,
 )
 from everypair.cached import cached_property
@@ -30,20 +34,19 @@ from everypair.linalg.matrix import Matrix, rows_that_count
 from everypair.linalg.order import descending, descending_in_groups
 from everypair.linalg.row_sums import Windows
 from everypair.linalg.threads import over_rows
+from everypair.linalg.vectors import length
 from everypair.pairs.in_window import PLACES, InWindow, WindowSide
 from everypair.pairs.point import (
     FULL_ACCURACY,
     fenchel_dual,
     gram_bytes,
     growth,
-    length,
     margin_rounding,
 )
 from everypair.rows import Rows
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-Result = TypeVar("Result")
 
 POSITIVE_SHORTFALL = np.nextafter(0.0, 1.0)
 """The least u that counts as u > 0."""
@@ -72,8 +75,9 @@ class RankedClass(NamedTuple):
             rows, ranked = descending_in_groups(scores, paired.classes[number], edges)
             return cls(rows, ranked, pairs.share[rows], pairs.inside[rows], edges)
         rows, ranked = descending(scores, pairs.weighted_classes[number])
-        weight, even = pairs.share, pairs.even_or_nothing
-        weights = np.full(rows.size, weight[rows[0]]) if even else weight[rows]
+        even = pairs.even_or_nothing
+        # Equal weights are the same in any order.
+        weights = pairs.class_shares[number] if even else pairs.share[rows]
         return cls(rows, ranked, weights, weights, np.array([0, rows.size]), even)
 
     def reflected(self) -> RankedClass:
@@ -82,8 +86,13 @@ class RankedClass(NamedTuple):
         inside = weights
         if self.inside is not self.weights:
             inside = np.ascontiguousarray(self.inside[::-1])
-        scores = np.negative(self.scores[::-1], order="C")
-        rows = np.ascontiguousarray(self.rows[::-1])
+        scores, rows = np.empty_like(self.scores), np.empty_like(self.rows)
+
+        def part(start: int, stop: int) -> None:
+            np.negative(self.scores[::-1][start:stop], out=scores[start:stop])
+            rows[start:stop] = self.rows[::-1][start:stop]
+
+        over_rows(part, rows.size, 2 * rows.size)
         edges = np.ascontiguousarray(rows.size - self.edges[::-1])
         return RankedClass(rows, scores, weights, inside, edges, self.even)
 
@@ -99,13 +108,26 @@ class Side(NamedTuple):
 
     def begin(self) -> Index:
         """For each target, where the sources of its group begin."""
+        if self.sources.edges.size == 2:  # one group: no page of zeros is touched
+            return np.zeros(self.targets.rows.size, dtype=np.intp)
         return np.repeat(self.sources.edges[:-1], np.diff(self.targets.edges))
+
+    @property
+    def _operations(self) -> int:
+        return OPERATIONS_OF_A_WALK * (self.targets.rows.size + self.sources.rows.size)
 
     def count_short(self, least: float) -> Index:
         """For each target, where the sources with ``u >= least`` end: they come first."""
         targets, sources = self
         counts = np.empty(targets.rows.size, dtype=np.intp)
-        count_short(targets.scores, sources.scores, targets.edges, sources.edges, least, counts)
+
+        def part(start: int, stop: int) -> None:
+            count_short(
+                targets.scores, sources.scores, targets.edges, sources.edges, least, start, stop,
+                counts,
+            )  # fmt: skip
+
+        over_rows(part, counts.size, self._operations, finely=True)
         return counts
 
     def growing_sum(self, high: Index, moment: int) -> Array:
@@ -113,10 +135,25 @@ class Side(NamedTuple):
         if moment == 0 and sources.even:  # a sum of equal terms would round the same way each time
             return high * sources.inside[0]
         sums = np.empty(targets.rows.size)
-        growing_sum(
-            targets.scores, sources.scores, sources.inside, targets.edges, sources.edges,
-            high, moment, sums,
-        )  # fmt: skip
+        walk = targets.scores, sources.scores, sources.inside, targets.edges, sources.edges, high
+
+        def gain(start: int, stop: int) -> tuple[int, int, Array, bool]:
+            state = np.zeros(5)
+            last = stop == sums.size  # nobody asks what it leaves behind
+            return start, stop, state, last or grown_by(*walk, start, stop, state)
+
+        blocks = over_rows(gain, sums.size, self._operations, finely=True)
+        before = [np.zeros(5)]
+        for start, stop, state, whole in blocks[:-1]:
+            if not whole:
+                grown_on(before[-1], targets.scores[start - 1] - targets.scores[stop - 1], state)
+            before.append(state)
+
+        def part(first: int, last: int) -> None:
+            for k in range(first, last):
+                growing_sum(*walk, moment, *blocks[k][:2], before[k], sums)
+
+        over_rows(part, len(blocks), self._operations, finely=True)
         return sums
 
     def window_sum(self, low: Index, high: Index, moment: int) -> Array:
@@ -126,8 +163,8 @@ class Side(NamedTuple):
         return sums
 
 
-OPERATIONS_A_ROW = 20
-"""About as many as a row's part in a sort or a walk."""
+OPERATIONS_OF_A_WALK = 4
+"""Of a row, roughly."""
 
 
 class SortedScores:
@@ -135,24 +172,7 @@ class SortedScores:
 
     def __init__(self, pairs: Rows, scores: Array):
         self.pairs, self.scores = pairs, scores
-        self.positives, self.negatives = self.over_classes(self._rank)
-
-    def _rank(self, number: int) -> RankedClass:
-        return RankedClass.of(self.pairs, self.scores, number)
-
-    def over_classes(self, work: Callable[[int], Result]) -> list[Result]:
-        """``[work(0), work(1)]``, of the positives first, on two threads where that pays.
-
-        The larger class stays on this thread, whose memory is warm.
-        """
-        numbers = (0, 1) if self.pairs.positives.size >= self.pairs.negatives.size else (1, 0)
-        blocks = over_rows(
-            lambda start, stop: [work(number) for number in numbers[start:stop]],
-            2,
-            OPERATIONS_A_ROW * self.pairs.n_rows,
-        )
-        results = [result for block in blocks for result in block]
-        return results if numbers == (0, 1) else results[::-1]
+        self.positives, self.negatives = (RankedClass.of(pairs, scores, k) for k in (0, 1))
 
     def stretched(self, by: float) -> SortedScores:
         """At ``by`` times the scores, which have the same order."""
@@ -198,14 +218,20 @@ class _SortedPoint:
     def __init__(self, order: SortedScores):
         self.order, self.pairs = order, order.pairs
         self._windows: dict[int, tuple[Index, Index]] = {}
+        self._ends: dict[int, Index] = {}
+
+    def ends(self, number: int) -> Index:
+        """Past the last source with ``u > 0`` of each target of a side."""
+        if number not in self._ends:
+            self._ends[number] = self.order.side(number)[0].count_short(POSITIVE_SHORTFALL)
+        return self._ends[number]
 
     def window(self, number: int) -> tuple[Index, Index]:
         """First and last source inside the window of each target of a side."""
         if number not in self._windows:
             side, _ = self.order.side(number)
-            high = side.count_short(POSITIVE_SHORTFALL)
             past = side.count_short(self._corner) if self._corner < np.inf else side.begin()
-            self._windows[number] = past, high
+            self._windows[number] = past, self.ends(number)
         return self._windows[number]
 
     def value(self) -> float:
@@ -216,29 +242,25 @@ class _SortedPoint:
         raise NotImplementedError
 
     def gradient(self) -> Array:
+        return self._by_rows(self._multipliers, -1.0, 1.0)
+
+    def _by_rows(
+        self, of_targets: Callable[[int], Array], of_positives: float, of_negatives: float
+    ) -> Array:
+        """What the targets of either side have times their weights, and times the side's factor."""
         out = np.zeros(self.pairs.n_rows)  # a row without a weighted pair has none
-
-        def part(number: int) -> None:
-            side, sign = self.order.side(number)
-            slopes = self._multipliers(number)
-            slopes *= side.targets.weights
-            slopes *= -sign
-            out[side.targets.rows] = slopes
-
-        self.order.over_classes(part)
+        for number, factor in enumerate((of_positives, of_negatives)):
+            (targets, _), _ = self.order.side(number)
+            over_rows(
+                partial(_scatter, of_targets(number), targets, factor, out),
+                targets.rows.size,
+                OPERATIONS_OF_A_WALK * targets.rows.size,
+            )
         return out
 
     @cached_property
     def _curvature(self) -> Array:
-        out = np.zeros(self.pairs.n_rows)
-
-        def part(number: int) -> None:
-            side, _ = self.order.side(number)
-            mass = self._window_mass(number)
-            out[side.targets.rows] = self._height * side.targets.weights * mass
-
-        self.order.over_classes(part)
-        return out
+        return self._by_rows(self._window_mass, self._height, self._height)
 
     def _window_mass(self, number: int) -> Array:
         """What the sources in the window of each target weigh."""
@@ -266,7 +288,7 @@ class _SortedPoint:
                 before[low[held]], before[high[held]],
             )  # fmt: skip
 
-        return InWindow(rows, self._curvature[rows], self.order.over_classes(side))
+        return InWindow(rows, self._curvature[rows], [side(0), side(1)])
 
     def product(self, vector: Array) -> Array:
         out, rows = np.zeros(self.pairs.n_rows), self.in_window.rows
@@ -335,18 +357,24 @@ class _SortedPoint:
         return float(self.order.positives.weights @ per_target)
 
 
+def _scatter(
+    values: Array, targets: RankedClass, factor: float, out: Array, start: int, stop: int
+) -> None:
+    scatter_products(values, targets.weights, factor, targets.rows, start, stop, out)
+
+
 class SquaredHingePoint(_SortedPoint):
     """``max(0, u)^2``."""
 
     _height, _corner = 2.0, np.inf
 
     def value(self) -> float:
-        high = self.window(0)[1]
+        high = self.ends(0)
         return self._over_positives(self.order.from_positives.growing_sum(high, 2))
 
     def _multipliers(self, number: int) -> Array:
         side, _ = self.order.side(number)
-        return 2 * side.growing_sum(self.window(number)[1], 1)
+        return 2 * side.growing_sum(self.ends(number), 1)
 
 
 class HingePoint(_SortedPoint):
@@ -355,12 +383,12 @@ class HingePoint(_SortedPoint):
     _height, _corner = 0.0, np.inf
 
     def value(self) -> float:
-        high = self.window(0)[1]
+        high = self.ends(0)
         return self._over_positives(self.order.from_positives.growing_sum(high, 1))
 
     def _multipliers(self, number: int) -> Array:
         side, _ = self.order.side(number)
-        return side.growing_sum(self.window(number)[1], 0)
+        return side.growing_sum(self.ends(number), 0)
 
     def dual_value(self) -> float:
         """The dual term is the multiplier itself: the pairs' mass in violation."""

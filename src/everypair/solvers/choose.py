@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.linalg.matrix import Matrix
+from everypair.linalg.vectors import scaled
 from everypair.pairs import pair_point
 from everypair.pairs.point import usable
 from everypair.pairs.sorted import HuberHingePoint, SortedScores, SquaredHingePoint
@@ -239,7 +240,7 @@ def _descend_sigmoid(
         judge=lambda now: Judgement(now.value, now.relative_gradient),
     )
     scores = X.dot(start)
-    along = [(r * start, r * scores) for r in RADII]
+    along = [(r * start, scaled(scores, r)) for r in RADII]
     tried = [problem.at(w, reached) for w, reached in along if usable(reached)]
     best = min(tried, key=lambda now: now.value) if tried else better_start(problem, start)
     return run_settled(newton_cg, best, CloseEnough(tol, by_gap=False), progress)

@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.linalg.matrix import Matrix
+from everypair.linalg.vectors import length
 from everypair.pairs import pair_point
 from everypair.pairs.listed import ListedHuberHingePoint, PairList
-from everypair.pairs.point import growth, length
+from everypair.pairs.point import growth
 from everypair.pairs.sorted import HingePoint, HuberHingePoint, SortedScores
 from everypair.penalties import ElasticNet, Penalty
 from everypair.rows import Rows

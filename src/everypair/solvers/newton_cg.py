@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.linalg.matrix import rows_that_count, too_large
+from everypair.linalg.vectors import moved
 from everypair.pairs.sorted import HuberHingePoint
 from everypair.solvers.falling_alpha import through_alphas
 from everypair.solvers.line_search import search_line
@@ -224,7 +225,7 @@ def _steihaug(
             length = to_edge if np.isfinite(to_edge) else 1.0
         step += length * direction
         if keeps_scores:
-            score_step += length * along
+            score_step = moved(score_step, length, along)
         decrease += length * (float(residual @ direction) - length / 2 * curvature)
         if outside:
             break

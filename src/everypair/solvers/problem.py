@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from everypair.cached import cached_property
 from everypair.linalg.matrix import Matrix, too_large
-from everypair.linalg.threads import over_rows
+from everypair.linalg.vectors import length, moved
 from everypair.pairs import PairPoint, pair_point
-from everypair.pairs.point import UNIT_ROUNDOFF, fenchel_dual, growth, length, usable
+from everypair.pairs.point import UNIT_ROUNDOFF, fenchel_dual, growth, usable
 from everypair.penalties import Penalty, Quadratic, Separable
 from everypair.solvers.progress import Judgement, Progress
 from everypair.solvers.rounding import (
@@ -100,18 +100,9 @@ class LossPoint:
     def exponential(self) -> float:
         """The exponential loss at these scores: a product of two class sums, in each group."""
         pairs = self.loss.pairs
-        if pairs.within is not None:
+        if isinstance(self.scores, np.ndarray):
             return pair_point("exponential", pairs, self.scores).value()
-        if not isinstance(self.scores, np.ndarray):
-            return float(pairs.exponential(self.scores))
-        weight, (of_positives, of_negatives) = pairs.share, pairs.classes
-        low, high = self.scores[of_positives], self.scores[of_negatives]
-        least, most = low.min(), high.max()
-        sums = (weight[of_positives] @ np.exp(least - low)) * (
-            weight[of_negatives] @ np.exp(high - most)
-        )
-        with np.errstate(over="ignore"):
-            return float(sums * np.exp(most - least))
+        return float(pairs.exponential(self.scores))
 
 
 def judge_by_gap(now: Iterate) -> Judgement:
@@ -309,7 +300,7 @@ class Iterate:
 
         None where they leave the range of float64.
         """
-        scores = _moved(self.scores, length, score_step)
+        scores = moved(self.scores, length, score_step)
         if not usable(scores):
             return None
         problem, w = self.problem, self.w + length * direction
@@ -370,20 +361,6 @@ def run_settled(run: Solver, now: Iterate, stop: Stop, progress: Progress) -> It
         if now is found or stop(now) or progress.exhausted:
             return now
         progress.n_iter += 1  # a new start counts, so that there is an end to them
-
-
-def _moved(scores: Array, length: float, step: Array) -> Array:
-    """``scores + length * step`` in one array, on all threads."""
-    if not isinstance(scores, np.ndarray):
-        return (scores + length * step).kept()
-    out = np.empty_like(scores)
-
-    def part(start: int, stop: int) -> None:
-        np.multiply(step[start:stop], length, out=out[start:stop])
-        out[start:stop] += scores[start:stop]
-
-    over_rows(part, scores.size, scores.size)
-    return out
 
 
 def at_rest(now: Iterate) -> bool:

@@ -23,6 +23,7 @@ from scipy.special import expit
 from everypair._compiled import weight_outside
 from everypair.cached import cached_property
 from everypair.linalg.order import descending
+from everypair.linalg.vectors import centred
 from everypair.pairs import pair_point
 from everypair.pairs.few import FewPairs
 from everypair.pairs.point import extent
@@ -189,16 +190,8 @@ class _EveryMargin:
     """The margins of all pairs that weigh anything, in units of the widest."""
 
     def __init__(self, pairs: Rows, scores: Array):
-        scores = pairs.centred(scores)
-        if pairs.within is None:
-            ranked = []
-            for rows in pairs.classes:
-                order, own = descending(scores, rows[pairs.share[rows] > 0])
-                weights, edges = pairs.share[order], np.array([0, order.size])
-                ranked.append(RankedClass(order, own, weights, weights, edges))
-            side = Side(*ranked)
-        else:
-            side = Side(*(RankedClass.of(pairs, scores, number) for number in (0, 1)))
+        scores = centred(pairs, scores)
+        side = Side(*(RankedClass.of(pairs, scores, number) for number in (0, 1)))
         x, y = side.targets, side.sources
         highest, lowest = x.scores[x.edges[:-1]], x.scores[x.edges[1:] - 1]
         above, below = y.scores[y.edges[:-1]], y.scores[y.edges[1:] - 1]
@@ -210,7 +203,8 @@ class _EveryMargin:
         self._begin, self._end = (
             np.repeat(edges, np.diff(x.edges)) for edges in (y.edges[:-1], y.edges[1:])
         )
-        self._mass = np.concatenate([[0.0], np.cumsum(side.sources.inside)])
+        self._mass = np.zeros(side.sources.rows.size + 1)
+        np.cumsum(side.sources.inside, out=self._mass[1:])
 
     @staticmethod
     def _ends(level: float) -> tuple[float, float]:

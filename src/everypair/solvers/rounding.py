@@ -18,8 +18,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from everypair._compiled import compensated_sum
 from everypair.linalg.matrix import Matrix
+from everypair.linalg.vectors import exact_sum
 from everypair.pairs import PairPoint
 from everypair.pairs.point import growth
 
@@ -39,7 +39,7 @@ def pulled(X: Matrix, gradient: Array, pulled_back: Array | None = None) -> Arra
     sizes = X.sizes
     if pulled_back is None:
         pulled_back = X.pull_back(gradient)
-    left = compensated_sum(gradient) if isinstance(gradient, np.ndarray) else gradient.sum()
+    left = exact_sum(gradient) if isinstance(gradient, np.ndarray) else gradient.sum()
     means = sizes.means if sizes.finite else np.where(np.isfinite(sizes.means), sizes.means, 0.0)
     return pulled_back - means * left
 

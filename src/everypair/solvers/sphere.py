@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
 from everypair.linalg.matrix import Matrix
+from everypair.linalg.vectors import scaled
 from everypair.rows import Rows
 from everypair.solvers.column_moments import column_moments
 from everypair.solvers.lbfgs import LbfgsMemory
@@ -259,7 +260,7 @@ class _Look:
         length = np.linalg.norm(v)
         self.y, self.direction = y, v / length
         self.scores, self.cut = sphere.scores(self.direction), float(y[-1]) if free else 0.0
-        point = statistic.at(radius * (self.scores - self.cut if free else self.scores))
+        point = statistic.at(scaled(self.scores - self.cut if free else self.scores, radius))
         gradient = radius * _tangent(sphere.pull_back(point.gradient), self.direction)
         self.loss, self.slope = point.loss, _slope(gradient, point.loss)
         self.gradient = sphere.coordinates.pull_back(gradient) / length
