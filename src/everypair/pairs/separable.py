@@ -63,7 +63,7 @@ class ClassSums:
             class_totals(values, self._positive, start, stop, sums)
             return sums
 
-        sums = sum(self._over_rows(part, 2))
+        sums = np.sum(self._over_rows(part, 2), axis=0)
         return np.asarray(sums[:2] + sums[2:])
 
     def largest(self, scores: Array, weight: Array) -> Array:

@@ -249,7 +249,10 @@ class _SortedPoint:
     ) -> Array:
         """What the targets of either side have times their weights, and times the side's factor."""
         out = np.zeros(self.pairs.n_rows)  # a row without a weighted pair has none
-        for number, factor in enumerate((of_positives, of_negatives)):
+        # The larger class first: its threads share the first touch of the pages.
+        sides = [(0, of_positives), (1, of_negatives)]
+        sides.sort(key=lambda side: -self.pairs.classes[side[0]].size)
+        for number, factor in sides:
             (targets, _), _ = self.order.side(number)
             over_rows(
                 partial(_scatter, of_targets(number), targets, factor, out),

@@ -25,6 +25,7 @@ from everypair.linalg.matrix import Matrix, too_large
 from everypair.linalg.vectors import length, moved
 from everypair.pairs import PairPoint, pair_point
 from everypair.pairs.point import UNIT_ROUNDOFF, fenchel_dual, growth, usable
+from everypair.pairs.separable import ClassSums
 from everypair.penalties import Penalty, Quadratic, Separable
 from everypair.solvers.progress import Judgement, Progress
 from everypair.solvers.rounding import (
@@ -100,9 +101,13 @@ class LossPoint:
     def exponential(self) -> float:
         """The exponential loss at these scores: a product of two class sums, in each group."""
         pairs = self.loss.pairs
-        if isinstance(self.scores, np.ndarray):
+        if pairs.within is not None:
             return pair_point("exponential", pairs, self.scores).value()
-        return float(pairs.exponential(self.scores))
+        if not isinstance(self.scores, np.ndarray):
+            return float(pairs.exponential(self.scores))
+        _, sums = ClassSums(pairs).exponentials(self.scores, pairs.share)
+        with np.errstate(over="ignore"):
+            return float(np.exp(sums.sum()))
 
 
 def judge_by_gap(now: Iterate) -> Judgement:

@@ -22,7 +22,6 @@ from scipy.special import expit
 
 from everypair._compiled import weight_outside
 from everypair.cached import cached_property
-from everypair.linalg.order import descending
 from everypair.linalg.vectors import centred
 from everypair.pairs import pair_point
 from everypair.pairs.few import FewPairs
