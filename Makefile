@@ -20,8 +20,10 @@ lint: .venv/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
 
+# To write the cache takes as long as it saves later. Where there is one (`.venv/bin/mypy` by hand
+# makes it) it is used.
 types: .venv/installed-dev
-	$(BIN)/mypy
+	$(BIN)/mypy $(if $(wildcard .mypy_cache),,--cache-dir=/dev/null)
 
 # Workers, and the processes that tests start, read the byte code that the first one wrote.
 unit coverage slow test-browser: export PYTHONDONTWRITEBYTECODE =
