@@ -95,8 +95,8 @@ def counted_work(n_rows: int, n_columns: int) -> Iterator[Counter[str]]:
 
 
 def peak_per_row(fit: Callable[[], object], n_rows: int) -> float:
-    """Bytes a row that a fit allocates beyond what is there, at the peak."""
-    fit()  # compiles, and fills the tables that stay
+    """Bytes a row that a fit allocates beyond what is there, at the peak. A fit before it must have
+    compiled the code and filled the tables that stay."""
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
