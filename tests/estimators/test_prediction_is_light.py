@@ -1,4 +1,5 @@
-"""The package is imported, and fitted models predict, without numba and without matplotlib."""
+"""The package is imported, metrics and displays are, and fitted models predict, without numba and
+without matplotlib."""
 
 from __future__ import annotations
 
@@ -44,6 +45,16 @@ def finish(name, *more):
 finish("importing everypair", "pandas", "sklearn")
 everypair.AUCClassifier  # brings scikit-learn, which may bring pandas
 finish("importing an estimator")
+
+import everypair.metrics as m
+
+m.auc_confidence_interval, m.compare_auc, m.roc_band, m.get_scorer
+m.threshold_for([0, 1, 1], [1, 2, 3], "f1")
+finish("importing metrics")
+import everypair.plots
+
+everypair.plots.ROCDisplay
+finish("importing a display")
 
 import pickle
 import numpy as np

@@ -123,22 +123,6 @@ def test_bad_input_gets_a_clear_error(y, s, options, says):
         auc_score(y, s, **options)
 
 
-def test_importing_metrics_loads_neither_numba_nor_matplotlib():
-    import subprocess
-    import sys
-
-    code = (
-        "import sys, everypair.metrics as m\n"
-        "m.auc_confidence_interval, m.compare_auc, m.roc_band, m.threshold_for, m.get_scorer\n"
-        "import everypair.plots\n"
-        "everypair.plots.ROCDisplay\n"
-        "m.threshold_for([0, 1, 1], [1, 2, 3], 'f1')\n"
-        "print(sorted({'numba', 'matplotlib'} & sys.modules.keys()))"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "[]"
-
-
 @pytest.mark.parametrize("weights", [(1e300, 1e-100), (1e-100, 1e300), (1e200, 1e200)])
 def test_the_scale_of_a_classs_weights_does_not_matter(weights):
     y, s = np.array([0, 0, 1, 1]), np.array([1.0, 3, 2, 4])
