@@ -143,7 +143,7 @@ def test_every_public_estimator_can_be_saved(name, table, tmp_path):
         settings += [{"measure": measure, "k": 5} for measure in MEASURES]
     if "measure" in cls._get_param_names():
         settings.append({"measure": FBeta(2.0)})
-    folds = {"cv": 2} if name in ("MeasureOptCV", "MeasureSVMCV") else {}
+    folds = {"cv": 2} if name in ("MeasureOpt", "MeasureOptCV", "MeasureSVMCV") else {}
     if name.startswith("MeasureOpt"):
         folds["max_iter"] = 5
     for given in settings:

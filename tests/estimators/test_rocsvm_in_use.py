@@ -22,7 +22,7 @@ ODD = {
     "poly of degree 5": (lambda X: X, {"kernel": "poly", "degree": 5, "coef0": 1.0}),
     "singular": (lambda X: X, {"kernel": "poly", "degree": 2, "gamma": 1.0}),
     "tiny C": (lambda X: X, {"C": 1e-12}),
-    "huge C": (lambda X: X, {"C": 1e9}),
+    "huge C": (lambda X: X, {"C": 1e9, "max_iter": 20}),
     "offset 1e6": (lambda X: X + 1e6, {}),
     "scale 1e-150": (lambda X: 1e-150 * X, {}),
     "linear, scale 1e100": (lambda X: 1e100 * X, {"kernel": "linear"}),
