@@ -123,7 +123,7 @@ def test_merged_boxes_have_the_fields_of_each(monkeypatch, kernel, first):
     ids = np.arange(n_boxes, dtype=float) + first
     points = chebvander(rng.uniform(-1, 1, 3 * n_boxes), COEFFICIENTS - 1)
     points *= rng.random(n_boxes).repeat(3)[:, None]
-    moments = points.reshape(n_boxes, 3, -1).sum(axis=1)
+    moments = np.ascontiguousarray(points.reshape(n_boxes, 3, -1).sum(axis=1))
     merged = kernel.fields(ids, moments)
     monkeypatch.setattr(boxes, "BOXES_TO_MERGE", np.inf)
     np.testing.assert_allclose(merged, kernel.fields(ids, moments), rtol=1e-9, atol=1e-10)

@@ -230,7 +230,7 @@ def test_a_column_that_is_constant_inside_groups_has_no_curvature():
     positive = rng.random(200) < 0.4
     X = np.column_stack([rng.standard_normal(200), 1e6 * rng.standard_normal(20)[codes]])
     for case in ("logistic", "sigmoid", "square", "exponential"):
-        point, _ = both(case, Rows.uncut(positive, None, codes), X[:, 0])
+        point, _ = both(case, Rows.uncut(positive, None, codes), X[:, 0].copy())
         hessian = point.hessian(DenseMatrix(X))
         assert not hessian[1].any()
         assert hessian[0, 0] != 0

@@ -48,7 +48,7 @@ def test_a_start_from_another_problem_leads_to_the_same_value():
     slopes = rng.standard_normal((60, 10))
     H, warm = slopes @ slopes.T, SimplexQP()
     for size in range(2, 61, 3):
-        part, b, scale = H[:size, :size], rng.random(size), 10.0 ** rng.uniform(-3, 3)
+        part, b, scale = H[:size, :size].copy(), rng.random(size), 10.0 ** rng.uniform(-3, 3)
         best = value(scale * part, b, SimplexQP().solve(part, b, scale))
         x = warm.solve(part, b, scale)
         assert value(scale * part, b, x) == pytest.approx(best, rel=1e-9)
