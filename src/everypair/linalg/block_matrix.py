@@ -286,7 +286,7 @@ class BlockMatrix:
         return self.take(rows).dot_rows(np.arange(rows.size), coefs, origin)
 
     def written_out(self, rows: Index) -> Array:
-        return self.take(rows).X.astype(np.float64)
+        return self.take(rows).X.astype(np.float64, order="C")
 
     def window_cross(self, windows: Windows) -> Array:
         raise NotImplementedError("Blocks have `gram_of_windows`.")

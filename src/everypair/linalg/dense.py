@@ -466,7 +466,7 @@ class DenseMatrix:
         return _mirrored(out).T if rows is others else out
 
     def written_out(self, rows: Index) -> Array:
-        return self.X[rows].astype(np.float64)
+        return self.X[rows].astype(np.float64, order="C")
 
     def careful_spreads(self, weight: Array) -> Array:
         return spreads_of(self, weight)

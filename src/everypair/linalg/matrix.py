@@ -155,7 +155,7 @@ class Matrix(Protocol):
         ...
 
     def written_out(self, rows: Index) -> Array:
-        """These rows as an array in float64."""
+        """These rows as an array in float64, row after row."""
         ...
 
     def careful_spreads(self, weight: Array) -> Array:
