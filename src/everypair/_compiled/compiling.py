@@ -80,7 +80,8 @@ class _Cache(FunctionCache):
 
 
 def compiled(function, **options):
-    kernel = njit(nogil=True, **options)(function)
+    # No kernel is given to another one as an argument, which alone needs the wrapper for C.
+    kernel = njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
     if kernel is function:  # NUMBA_DISABLE_JIT
         return function
     try:
