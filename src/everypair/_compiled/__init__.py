@@ -39,6 +39,7 @@ from everypair._compiled.column_products import (
 from everypair._compiled.descent import (
     descend_coordinates,
 )
+from everypair._compiled.dual_rows import ascend_rows, project_rows
 from everypair._compiled.elastic_net_sums import (
     elastic_net_conjugate,
     elastic_net_scales,
@@ -139,6 +140,7 @@ __all__ = [
     "add_row_moments",
     "add_soft_slopes",
     "add_windows",
+    "ascend_rows",
     "auc_pairs",
     "best_f_beta_table",
     "best_split",
@@ -198,6 +200,7 @@ __all__ = [
     "mend_order",
     "merge_levels",
     "part_orders",
+    "project_rows",
     "rbf_from_products",
     "rounded_hinge_walk",
     "rows_look",

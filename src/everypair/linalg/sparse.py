@@ -100,14 +100,22 @@ class SparseMatrix:
         return Sizes.of(sums, squares, self.shape[0], lambda columns: self.X[:, columns])
 
     @cached_property
-    def longest(self) -> float:
+    def squared_rows(self) -> Array:
+        """The squared Euclidean norm of each row."""
         ones = np.ones(self.shape[1])
         with np.errstate(over="ignore"):
             if self.by_rows:
-                squares = self._gather(ones, moments=True)[:, 1]
-            else:
-                squares = self._scatter(ones, self.shape[0], moments=True)[:, 1]
-        return float(np.sqrt(squares.max()))
+                return self._gather(ones, moments=True)[:, 1].copy()
+            return self._scatter(ones, self.shape[0], moments=True)[:, 1].copy()
+
+    @property
+    def longest(self) -> float:
+        return float(np.sqrt(self.squared_rows.max()))
+
+    @property
+    def compressed_rows(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None:
+        """Entries, their columns and where each row begins; None where columns are compressed."""
+        return self._arrays if self.by_rows else None
 
     def _entries_a_column(self) -> NDArray[Any]:
         if not self.by_rows:

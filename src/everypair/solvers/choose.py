@@ -14,6 +14,7 @@ from everypair.pairs.point import usable
 from everypair.pairs.sorted import HuberHingePoint, SortedScores, SquaredHingePoint
 from everypair.penalties import L2
 from everypair.rows import Rows
+from everypair.solvers.dual_ascent import hinge_by_ascent
 from everypair.solvers.hinge import (
     BY_HESSIANS,
     BY_PRODUCTS,
@@ -130,6 +131,12 @@ def _minimise(
     many = sample_size(pairs.n_rows, loss, smooth=True) > 0
     if loss == "hinge" and many and to_limit and isinstance(run, Newton):
         return _descend_smooth_hinge(X, pairs, alpha, start, tol, progress, run)
+    if loss == "hinge" and start is None and to_limit and isinstance(run, ProductsFirst):
+        zero = better_start(rounded_problem(X, pairs, L2(alpha), tol), np.zeros(X.shape[1]))
+        now, found = hinge_by_ascent(zero, progress)
+        if found is not None:
+            return found
+        start = now.w if now is not zero else None
     if start is None:
         start = _solution_of_sample(X, pairs, loss, alpha, max_iter, run)
     if loss == "hinge":

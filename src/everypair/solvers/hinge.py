@@ -7,7 +7,7 @@ certify it: with ``c`` the rounded loss' gradient in score space,
 
 t w being the rounded problem's solution w stretched by a little (`best_stretch`). The gap falls
 like the square of the width. Where the multipliers need not belong to the coefficients, the line
-through the solutions of two roundings gives better ones (`_Limit`). No quadratic program and no
+through the solutions of two roundings gives better ones (`Limit`). No quadratic program and no
 n+ x n- variables.
 """
 
@@ -28,7 +28,7 @@ from everypair.pairs.point import growth
 from everypair.pairs.sorted import HingePoint, HuberHingePoint, SortedScores
 from everypair.penalties import ElasticNet, Penalty
 from everypair.rows import Rows
-from everypair.solvers.corner import CornerSearch, out_of_reach
+from everypair.solvers.corner import Corner, CornerSearch, out_of_reach
 from everypair.solvers.problem import Iterate, Problem, Solver, at_rest, run_settled, settled
 from everypair.solvers.progress import Judgement, Progress
 from everypair.solvers.result import Result
@@ -171,7 +171,7 @@ def hinge_by_continuation(
 
     ``start`` lies in the `rounded_problem` of the first width. The series begins with the rounding
     that certifies it best: at zero that is the widest, at a solution of almost the same problem a
-    narrow one. With ``to_limit`` the result is the best point of all (`_Limit`); without, it is the
+    narrow one. With ``to_limit`` the result is the best point of all (`Limit`); without, it is the
     iterate itself, stretched, whose margins tell its multipliers. ``known``: products of rows that
     ``start`` was made with.
     """
@@ -182,7 +182,7 @@ def hinge_by_continuation(
         if narrower.judged.distance > WORTH_NARROWING * best.judged.distance:
             break
         best, width = narrower, width / NARROWING_OF_A_START
-    now, limit = best, _Limit(best, known) if to_limit else None
+    now, limit = best, Limit(best, known) if to_limit else None
     before: Iterate | None = None
     while True:
         now = run_settled(run, now, CloseForItsRounding(tol, pace.share), progress)
@@ -210,7 +210,7 @@ def _narrower(width: float, left: float, pace: Pace) -> float:
     return width / min(pace.most, max(needed, pace.least))
 
 
-class _Limit:
+class Limit:
     """The hinge's own solution from those of two roundings, and the best multipliers of all.
 
     Between changes of the support and of the pairs inside the rounding, solutions are linear in the
@@ -219,7 +219,7 @@ class _Limit:
     roundings and more than half of the products with X.
     """
 
-    def __init__(self, start: Iterate, known: RowGrams | None) -> None:
+    def __init__(self, start: Iterate, known: RowGrams | None = None) -> None:
         self.certificate, self._duals = start, (-np.inf, -np.inf)
         self._corners = CornerSearch(known or RowGrams(start.problem.X))
         self.judged = start.judged
@@ -247,8 +247,11 @@ class _Limit:
     def look_beside(self, now: Iterate) -> None:
         """At the corner next to ``now``, whose multipliers are its own."""
         corner = self._corners.beside(now)
-        if corner is None:
-            return
+        if corner is not None:
+            self.take(corner)
+
+    def take(self, corner: Corner) -> None:
+        """A point with multipliers of its own, which are feasible but for what is out of reach."""
         problem = self._best.problem
         error = problem.product_error(corner.w)
         at, proof = (problem.at(corner.w, corner.scores, error=error) for _ in range(2))
