@@ -113,9 +113,10 @@ class SparseMatrix:
         return float(np.sqrt(self.squared_rows.max()))
 
     @property
-    def compressed_rows(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None:
-        """Entries, their columns and where each row begins; None where columns are compressed."""
-        return self._arrays if self.by_rows else None
+    def compressed_rows(self) -> tuple[NDArray[Any], ...] | None:
+        """Entries, their columns, where each row begins, and the squared norm of each row; None
+        where columns are compressed."""
+        return (*self._arrays, self.squared_rows) if self.by_rows else None
 
     def _entries_a_column(self) -> NDArray[Any]:
         if not self.by_rows:

@@ -42,7 +42,7 @@ class Projected(NamedTuple):
     """Of each row's multiplier while the ties are these; equal where it has none."""
 
 
-def project(pairs: Rows, ahead: Array, stiffness: tuple[float, float]) -> Projected:
+def project(pairs: Rows, ahead: Array, stiffness: Array) -> Projected:
     """The c nearest to ``d ahead``, d being the share of each row times the stiffness of its
     class, by ``sum (c - d ahead)^2 / d``; without groups."""
     share, n_rows = pairs.share, pairs.n_rows

@@ -132,11 +132,9 @@ def _minimise(
     if loss == "hinge" and many and to_limit and isinstance(run, Newton):
         return _descend_smooth_hinge(X, pairs, alpha, start, tol, progress, run)
     if loss == "hinge" and start is None and to_limit and isinstance(run, ProductsFirst):
-        zero = better_start(rounded_problem(X, pairs, L2(alpha), tol), np.zeros(X.shape[1]))
-        now, found = hinge_by_ascent(zero, progress)
+        found, start = _ascended(X, pairs, alpha, tol, progress)
         if found is not None:
             return found
-        start = now.w if now is not zero else None
     if start is None:
         start = _solution_of_sample(X, pairs, loss, alpha, max_iter, run)
     if loss == "hinge":
@@ -212,6 +210,20 @@ def _descend_smooth_hinge(
         return result_at(now, progress)
     rounded = rounded_problem(X, pairs, L2(alpha), tol)
     return _continue_hinge(rounded.at(now.w, now.scores, error=now.point.error), progress, run)
+
+
+def _ascended(
+    X: Matrix, pairs: Rows, alpha: float, tol: float, progress: Progress
+) -> tuple[Result | None, Array | None]:
+    """The solution by ascent, or where to begin another way, if that is known.
+
+    What the ascent held of the rows ends with this function.
+    """
+    zero = rounded_problem(X, pairs, L2(alpha), tol).at(
+        np.zeros(X.shape[1]), X.zero_scores, error=0.0
+    )
+    now, found = hinge_by_ascent(zero, progress)
+    return found, now.w if now.w.any() else None
 
 
 def _continue_hinge(now: Iterate, progress: Progress, run: Solver, to_limit: bool = True) -> Result:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from everypair._compiled import ascend_rows
 from everypair.pairs.point import usable
-from everypair.pairs.projected import Projected, all_tied, project
+from everypair.pairs.projected import all_tied, project
 from everypair.pairs.sorted import HingePoint, SortedScores
 from everypair.penalties import L2
 from everypair.rows import Rows
@@ -37,23 +37,32 @@ from everypair.solvers.result import Result
 
 Array = NDArray[np.float64]
 
-SHARE, MOST_SWEEPS, FIRST_SWEEPS = 0.1, 20, 5
+SHARE, MOST_SWEEPS, FIRST_SWEEPS = 0.1, 20, 2
 """Sweeps of a round end where the largest distance from a level is this share of the first, or
-after so many: the first rounds tell no more than which rows are tied."""
+after so many. The first round has few, and each has twice as many as the last while the dual value
+rises: early ties are not yet those of the solution."""
 
 STIFFNESS = 0.1
 """Of a level, in units of a row's product with itself over alpha."""
 
-REACH = 1.5
-"""The d of a round, in units of alpha over a row's product with itself. With less of it ties hold
-rows for longer that do not belong to them, and with much more c moves too far."""
+REACH, STIFFEST = 1.5, 3.0
+"""The d of a round, in units of alpha over a row's product with itself, and in units of the share
+of a row. With less of it ties hold rows for longer that do not belong to them, and with much more c
+moves too far."""
 
-MOST_ROUNDS, MOST_READ = 60, 60
-"""The latter in readings of all rows. Where that is not enough, columns are badly scaled or alpha
-is tiny, and Newton's method goes on from there."""
+MOST_SHORTER, SHORTER, LONGER = 3, 2.0, 1.2
+"""Where the dual value falls less reach is tried, so often and by so much; it comes back slowly."""
 
-LAGGING, LEAST_GAIN = 5, 0.5
-"""So many rounds have to take off this share of the gap."""
+FEWER = 4
+"""Where it falls nevertheless, the next round has fewer sweeps by this factor."""
+
+MOST_ROUNDS, MOST_READ = 40, 35
+"""The latter in readings of all rows."""
+
+LAGGING, LEFT, NEAR = 5, 0.25, 1e-2
+"""So many rounds have to leave at most this share of a gap that is not near zero. Where they do
+not, few rows are tied or columns are badly scaled, and Newton's method is faster from there. From
+near the solution it is not: it would begin with a rounding that is narrow and far from solved."""
 
 
 class _Found(NamedTuple):
@@ -73,17 +82,16 @@ class _Found(NamedTuple):
 def hinge_by_ascent(start: Iterate, progress: Progress) -> tuple[Iterate, Result | None]:
     """The solution from ``start``, which is zero; without one, where to go on from."""
     X, pairs = start.problem.X, start.loss.pairs
-    arrays = getattr(X, "compressed_rows", None)
-    if arrays is None or start.w.any() or pairs.within is not None:
+    arrays, tol = getattr(X, "compressed_rows", None), start.problem.tol
+    plain = isinstance(start.problem.penalty, L2) and pairs.within is None
+    if arrays is None or not plain or start.w.any() or start.judged.done(tol):
         return start, None
-    if not isinstance(start.problem.penalty, L2):
-        return start, None
-    squares: Array = X.squared_rows  # type: ignore[attr-defined]
-    size = float(squares.mean())
+    size = float(arrays[-1].mean())
     if not 0 < size < np.inf:
         return start, None
-    ascent = _Ascent(start, arrays, squares, size)
-    limit, gaps, tol = Limit(start), [], start.problem.tol
+    ascent, limit = _Ascent(start, arrays, size), Limit(start)
+    gaps: list[float] = []
+    n_before = progress.n_iter
     while not progress.exhausted and len(gaps) < MOST_ROUNDS:
         if not ascent.round():
             break
@@ -96,31 +104,39 @@ def hinge_by_ascent(start: Iterate, progress: Progress) -> tuple[Iterate, Result
                 limit.settle()
             if limit.judged.done(tol):
                 return start, replace(limit.result(progress), rounded=None)
-        lags = len(gaps) > LAGGING and gaps[-1] > LEAST_GAIN * gaps[-1 - LAGGING]
+        lags = len(gaps) > LAGGING and gaps[-1] > max(NEAR, LEFT * gaps[-1 - LAGGING])
         if lags or ascent.n_read > MOST_READ * pairs.n_rows:
             break
-    if ascent.found.value < start.judged.objective:
-        start = start.problem.at(ascent.found.w)
+    found = ascent.found
+    if found.value < start.judged.objective and (found.gap > NEAR or progress.exhausted):
+        return start.problem.at(found.w), None
+    if not progress.exhausted:  # what follows begins anew
+        del progress.history[len(progress.history) - (progress.n_iter - n_before) :]
+        progress.n_iter = n_before
     return start, None
 
 
 class _Ascent:
-    def __init__(self, start: Iterate, arrays: tuple[Array, ...], squares: Array, size: float):
+    """Rounds from c = 0, where all rows are in one tie."""
+
+    def __init__(self, start: Iterate, arrays: tuple[Array, ...], size: float):
         self._problem, self._pairs = start.problem, start.loss.pairs
-        self._arrays, self._squares = arrays, squares
+        self._arrays = arrays
         self._alpha = start.problem.quadratic.alpha
         pairs = self._pairs
         self._margin = pairs.positive.astype(np.float64)
         self._level_stiffness = STIFFNESS * size / self._alpha
         # Shares sum to one in each class.
         of_class = [np.count_nonzero(pairs.share[rows]) for rows in pairs.classes]
-        self._stiffness = tuple(REACH * self._alpha / size * n for n in of_class)
+        self._stiffness = self._alpha / size * np.array(of_class, dtype=np.float64)
         self._inverse = _inverse(pairs, self._stiffness)
+        self._most_reach = min(REACH, STIFFEST / float(self._stiffness.max()))
+        self._reach, self._sweeps = self._most_reach, FIRST_SWEEPS
         self._random = np.ones(1, dtype=np.uint64)
         self._held = all_tied(pairs)
         self._pulled = np.zeros(start.w.size)
-        self.found = _Found(start.w, start.scores, start.value, self._held.gradient, -np.inf)
-        self.n_read, self._n_rounds = 0, 0
+        self.found = _Found(start.w, start.scores, start.judged.objective, self._held.gradient, 0.0)
+        self.n_read = 0
 
     def round(self) -> bool:
         """False where the scores overflow."""
@@ -128,32 +144,45 @@ class _Ascent:
         rows = np.flatnonzero(held.lower < held.upper)
         gradient, pulled = held.gradient.copy(), self._pulled
         self.n_read += ascend_rows(
-            *self._arrays, self._squares, self._margin, alpha, self._level_stiffness,
-            held.tie, held.lower, held.upper,
-            FIRST_SWEEPS if self._n_rounds < 2 else MOST_SWEEPS, SHARE,
+            *self._arrays, self._margin, alpha, self._level_stiffness,
+            held.tie, held.lower, held.upper, self._sweeps, SHARE,
             rows, self._random, held.levels.copy(), pulled, gradient,
         )  # fmt: skip
-        self._n_rounds += 1
         w = pulled / -alpha
         scores = problem.X.dot(w)
         if not usable(scores):
             return False
         value = HingePoint(SortedScores(self._pairs, scores)).value() + problem.penalty.value(w)
-        ahead = scores - self._margin + gradient * self._inverse
-        held = self._held = project(self._pairs, ahead, self._stiffness)
-        pulled = self._pulled = problem.X.pull_back(held.gradient)
-        multipliers = -float(held.gradient[self._pairs.positives].sum())
-        dual = multipliers - float(pulled @ pulled) / (2 * alpha)
         found = self.found
         if value < found.value:
             found = found._replace(w=w, scores=scores, value=value)
+        dual = self._project(scores - self._margin, gradient)
+        for _ in range(MOST_SHORTER):
+            if dual >= found.dual:
+                break
+            self._reach /= SHORTER
+            dual = self._project(scores - self._margin, gradient)
+        if dual >= found.dual:
+            self._reach = min(LONGER * self._reach, self._most_reach)
+            self._sweeps = min(2 * self._sweeps, MOST_SWEEPS)
+        else:
+            self._sweeps = max(1, self._sweeps // FEWER)
         if dual > found.dual:
-            found = found._replace(gradient=held.gradient, dual=dual)
+            found = found._replace(gradient=self._held.gradient, dual=dual)
         self.found = found
         return True
 
+    def _project(self, ahead: Array, gradient: Array) -> float:
+        """The dual value of the new c, within reach."""
+        stiffness = self._reach * self._stiffness
+        ahead = ahead + gradient * (self._inverse / self._reach)
+        held = self._held = project(self._pairs, ahead, stiffness)
+        pulled = self._pulled = self._problem.X.pull_back(held.gradient)
+        multipliers = -float(held.gradient[self._pairs.positives].sum())
+        return multipliers - float(pulled @ pulled) / (2 * self._alpha)
 
-def _inverse(pairs: Rows, stiffness: tuple[float, ...]) -> Array:
+
+def _inverse(pairs: Rows, stiffness: Array) -> Array:
     """1 / d, by row; zero for a row without weight."""
     d = pairs.share * np.where(pairs.positive, *stiffness)
     return np.divide(1.0, d, out=np.zeros(d.size), where=d > 0)

@@ -1,0 +1,103 @@
+"""The hinge on sparse rows by coordinate ascent on its dual."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from everypair.linalg.matrix import as_matrix
+from everypair.pairs import pair_point
+from everypair.rows import Rows
+from everypair.solvers import dual_ascent
+from everypair.solvers.choose import minimise
+from everypair.solvers.corner import out_of_reach
+from lab.benchmarks.core import text_like_data
+
+
+@pytest.fixture
+def ascents(monkeypatch):
+    """Each ascent that was begun."""
+    begun, plain = [], dual_ascent._Ascent.__init__
+
+    def begin(ascent, *args):
+        plain(ascent, *args)
+        begun.append(ascent)
+
+    monkeypatch.setattr(dual_ascent._Ascent, "__init__", begin)
+    return begun
+
+
+def text(n_rows=3000, n_columns=2500, seed=4, dtype=np.float64):
+    X, y = text_like_data(n_rows, n_columns, seed=seed)
+    return X.astype(dtype), np.asarray(y)
+
+
+def objective(X, pairs, w, alpha):
+    return pair_point("hinge", pairs, X @ w).value() + alpha / 2 * w @ w
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_it_ends_in_the_solution_of_the_roundings(weighted, dtype, ascents):
+    X, y = text(dtype=dtype)
+    rng = np.random.default_rng(0)
+    weight = rng.integers(1, 4, y.size).astype(float) if weighted else np.ones(y.size)
+    pairs, alpha = Rows.of(y, weight), 1e-4
+    mine = minimise(as_matrix(X), pairs, "hinge", alpha)
+    other = minimise(as_matrix(X.tocsc()), pairs, "hinge", alpha, max_iter=1000)
+    assert len(ascents) == 1
+    (ascent,) = ascents
+    assert ascent.found.gap <= 1e-6  # it was not given up
+    assert mine.distance <= 1e-6
+    value = objective(X, pairs, mine.coef, alpha)
+    np.testing.assert_allclose(mine.objective, value, rtol=1e-9)
+    np.testing.assert_allclose(value, other.objective, rtol=3e-6)
+    assert out_of_reach(pairs, ascent.found.gradient) < 1e-12
+    dual = -ascent.found.gradient[pairs.positives].sum()
+    dual -= np.sum((X.T @ ascent.found.gradient) ** 2) / (2 * alpha)
+    assert value - dual <= 1.01e-6 * value
+    assert dual <= other.objective
+
+
+def test_text_takes_few_readings(ascents):
+    """20 Newton steps and more, with hundreds of products, by the roundings."""
+    X, y = text(6000, 6000, seed=7)
+    found = minimise(as_matrix(X), Rows.uncut(y), "hinge", 1e-4)
+    assert found.distance <= 1e-6
+    assert found.n_iter <= 16
+    assert ascents[0].n_read <= 20 * y.size
+
+
+def test_where_rounds_lag_newton_goes_on(ascents):
+    """A column that is far from zero and large makes coordinates useless."""
+    X, y = text(1500, 900)
+    X = sparse.hstack([X, sparse.csr_matrix(np.full((y.size, 1), 300.0))]).tocsr()
+    X[:, 3] *= 50
+    found = minimise(as_matrix(X.tocsr()), Rows.uncut(y), "hinge", 1e-4, max_iter=300)
+    assert len(ascents) == 1
+    assert ascents[0].found.gap > 1e-6
+    assert found.distance <= 1e-6
+
+
+def test_few_steps_are_no_more_than_asked_for():
+    X, y = text(1500, 900)
+    found = minimise(as_matrix(X), Rows.uncut(y), "hinge", 1e-4, max_iter=3)
+    assert found.n_iter == 3
+    assert found.distance < 1
+    assert np.isfinite(found.coef).all()
+
+
+@pytest.mark.parametrize("change", ["CSC", "dense", "groups", "start"])
+def test_it_is_for_compressed_rows_without_groups_from_zero(change, ascents):
+    X, y = text(400, 350)
+    pairs = Rows.uncut(y)
+    start = None
+    if change == "CSC":
+        X = X.tocsc()
+    elif change == "dense":
+        X = X.toarray()
+    elif change == "groups":
+        pairs = Rows.of(y, within=np.arange(y.size) % 3)
+    else:
+        start = np.full(X.shape[1], 1e-3)
+    minimise(as_matrix(X), pairs, "hinge", 1e-3, start=start)
+    assert not ascents
