@@ -260,6 +260,11 @@ class Rows:
     def class_shares(self) -> tuple[Array, Array]:
         """The shares of the positives and of the negatives, in the order of `weighted_classes`."""
         positives, negatives = self.weighted_classes
+        if self.even_or_nothing:
+            return (
+                np.full(positives.size, self.share[positives[0]]),
+                np.full(negatives.size, self.share[negatives[0]]),
+            )
         return self.share[positives], self.share[negatives]
 
     @property

@@ -17,7 +17,10 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from everypair import AUCRLS, AUCClassifier, MeasureSVM, RankOpt, auc_path
-from everypair.linalg import class_moments, dense, threads
+from everypair.linalg import class_moments, dense, order, threads
+from everypair.pairs import pair_point
+from everypair.pairs import sorted as sorted_pairs
+from everypair.rows import Rows
 
 TALL, WIDER = (60_000, 20), (60_000, 60)
 
@@ -86,6 +89,33 @@ def test_hot_loops_use_every_thread_that_blas_may_and_none_beyond(fit, allowed, 
     with threadpool_limits(allowed, user_api="blas"):
         FITS[fit]()
     assert pool.busiest == allowed
+
+
+def test_no_thread_sorts_or_walks_most_of_the_rows(monkeypatch):
+    """Whatever a class is as large as, its rows are sorted in buckets and walked in blocks."""
+    monkeypatch.setattr(order, "ROWS_OF_A_BUCKET", 1000)
+    monkeypatch.setattr(threads, "OPERATIONS_PER_THREAD", 10_000)
+    monkeypatch.setattr(threads, "OPERATIONS_OF_A_FINE_BLOCK", 10_000)
+    largest = {"mend_order": 0, "growing_sum": 0}
+
+    def watch(home, name, size):
+        plain = getattr(home, name)
+
+        def watched(*args):
+            largest[name] = max(largest[name], size(args))
+            return plain(*args)
+
+        monkeypatch.setattr(home, name, watched)
+
+    watch(order, "mend_order", lambda args: args[1].size)
+    watch(sorted_pairs, "growing_sum", lambda args: args[8] - args[7])
+    X, y = rows(*TALL)
+    with threads.thread_limit(3):
+        point = pair_point("squared_hinge", Rows.uncut(y == 1), X[:, 0])
+        point.value(), point.gradient()
+    n_larger = max(np.count_nonzero(y == 1), np.count_nonzero(y != 1))
+    assert 0 < largest["mend_order"] < n_larger / 10
+    assert 0 < largest["growing_sum"] < n_larger / 10
 
 
 def test_small_work_stays_on_one_thread(pool, imbalanced):
