@@ -26,8 +26,9 @@ from everypair.linalg.pivot_features import (
     sample_rows,
 )
 from everypair.linalg.threads import one_blas_thread
+from everypair.linalg.vectors import length
 from everypair.pairs.listed import PairList
-from everypair.pairs.point import growth, length
+from everypair.pairs.point import growth
 from everypair.penalties import L2
 from everypair.rows import Rows
 from everypair.solvers.choose import choose_for_factor, choose_for_list
