@@ -57,8 +57,9 @@ pivots than the second one gives."""
 FORETOLD_GROWTH = 1.5
 """Up to this growth a foretold rank is taken without a look at its gap."""
 
-SLOWER_FALL = 1.25
-"""Below `FINE_RANK` the gap falls less than it did, by about this power."""
+SLOWER_FALL, WORTH_A_SOLVE = 1.25, 0.8
+"""Below `FINE_RANK` the gap falls less than it did, by about the first power, and a foretold rank
+is tried if it is at most the second share of the next one of the series."""
 
 GAP_GROWTH = 2
 """Of the rank, while a gap that is asked for does not hold."""
@@ -198,13 +199,15 @@ class _Ranks:
                 steps *= SLOWER_FALL
             ahead = max(LEAST_GROWTH, float((rank / self._before[0]) ** steps))
             self.foretold = fine and ahead <= FORETOLD_GROWTH
-            # A gap that hardly fell foretells a rank beyond all numbers.
-            following = int(min(following, np.ceil(ahead * rank)))
+            # A gap that hardly fell foretells a rank beyond all numbers, and a solve at a rank
+            # just below the next one of the series spares nothing.
+            if fine or ahead * rank <= WORTH_A_SOLVE * following:
+                following = int(min(following, np.ceil(ahead * rank)))
         self._before = rank, gap
         return following
 
     def _plain(self, rank: int) -> int:
-        following = rank * (FINE_GROWTH if rank < FINE_RANK else RANK_GROWTH)
+        following = min(rank * FINE_GROWTH, FINE_RANK) if rank < FINE_RANK else rank * RANK_GROWTH
         return self._max_rank if NEAR_THE_LAST * following > self._max_rank else following
 
 
