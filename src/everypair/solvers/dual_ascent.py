@@ -65,7 +65,7 @@ not, few rows are tied or columns are badly scaled, and Newton's method is faste
 near the solution it is not: it would begin with a rounding that is narrow and far from solved."""
 
 
-class _Found(NamedTuple):
+class _Best(NamedTuple):
     """The best primal and dual points so far, and what they are worth."""
 
     w: Array
@@ -135,7 +135,7 @@ class _Ascent:
         self._random = np.ones(1, dtype=np.uint64)
         self._held = all_tied(pairs)
         self._pulled = np.zeros(start.w.size)
-        self.found = _Found(start.w, start.scores, start.judged.objective, self._held.gradient, 0.0)
+        self.found = _Best(start.w, start.scores, start.judged.objective, self._held.gradient, 0.0)
         self.n_read = 0
 
     def round(self) -> bool:
