@@ -46,7 +46,7 @@ def moved(values: Any, by: float, step: Any) -> Any:
     return out
 
 
-def times(values: Array, others: Array | np.float64) -> Array:
+def times(values: Array | Index, others: Array | np.float64) -> Array:
     """``values * others``."""
     out, other = np.empty(values.size), np.broadcast_to(others, values.shape)
 
@@ -54,6 +54,17 @@ def times(values: Array, others: Array | np.float64) -> Array:
         np.multiply(values[start:stop], other[start:stop], out=out[start:stop])
 
     over_rows(part, out.size, out.size)
+    return out
+
+
+def sizes(values: Any) -> Any:
+    """``abs(values)``."""
+    if not isinstance(values, np.ndarray):
+        return abs(values)
+    out = np.empty(values.size)
+    over_rows(
+        lambda start, stop: np.abs(values[start:stop], out=out[start:stop]), out.size, out.size
+    )
     return out
 
 

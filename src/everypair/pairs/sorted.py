@@ -34,7 +34,7 @@ from everypair.linalg.matrix import Matrix, rows_that_count
 from everypair.linalg.order import descending, descending_in_groups
 from everypair.linalg.row_sums import Windows
 from everypair.linalg.threads import over_rows
-from everypair.linalg.vectors import length
+from everypair.linalg.vectors import length, times
 from everypair.pairs.in_window import PLACES, InWindow, WindowSide
 from everypair.pairs.point import (
     FULL_ACCURACY,
@@ -133,7 +133,7 @@ class Side(NamedTuple):
     def growing_sum(self, high: Index, moment: int) -> Array:
         targets, sources = self
         if moment == 0 and sources.even:  # a sum of equal terms would round the same way each time
-            return high * sources.inside[0]
+            return times(high, sources.inside[0])
         sums = np.empty(targets.rows.size)
         walk = targets.scores, sources.scores, sources.inside, targets.edges, sources.edges, high
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.linalg.matrix import rows_that_count, too_large
-from everypair.linalg.vectors import moved
+from everypair.linalg.vectors import moved, sizes
 from everypair.pairs.sorted import HuberHingePoint
 from everypair.solvers.falling_alpha import through_alphas
 from everypair.solvers.line_search import search_line
@@ -155,7 +155,8 @@ class CurvedRows:
     def curvature(self) -> Array:
         """Of these rows, without its sign."""
         of_all = self._loss.curvature()
-        return abs(of_all if self._rows is None else of_all[self._rows])
+        rows: Array = sizes(of_all if self._rows is None else of_all[self._rows])
+        return rows
 
     def product(self, along: Array) -> Array:
         """``H`` times the change of these rows' scores."""
