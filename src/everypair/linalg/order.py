@@ -90,6 +90,8 @@ def pairs_won_twice(scores: Array, positives: Index, negatives: Index) -> int:
     Both classes are shared out to the same buckets: pairs of different ones are decided.
     """
     larger = max(positives, negatives, key=np.size)
+    if _number_of_buckets(larger.size) == 1:
+        return int(doubled_wins(np.sort(scores[positives]), np.sort(scores[negatives])))
     buckets = _Buckets(_sample(scores, larger), larger.size)
     values, edges = [], []
     for rows in (positives, negatives):
@@ -125,13 +127,17 @@ def _sample(values: Array, rows: Index) -> Array:
     return np.sort(values[rows[:: max(1, rows.size // SAMPLED_VALUES)]])
 
 
+def _number_of_buckets(n_rows: int) -> int:
+    # One thread alone sorts all in less time than it shares them out.
+    wanted = n_rows // ROWS_OF_A_BUCKET
+    return max(1, min(MOST_BUCKETS, wanted)) if wanted > 1 and used_threads() > 1 else 1
+
+
 class _Buckets:
     """Cells of an even grid joined to buckets, each with about as many values of a sample."""
 
     def __init__(self, seen: Array, n_rows: int):
-        # One thread alone sorts all in less time than it shares them out.
-        wanted = n_rows // ROWS_OF_A_BUCKET if used_threads() > 1 else 1
-        self.n_buckets = max(1, min(MOST_BUCKETS, wanted))
+        self.n_buckets = _number_of_buckets(n_rows)
         if self.n_buckets == 1:
             return
         beyond = int(SHARE_BEYOND * seen.size)
