@@ -8,7 +8,8 @@ import pytest
 from everypair.linalg.dense import DenseMatrix
 from everypair.linalg.factor import FactorMatrix
 from everypair.pairs import pair_point
-from everypair.pairs.sorted import HuberHingePoint, SortedScores
+from everypair.pairs.ranked import SortedScores
+from everypair.pairs.sorted import HuberHingePoint
 from everypair.rows import Rows
 
 

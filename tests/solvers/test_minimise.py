@@ -119,7 +119,8 @@ def test_gap_bounds_the_distance_to_the_minimum_anywhere(problem, loss):
 
 
 def test_hinge_gap_bounds_the_distance_to_the_minimum_anywhere(problem):
-    from everypair.pairs.sorted import HuberHingePoint, SortedScores
+    from everypair.pairs.ranked import SortedScores
+    from everypair.pairs.sorted import HuberHingePoint
 
     X, pairs = problem
     best = minimise(as_matrix(X), pairs, "hinge", 0.05, tol=1e-10).objective

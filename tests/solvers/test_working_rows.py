@@ -10,7 +10,8 @@ from scipy import sparse
 from everypair import AUCClassifier
 from everypair.linalg.matrix import as_matrix
 from everypair.pairs import pair_point
-from everypair.pairs.sorted import HuberHingePoint, SortedScores
+from everypair.pairs.ranked import SortedScores
+from everypair.pairs.sorted import HuberHingePoint
 from everypair.penalties import L2
 from everypair.rows import Rows
 from everypair.solvers import choose, working_rows

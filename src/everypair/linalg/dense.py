@@ -18,6 +18,9 @@ from everypair.linalg.row_sums import (
     CENTRE_ROWS,
     BoxedRows,
     Windows,
+    add_chosen_rows,
+    add_narrow_rows,
+    add_rows,
     add_weighted_gram,
     slices,
 )
@@ -39,6 +42,7 @@ copies a block before it multiplies it with a matrix, which pays for more."""
 LONG_ROW, CHOSEN_SHARE = 200, 0.6
 """Where rows have so many columns, and at most this share of them has a weight that is not zero,
 the others are passed over. Short rows would not be read faster."""
+
 COMPILED_COLUMNS = 512
 """Columns up to which rows are added up by compiled code; wider ones were not measured."""
 
@@ -272,52 +276,12 @@ class DenseMatrix:
         if by_rows and self.shape[1] >= LONG_ROW:
             rows = np.flatnonzero(weights)
             if rows.size <= CHOSEN_SHARE * weights.size:
-                return self._add_chosen_rows(weights, rows)
+                return add_chosen_rows(self.X, weights, rows, self.block_rows)
         if self._narrow or self._narrow_columns:
-            return self._add_narrow_rows(weights)
+            return add_narrow_rows(self.X, weights, self._narrow)
         if self._whole and self.X.flags.c_contiguous and self.shape[1] <= COMPILED_COLUMNS:
-            return self._add_rows(weights)
+            return add_rows(self.X, weights, self.block_rows)
         return self._sum_over_rows(lambda rows, block: weights[rows] @ block, self.shape[1:])
-
-    def _add_chosen_rows(self, weights: Array, rows: Index) -> Array:
-        from everypair import _compiled
-
-        def part(start: int, stop: int) -> Array:
-            out = np.zeros(self.shape[1])
-            # Four rows are one addition, and fewer blocks follow: no more than `chain`.
-            block = 2 * self.block_rows
-            _compiled.dense_add_chosen_rows(self.X, weights, rows, start, stop, block, out)
-            return out
-
-        parts = over_rows(part, rows.size, rows.size * self.shape[1])
-        return np.asarray(sum(parts[1:], parts[0]))
-
-    def _add_rows(self, weights: Array) -> Array:
-        """Compiled: as fast as BLAS, and threads do not meet between blocks to hand the GIL on."""
-        from everypair import _compiled
-
-        def part(start: int, stop: int) -> Array:
-            out = np.zeros(self.shape[1])
-            _compiled.dense_add_rows_in_blocks(self.X, weights, start, stop, self.block_rows, out)
-            return out
-
-        parts = over_rows(part, self.shape[0], self.X.size, finely=True)
-        return np.asarray(sum(parts[1:], parts[0]))
-
-    def _add_narrow_rows(self, weights: Array) -> Array:
-        """Compiled: single precision is widened as it is read, not block by block."""
-        from everypair import _compiled
-
-        def part(start: int, stop: int) -> Array:
-            out = np.zeros(self.shape[1])
-            if self._narrow:
-                _compiled.dense_add_rows(self.X, weights, start, stop, out)
-            else:
-                _compiled.columns_add_rows(self.X.T, weights, start, stop, out)
-            return out
-
-        parts = over_rows(part, self.shape[0], self.X.size)
-        return np.asarray(sum(parts[1:], parts[0]))
 
     def pull_back_moments(self, weights: Array) -> Array:
         def moments(rows: slice, block: Array) -> Array:

@@ -27,12 +27,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from everypair.linalg.matrix import Matrix
 from everypair.pairs.point import growth, usable
-from everypair.pairs.sorted import (
-    HingePoint,
-    HuberHingePoint,
-    SortedScores,
-    SquaredHingePoint,
-)
+from everypair.pairs.ranked import SortedScores
+from everypair.pairs.sorted import HingePoint, HuberHingePoint, SquaredHingePoint
 from everypair.penalties import L2
 from everypair.rows import Rows
 from everypair.solvers.problem import Iterate
