@@ -57,7 +57,7 @@ def _over_pairs(loss: str, task: PeerTask, answer: Answer) -> Worth:
 def _bound_of_hinge(X, pairs, alpha: float, answer: Answer, scores: np.ndarray) -> float:
     """The best bound of rounded hinges, at w shrunk by a share of the width, or where the solver
     says. Any of them is a bound."""
-    from everypair.pairs.ranked import SortedScores
+    from everypair.pairs.ranked_classes import SortedScores
     from everypair.pairs.sorted import HuberHingePoint
     from everypair.penalties import L2
     from everypair.solvers.hinge import dual_of_hinge, rounded_hinge

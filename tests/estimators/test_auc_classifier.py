@@ -118,7 +118,10 @@ def test_integer_weights_equal_repeated_rows(imbalanced, loss):
     repeated = AUCClassifier(**settings).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
     assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-10)
     assert weighted.train_score_ == pytest.approx(repeated.train_score_, abs=1e-12)
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-8)
+    atol = 1e-8  # Newton's last step on a smooth loss goes beyond its tolerance
+    if loss == "hinge":  # what the gaps prove
+        atol = sum(np.sqrt(2 * m.dual_gap_ * m.objective_ / 0.1) for m in (weighted, repeated))
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=0, atol=atol)
 
 
 def test_scaled_weights_change_nothing(imbalanced):

@@ -8,7 +8,7 @@ import pytest
 from everypair.linalg.dense import DenseMatrix
 from everypair.linalg.factor import FactorMatrix
 from everypair.pairs import pair_point
-from everypair.pairs.ranked import SortedScores
+from everypair.pairs.ranked_classes import SortedScores
 from everypair.pairs.sorted import HuberHingePoint
 from everypair.rows import Rows
 

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from everypair import AUCRLS, AUCClassifier, MeasureSVM, RankOpt, auc_path
 from everypair.linalg import class_moments, dense, order, threads
-from everypair.pairs import pair_point, ranked
+from everypair.pairs import pair_point, ranked_classes
 from everypair.rows import Rows
 
 TALL, WIDER = (60_000, 20), (60_000, 60)
@@ -107,7 +107,7 @@ def test_no_thread_sorts_or_walks_most_of_the_rows(monkeypatch):
         monkeypatch.setattr(home, name, watched)
 
     watch(order, "mend_order", lambda args: args[1].size)
-    watch(ranked, "growing_sum", lambda args: args[8] - args[7])
+    watch(ranked_classes, "growing_sum", lambda args: args[8] - args[7])
     X, y = rows(*TALL)
     with threads.thread_limit(3):
         point = pair_point("squared_hinge", Rows.uncut(y == 1), X[:, 0])

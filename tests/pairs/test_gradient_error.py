@@ -10,7 +10,7 @@ import pytest
 from everypair._compiled import compensated_sum
 from everypair.linalg.vectors import length
 from everypair.pairs import pair_point
-from everypair.pairs.ranked import SortedScores
+from everypair.pairs.ranked_classes import SortedScores
 from everypair.pairs.sorted import HuberHingePoint
 from everypair.rows import Rows
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import lsq_linear
 
 from everypair.pairs.projected import all_tied, project
-from everypair.pairs.ranked import SortedScores
+from everypair.pairs.ranked_classes import SortedScores
 from everypair.pairs.sorted import HingePoint
 from everypair.rows import Rows
 from everypair.solvers.corner import out_of_reach

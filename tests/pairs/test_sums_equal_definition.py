@@ -17,7 +17,7 @@ from everypair.pairs import LOSSES, auc, pair_point
 from everypair.pairs import brute as definition
 from everypair.pairs.brute import BrutePoint
 from everypair.pairs.losses import LOGISTIC, huber_hinge
-from everypair.pairs.ranked import SortedScores
+from everypair.pairs.ranked_classes import SortedScores
 from everypair.pairs.smooth import ROUGH_ACCURACY
 from everypair.pairs.sorted import HuberHingePoint
 from everypair.rows import Rows

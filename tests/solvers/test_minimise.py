@@ -119,7 +119,7 @@ def test_gap_bounds_the_distance_to_the_minimum_anywhere(problem, loss):
 
 
 def test_hinge_gap_bounds_the_distance_to_the_minimum_anywhere(problem):
-    from everypair.pairs.ranked import SortedScores
+    from everypair.pairs.ranked_classes import SortedScores
     from everypair.pairs.sorted import HuberHingePoint
 
     X, pairs = problem

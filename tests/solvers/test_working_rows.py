@@ -10,7 +10,7 @@ from scipy import sparse
 from everypair import AUCClassifier
 from everypair.linalg.matrix import as_matrix
 from everypair.pairs import pair_point
-from everypair.pairs.ranked import SortedScores
+from everypair.pairs.ranked_classes import SortedScores
 from everypair.pairs.sorted import HuberHingePoint
 from everypair.penalties import L2
 from everypair.rows import Rows

@@ -223,8 +223,7 @@ class DenseMatrix:
 
         compiled = self._narrow_columns and self.in_a_fit
         with one_blas_thread():
-            work = by_columns if compiled else part
-            over_rows(work, self.shape[0], self.X.size, finely=True)
+            over_rows(by_columns if compiled else part, self.shape[0], self.X.size, finely=True)
         return out
 
     def dot_and_sizes(self, vector: Array) -> Array:

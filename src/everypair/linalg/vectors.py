@@ -27,8 +27,6 @@ def shifted(values: Array, by: float) -> Array:
 
 def scaled(values: Any, by: float) -> Any:
     """``by * values``."""
-    if not isinstance(values, np.ndarray):
-        return by * values
     return times(values, np.float64(by))
 
 
@@ -48,6 +46,8 @@ def moved(values: Any, by: float, step: Any) -> Any:
 
 def times(values: Array | Index, others: Array | np.float64) -> Array:
     """``values * others``."""
+    if not isinstance(values, np.ndarray):
+        return values * others
     out, other = np.empty(values.size), np.broadcast_to(others, values.shape)
 
     def part(start: int, stop: int) -> None:
@@ -68,10 +68,23 @@ def sizes(values: Any) -> Any:
     return out
 
 
-def centred(pairs: Any, values: Array) -> Array:
+def times_less(values: Any, others: Any, less: Any) -> Any:
+    """``values * others - less``; ``less`` is used up."""
+    if not isinstance(values, np.ndarray):
+        return values * others - less
+
+    def part(start: int, stop: int) -> None:
+        own = values[start:stop] * others[start:stop]
+        np.subtract(own, less[start:stop], out=less[start:stop])
+
+    over_rows(part, less.size, 2 * less.size)
+    return less
+
+
+def centred(pairs: Any, values: Any) -> Any:
     """``pairs.centred(values)``."""
     if pairs.within is not None or not isinstance(values, np.ndarray):
-        return np.asarray(pairs.centred(values))
+        return pairs.centred(values)
     parts = over_rows(lambda start, stop: values[start:stop].sum(), values.size, values.size)
     return shifted(values, -float(sum(parts)) / values.size)
 

@@ -43,7 +43,7 @@ class ROCArea(Measure):
         return rows.n_pairs * (1 - self.value(rows.positive, scores))
 
     def most_violated(self, positive: ArrayLike, scores: ArrayLike) -> Violation:
-        from everypair.pairs.ranked import SortedScores
+        from everypair.pairs.ranked_classes import SortedScores
         from everypair.pairs.sorted import POSITIVE_SHORTFALL
 
         rows, scores = checked_rows(positive, scores)

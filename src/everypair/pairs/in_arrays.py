@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from everypair._compiled import auc_pairs, group_areas_lost
 from everypair.linalg.order import pairs_won_twice
 from everypair.pairs.point import PairPoint, refuse_unusable
-from everypair.pairs.ranked import SortedScores
+from everypair.pairs.ranked_classes import SortedScores
 from everypair.pairs.separable import ExponentialPoint, SquarePoint
 from everypair.pairs.smooth import LOGISTIC_KERNELS, SIGMOID_KERNELS, SmoothKernels, SmoothPoint
 from everypair.pairs.smooth_groups import GroupedSmoothPoint

@@ -24,7 +24,7 @@ from everypair.cached import cached_property
 from everypair.linalg.matrix import Matrix
 from everypair.linalg.row_sums import BoxedRows
 from everypair.linalg.threads import over_rows, used_threads
-from everypair.linalg.vectors import centred, times
+from everypair.linalg.vectors import centred, times, times_less
 from everypair.pairs.boxes import PER_UNIT, TERMS, BoxKernel
 from everypair.pairs.point import (
     FULL_ACCURACY,
@@ -248,15 +248,12 @@ class SmoothPoint:
         return self._curvature
 
     def product(self, vector: Array) -> Array:
-        vector, curvature = centred(self.pairs, vector), self._curvature
+        vector = centred(self.pairs, vector)
         # A product makes a direction, which no certificate rests on.
-        out = self.curvature_sums(self.boxes.moments(times(self.pairs.share, vector), rough=True))
-
-        def part(start: int, stop: int) -> None:
-            vector[start:stop] *= curvature[start:stop]
-            np.subtract(vector[start:stop], out[start:stop], out=out[start:stop])
-
-        over_rows(part, out.size, 2 * out.size)
+        others = self.curvature_sums(
+            self.boxes.moments(times(self.pairs.share, vector), rough=True)
+        )
+        out: Array = times_less(self._curvature, vector, others)
         return out
 
     def hessian(self, X: Matrix, accuracy: float = FULL_ACCURACY) -> Array:

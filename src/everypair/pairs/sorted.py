@@ -32,7 +32,7 @@ from everypair.pairs.point import (
     growth,
     margin_rounding,
 )
-from everypair.pairs.ranked import OPERATIONS_OF_A_WALK, RankedClass, SortedScores
+from everypair.pairs.ranked_classes import OPERATIONS_OF_A_WALK, RankedClass, SortedScores
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -11,7 +11,7 @@ from everypair.linalg.matrix import Matrix
 from everypair.linalg.vectors import scaled
 from everypair.pairs import pair_point
 from everypair.pairs.point import usable
-from everypair.pairs.ranked import SortedScores
+from everypair.pairs.ranked_classes import SortedScores
 from everypair.pairs.sorted import HuberHingePoint, SquaredHingePoint
 from everypair.penalties import L2
 from everypair.rows import Rows

@@ -27,7 +27,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from everypair.linalg.matrix import Matrix
 from everypair.pairs.point import growth, usable
-from everypair.pairs.ranked import SortedScores
+from everypair.pairs.ranked_classes import SortedScores
 from everypair.pairs.sorted import HingePoint, HuberHingePoint, SquaredHingePoint
 from everypair.penalties import L2
 from everypair.rows import Rows

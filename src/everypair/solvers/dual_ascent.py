@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from everypair._compiled import ascend_rows
 from everypair.pairs.point import usable
 from everypair.pairs.projected import all_tied, project
-from everypair.pairs.ranked import SortedScores
+from everypair.pairs.ranked_classes import SortedScores
 from everypair.pairs.sorted import HingePoint
 from everypair.penalties import L2
 from everypair.rows import Rows

@@ -25,7 +25,7 @@ from everypair.linalg.vectors import length
 from everypair.pairs import pair_point
 from everypair.pairs.listed import ListedHuberHingePoint, PairList
 from everypair.pairs.point import growth
-from everypair.pairs.ranked import SortedScores
+from everypair.pairs.ranked_classes import SortedScores
 from everypair.pairs.sorted import HingePoint, HuberHingePoint
 from everypair.penalties import ElasticNet, Penalty
 from everypair.rows import Rows

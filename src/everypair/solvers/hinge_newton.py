@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from everypair.linalg.matrix import Matrix
 from everypair.pairs import pair_point
-from everypair.pairs.ranked import SortedScores
+from everypair.pairs.ranked_classes import SortedScores
 from everypair.pairs.sorted import HuberHingePoint
 from everypair.penalties import L2
 from everypair.rows import Rows

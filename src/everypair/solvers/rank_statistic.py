@@ -26,7 +26,7 @@ from everypair.linalg.vectors import centred
 from everypair.pairs import pair_point
 from everypair.pairs.few import FewPairs
 from everypair.pairs.point import extent
-from everypair.pairs.ranked import RankedClass, Side
+from everypair.pairs.ranked_classes import RankedClass, Side
 from everypair.rows import Rows
 
 Array = NDArray[np.float64]
