@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from scipy.special import expit
 from strategies import ranked_data
 
+from everypair._compiled import weight_outside
 from everypair.pairs import LOSSES
 from everypair.pairs.brute import BrutePoint
 from everypair.rows import Rows
@@ -187,3 +190,22 @@ def test_radius_of_a_few_pairs_is_found_whichever_wins(share, sign):
         radius = AllPairsStatistic(pairs).radius(sign * np.array(scores), share)
         assert np.isfinite(radius)
         assert radius > 0
+
+
+@pytest.mark.parametrize("cut", [0, 1, 5, 11, 12, 20, 29])
+def test_a_walk_that_begins_anywhere_weighs_what_the_definition_does(cut):
+    rng = np.random.default_rng(4)
+    x_edges, y_edges = np.array([0, 12, 12, 29]), np.array([0, 20, 26, 57])
+    x, y = rng.integers(-6, 7, 29) / 2, rng.integers(-6, 7, 57) / 2
+    for values, edges in ((x, x_edges), (y, y_edges)):
+        for begin, end in itertools.pairwise(edges):
+            values[begin:end] = np.sort(values[begin:end])[::-1]
+    a, b = rng.random(29), rng.random(57)
+    mass = np.concatenate([[0.0], np.cumsum(b)])
+    least, most = 0.5, 2.0
+    walk = x, y, x_edges, y_edges, a, mass, least, most
+    found = weight_outside(*walk, 0, cut) + weight_outside(*walk, cut, 29)
+    groups = [np.repeat(np.arange(3), np.diff(edges)) for edges in (x_edges, y_edges)]
+    short = 1.0 - (x[:, None] - y)
+    outside = ((short < least) | (short >= most)) & (groups[0][:, None] == groups[1])
+    assert found == pytest.approx(a @ outside @ b, rel=1e-12)

@@ -14,6 +14,18 @@ from everypair._compiled.compiling import compiled
 
 
 @compiled
+def end_of_short(target, sources, begin, end, least):
+    """Where the sources ``begin:end`` that fall short of a target end, by halving."""
+    while begin < end:
+        middle = (begin + end) // 2
+        if 1.0 - (target - sources[middle]) >= least:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
+@compiled
 def count_short(targets, sources, target_edges, source_edges, least, start, stop, counts):
     """The end of the sources that fall short of each target: ``u = 1 - (x - y) >= least``.
 
@@ -23,16 +35,10 @@ def count_short(targets, sources, target_edges, source_edges, least, start, stop
     g = np.searchsorted(target_edges, start, side="right") - 1
     while g < target_edges.size - 1 and target_edges[g] < stop:
         j, end = source_edges[g], source_edges[g + 1]
-        first = max(start, target_edges[g])
-        if first < target_edges[g + 1]:
-            above = end  # amid a group: halved down to where a walk from its begin would be
-            while first > target_edges[g] and j < above:
-                middle = (j + above) // 2
-                if 1.0 - (targets[first] - sources[middle]) >= least:
-                    j = middle + 1
-                else:
-                    above = middle
-        for i in range(first, min(stop, target_edges[g + 1])):
+        first, last = max(start, target_edges[g]), min(stop, target_edges[g + 1])
+        if target_edges[g] < first < last:  # amid a group
+            j = end_of_short(targets[first], sources, j, end, least)
+        for i in range(first, last):
             while j < end and 1.0 - (targets[i] - sources[j]) >= least:
                 j += 1
             counts[i] = j
@@ -40,21 +46,30 @@ def count_short(targets, sources, target_edges, source_edges, least, start, stop
 
 
 @compiled
-def weight_outside(targets, sources, target_edges, source_edges, weights, mass, least, most):
-    """The weight of the pairs with ``1 - (x - y) < least`` or ``>= most``, compared as above.
+def weight_outside(
+    targets, sources, target_edges, source_edges, weights, mass, least, most, start, stop
+):
+    """The weight of the pairs of some targets with ``1 - (x - y) < least`` or ``>= most``, compared
+    as above.
 
     ``mass[j]``: what the sources before j weigh.
     """
     total = 0.0
-    for g in range(target_edges.size - 1):
+    g = np.searchsorted(target_edges, start, side="right") - 1
+    while g < target_edges.size - 1 and target_edges[g] < stop:
         begin, end = source_edges[g], source_edges[g + 1]
+        first, last = max(start, target_edges[g]), min(stop, target_edges[g + 1])
         j = k = begin
-        for i in range(target_edges[g], target_edges[g + 1]):
+        if target_edges[g] < first < last:
+            j = end_of_short(targets[first], sources, begin, end, most)
+            k = end_of_short(targets[first], sources, begin, end, least)
+        for i in range(first, last):
             while j < end and 1.0 - (targets[i] - sources[j]) >= most:
                 j += 1
             while k < end and 1.0 - (targets[i] - sources[k]) >= least:
                 k += 1
             total += weights[i] * ((mass[j] - mass[begin]) + (mass[end] - mass[k]))
+        g += 1
     return total
 
 

@@ -87,7 +87,8 @@ class Side(NamedTuple):
         return np.repeat(self.sources.edges[:-1], np.diff(self.targets.edges))
 
     @property
-    def _operations(self) -> int:
+    def operations(self) -> int:
+        """Of a walk, roughly."""
         return OPERATIONS_OF_A_WALK * (self.targets.rows.size + self.sources.rows.size)
 
     def count_short(self, least: float) -> Index:
@@ -101,7 +102,7 @@ class Side(NamedTuple):
                 counts,
             )  # fmt: skip
 
-        over_rows(part, counts.size, self._operations, finely=True)
+        over_rows(part, counts.size, self.operations, finely=True)
         return counts
 
     def growing_sum(self, high: Index, moment: int) -> Array:
@@ -116,7 +117,7 @@ class Side(NamedTuple):
             last = stop == sums.size  # nobody asks what it leaves behind
             return start, stop, state, last or grown_by(*walk, start, stop, state)
 
-        blocks = over_rows(gain, sums.size, self._operations, finely=True)
+        blocks = over_rows(gain, sums.size, self.operations, finely=True)
         before = [np.zeros(5)]
         for start, stop, state, whole in blocks[:-1]:
             if not whole:
@@ -127,7 +128,7 @@ class Side(NamedTuple):
             for k in range(first, last):
                 growing_sum(*walk, moment, *blocks[k][:2], before[k], sums)
 
-        over_rows(part, len(blocks), self._operations, finely=True)
+        over_rows(part, len(blocks), self.operations, finely=True)
         return sums
 
     def window_sum(self, low: Index, high: Index, moment: int) -> Array:

@@ -22,6 +22,7 @@ from scipy.special import expit
 
 from everypair._compiled import weight_outside
 from everypair.cached import cached_property
+from everypair.linalg.threads import over_rows
 from everypair.linalg.vectors import centred
 from everypair.pairs import pair_point
 from everypair.pairs.few import FewPairs
@@ -214,9 +215,12 @@ class _EveryMargin:
         """Weight of the pairs whose margin, of either sign, is larger than ``level``."""
         x, y = self._side
         most, least = self._ends(level)
-        return float(
-            weight_outside(x.scores, y.scores, x.edges, y.edges, x.weights, self._mass, least, most)
-        )
+        walk = x.scores, y.scores, x.edges, y.edges, x.weights, self._mass, least, most
+        parts = over_rows(
+            lambda start, stop: float(weight_outside(*walk, start, stop)),
+            x.rows.size, self._side.operations, finely=True,
+        )  # fmt: skip
+        return sum(parts)
 
     def next_beyond(self, level: float) -> float:
         """The smallest size of a margin that is larger than ``level``; one where none is."""
