@@ -391,8 +391,7 @@ optimisation levels change nothing. 2.5 s for a cold process is less than the im
 scikit-learn and numba take here.
 
 **CSV.** Blocks of 1 MB stay in a core's cache between Arrow's parser and its \
-conversion, which use both cores: by the clock a file is read in less time than by pandas. In \
-turns on 200,000 x 30: 8 MB 2.4 times `pandas.read_csv`, 2 MB 2.0, \
+conversion. In turns on 200,000 x 30: 8 MB 2.4 times `pandas.read_csv`, 2 MB 2.0, \
 1 MB 1.3 (medians of 7). With 500 columns 8 MB are faster by a fifth.
 
 **Noise.** Two turns of the script, one after the other, on a machine that did nothing \
