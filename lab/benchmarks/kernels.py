@@ -157,7 +157,7 @@ def others():
     out = {}
     X, y, Z, z = covtype(20_000)
     models = (
-        AUCRLS(kernel="rbf", alpha=1e-3),
+        AUCRLS(kernel="rbf", alpha=1e-3, max_rank="auto"),
         MeasureOpt("average_precision", kernel="rbf"),
         MeasureOpt("f1", kernel="rbf"),
     )
