@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from everypair import AUCClassifier
 from everypair.linalg.matrix import as_matrix
 from everypair.pairs import pair_point
 from everypair.rows import Rows
@@ -67,8 +68,9 @@ def test_text_takes_few_readings(ascents):
     assert ascents[0].n_read <= 20 * y.size
 
 
-def test_where_rounds_lag_newton_goes_on(ascents):
+def test_where_rounds_lag_newton_goes_on(ascents, monkeypatch):
     """A column that is far from zero and large makes coordinates useless."""
+    monkeypatch.setattr(dual_ascent, "LEAST_ALPHA", 1e-300)
     X, y = text(1500, 900)
     X = sparse.hstack([X, sparse.csr_matrix(np.full((y.size, 1), 300.0))]).tocsr()
     X[:, 3] *= 50
@@ -101,3 +103,9 @@ def test_it_is_for_compressed_rows_without_groups_from_zero(change, ascents):
         start = np.full(X.shape[1], 1e-3)
     minimise(as_matrix(X), pairs, "hinge", 1e-3, start=start)
     assert not ascents
+
+
+def test_rows_that_are_long_for_their_alpha_are_left_to_the_roundings():
+    X = sparse.random(800, 600, 0.02, format="csr", random_state=0)
+    y = np.asarray(X[:, :30].sum(axis=1)).ravel() > 0.5
+    assert AUCClassifier("hinge").fit(1e6 * X, y).dual_gap_ <= 1e-6
