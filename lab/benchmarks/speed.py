@@ -397,8 +397,8 @@ conversion. In turns on 200,000 x 30: 8 MB 2.4 times `pandas.read_csv`, 2 MB 2.0
 **Noise.** Two turns of the script, one after the other, on a machine that did nothing \
 else, with one thread of BLAS and of everypair; of first fits one turn, of CSV three, with both \
 cores. The turn with the least time of ours is told, so a peer that was slow in it helps us: \
-ratios differ by a tenth or two between runs. Those of the paths and of text were just below \
-what was asked."""
+ratios differ by a tenth or two between runs. Those of the paths and of text are just below \
+what was asked; text had 1.02 in a later turn."""
 
 TRIED = """\
 - The logistic rounding of the hinge instead of the quadratic one: 46 to 53 \
