@@ -113,7 +113,8 @@ CASES = {
     ),
     "hinge, CSR": (
         partial(on_sparse, "hinge"),
-        {"steps": 58, "passes": 1350, "pair_sums": 480, "products": 60, "copies": 13, "bytes": 960},
+        # So many sums follow the last digits of BLAS: up to 480 on one processor, 482 on another.
+        {"steps": 58, "passes": 1350, "pair_sums": 500, "products": 60, "copies": 13, "bytes": 960},
     ),
     "L1": (
         partial(linear, "logistic", SMALL, penalty="l1", alpha=1e-2, threshold=0.0),

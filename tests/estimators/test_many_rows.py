@@ -15,12 +15,13 @@ from everypair.linalg import pivot_features
 from everypair.linalg.factor import FactorMatrix, ProductFactor
 from everypair.linalg.pivot_features import StreamedFactor
 from everypair.solvers import kernel_hinge
+from everypair.solvers.newton import NewtonMatrix
 
 
-def data(n_rows=700, seed=0):
+def data(n_rows=700, seed=0, noise=0.3):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n_rows, 4))
-    y = np.abs(X).sum(axis=1) + rng.logistic(scale=0.3, size=n_rows) > 4.2
+    y = np.abs(X).sum(axis=1) + rng.logistic(scale=noise, size=n_rows) > 4.2
     return X, y.astype(int)
 
 
@@ -124,6 +125,38 @@ def test_a_middle_solve_changes_the_way_and_not_the_solution(many, C, rounds):
     assert model.dual_gap_ <= model.tol
     assert [size for size, _ in sizes[-2:]] == [600, 1500]
     assert sizes[-1][1] is (FactorMatrix if rounds else ProductFactor)
+
+
+def test_the_matrix_of_the_sample_serves_all_rows(many):
+    """Where the loss is smooth, no Hessian of all rows is made."""
+    X, y = data(3000)
+    sizes, init = [], NewtonMatrix.__init__
+
+    def counted(self, now, *args):
+        sizes.append(now.problem.X.shape[0])
+        init(self, now, *args)
+
+    many.setattr(NewtonMatrix, "__init__", counted)
+    many.setattr(pivot_features, "SAMPLE_ROWS", 1000)
+    model = ROCSVM(C=1e-5, **SETTINGS).fit(X, y)
+    assert model.dual_gap_ <= model.tol
+    assert set(sizes) == {1000}
+
+
+def test_a_solution_is_refined_from_the_rounding_that_it_has(monkeypatch):
+    """With many satisfied pairs a solution certifies itself at its own rounding alone, and a
+    search from the widest one begins anew."""
+    X, y = data(1200, noise=0.05)
+    of = kernel_hinge.hinge_by_continuation
+
+    def anew(*args, near, **kwargs):
+        return of(*args, **kwargs)
+
+    refined = ROCSVM(kernel="rbf", gamma=0.3).fit(X, y)
+    monkeypatch.setattr(kernel_hinge, "hinge_by_continuation", anew)
+    begun_anew = ROCSVM(kernel="rbf", gamma=0.3).fit(X, y)
+    assert refined.objective_ == pytest.approx(begun_anew.objective_, rel=1e-6)
+    assert refined.n_iter_ < 0.8 * begun_anew.n_iter_
 
 
 def test_what_is_left_out_is_estimated_where_features_are_not_computed(many):

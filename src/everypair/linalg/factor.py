@@ -47,7 +47,7 @@ class FactorMatrix(DenseMatrix):
 
     def take(self, rows: Index) -> FactorMatrix:
         """A copy of these rows, with that of its single precision where there is one."""
-        part = FactorMatrix(self.X[rows])
+        part = FactorMatrix(super().take(rows).X)
         if "rough" in vars(self) and self.rough is not self:
             part.rough = self.rough.take(rows)
         return part
@@ -256,8 +256,7 @@ class ProductFactor(DenseMatrix):
         return SolvedRows(self._values.X, self._inverse)
 
     def take(self, rows: Index) -> ProductFactor:
-        part = FactorMatrix(self._values.X[rows])
-        return ProductFactor(part, self._inverse)
+        return ProductFactor(self._values.take(rows), self._inverse)
 
     @property
     def chain(self) -> float:

@@ -50,6 +50,10 @@ NARROWING_OF_A_START, WORTH_NARROWING = 4.0, 0.8
 rounding makes most of the gap, a narrower one leaves a sixteenth of it; elsewhere it leaves all of
 it, and only makes the problem harder."""
 
+LASTING_SHARE = 0.9
+"""No narrower rounding is taken where this one, and float64, cost at most this share of the
+tolerance: a finer solve takes fewer steps."""
+
 STRETCH_SHARES = (0.25, 0.5, 0.75, 1.0)
 MOST_STRETCH = 0.5
 """The solution is stretched until these shares of its largest shortfall (at most `MOST_STRETCH`)
@@ -67,6 +71,10 @@ class Pace(NamedTuple):
 
 
 BY_HESSIANS = Pace(4.0, 4.0, 0.3)
+OF_A_FACTOR = Pace(2.0, 2.5, 0.3)
+"""Hundreds of pivots and few pairs at the margin: from a solution that is four times as wide,
+Newton's steps are cut short. On covtype 7 with 20,000 rows and C = 100, 16 Hessians in place of
+37."""
 BY_PRODUCTS = Pace(2.0, 2.5, 0.03)
 """With many columns a narrow rounding takes hundreds of products a step. A nearer solution that is
 finer foretells the next one better, and a step that it spares costs more than one that it takes."""
@@ -166,6 +174,7 @@ def hinge_by_continuation(
     *,
     to_limit: bool = True,
     known: RowGrams | None = None,
+    near: float = FIRST_WIDTH,
 ) -> tuple[Iterate, Result]:
     """The best iterate of a series of narrower and narrower roundings, and what it says of the
     hinge, whatever the penalty.
@@ -174,10 +183,15 @@ def hinge_by_continuation(
     that certifies it best: at zero that is the widest, at a solution of almost the same problem a
     narrow one. With ``to_limit`` the result is the best point of all (`Limit`); without, it is the
     iterate itself, stretched, whose margins tell its multipliers. ``known``: products of rows that
-    ``start`` was made with.
+    ``start`` was made with. ``near``: the width that ``start`` was solved at, on other rows or in
+    fewer coefficients; with a small alpha no other one certifies it.
     """
     tol = start.problem.tol
     best, width = start, FIRST_WIDTH
+    if near < width and start.w.any():
+        narrower = _narrowed(start, near)
+        if narrower.judged.distance < best.judged.distance:
+            best, width = narrower, near
     while best.w.any() and width > LAST_WIDTH:
         narrower = _narrowed(best, width / NARROWING_OF_A_START)
         if narrower.judged.distance > WORTH_NARROWING * best.judged.distance:
@@ -312,7 +326,11 @@ class CloseForItsRounding:
     def gap_wanted(self, now: Iterate) -> float:
         value, distance, rounding = now.judged
         scale = now.problem.scale(value)
-        return self.share * max((distance - rounding) * scale - now.gap, self.tol * scale)
+        enough, of_width = self.tol * scale, (distance - rounding) * scale - now.gap
+        lasting = of_width + rounding * scale
+        if lasting <= LASTING_SHARE * enough:
+            return enough - lasting
+        return self.share * max(of_width, enough)
 
 
 def _unrounded(now: Iterate) -> Iterate:

@@ -9,8 +9,8 @@ rank leaves open is how much lower the objective would be over all of the space.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,12 +33,16 @@ from everypair.penalties import L2
 from everypair.rows import Rows
 from everypair.solvers.choose import choose_for_factor, choose_for_list
 from everypair.solvers.hinge import (
+    BY_HESSIANS,
+    FIRST_WIDTH,
+    OF_A_FACTOR,
+    Pace,
     hinge_by_continuation,
     rounded_hinge,
     rounded_problem,
 )
 from everypair.solvers.newton import Newton
-from everypair.solvers.problem import Iterate, Solver, better_start
+from everypair.solvers.problem import Iterate, Problem, Solver, better_start
 from everypair.solvers.progress import Progress
 from everypair.solvers.result import Result
 from everypair.solvers.sampled_newton import SampledNewton
@@ -115,19 +119,21 @@ def minimise_in_kernel(
     ranks = _Ranks(max_rank, enough_gap if max_gap is None else None)
     rank, enough = min(FIRST_RANK, max_rank), max_gap is None
     rough_tol = ROUGH_TOL if max_gap is None else min(ROUGH_TOL, GAP_SHARE * max_gap)
-    importance, start = pairs.share, np.zeros(0)
+    importance, start = pairs.share, _Start()
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         while True:
             complete = factor.grow(importance, rank, kernel_tol)
             last = complete or (enough and factor.rank >= max_rank)
-            now, found = _solved(factor, pairs, settings, start, tol if last else rough_tol, last)
+            solver = _solver(factor, pairs, settings)
+            goal = tol if last else rough_tol
+            now, found = _solved(factor, pairs, settings, start, solver, goal, last)
             if last:
                 return found, factor.low_rank
-            importance, start = _importance(now, pairs), now.w
+            importance, start = _importance(now, pairs), _Start.of(now)
             if factor.rank < max_rank:
                 rank = ranks.after(factor, now, found)
                 if rank == factor.rank:
-                    _, found = _solved(factor, pairs, settings, start, tol, last=True)
+                    _, found = _solved(factor, pairs, settings, start, solver, tol, last=True)
                     return found, factor.low_rank
             elif max_gap is not None:
                 assert found.width is not None
@@ -152,21 +158,47 @@ class _Settings:
     verbose: int
 
 
+class _Start(NamedTuple):
+    """A solution over the first of the pivots, and the width of the hinge's rounding there."""
+
+    w: Array = np.zeros(0)
+    width: float = FIRST_WIDTH
+
+    @classmethod
+    def of(cls, now: Iterate) -> _Start:
+        loss: Any = now.loss
+        return cls(now.w, loss.width)
+
+    def over(self, rank: int) -> _Start:
+        """The same over more pivots."""
+        return self._replace(w=np.concatenate([self.w, np.zeros(rank - self.w.size)]))
+
+
+def _solver(factor: GrowingFactor, pairs: Rows | PairList, settings: _Settings) -> Solver:
+    return choose_for_factor(factor.rank, settings.alpha, factor.scale(pairs.share))
+
+
 def _solved(
     factor: GrowingFactor,
     pairs: Rows | PairList,
     settings: _Settings,
-    start: Array,
+    start: _Start,
+    solver: Solver,
     tol: float,
     last: bool,
 ) -> tuple[Iterate, Result]:
     """The solution over the factor's pivots, from one over the first of them."""
-    start = np.concatenate([start, np.zeros(factor.rank - start.size)])
     progress = Progress(settings.max_iter, settings.verbose if last else 0)
-    solver = choose_for_factor(factor.rank, settings.alpha, factor.scale(pairs.share))
-    X = FactorMatrix(factor.features)
-    problem = rounded_problem(X, pairs, L2(settings.alpha), tol)
-    return hinge_by_continuation(better_start(problem, start), progress, solver, to_limit=False)
+    problem = rounded_problem(FactorMatrix(factor.features), pairs, L2(settings.alpha), tol)
+    pace = OF_A_FACTOR if last else BY_HESSIANS
+    return _continued(problem, start.over(factor.rank), progress, solver, pace)
+
+
+def _continued(
+    problem: Problem, start: _Start, progress: Progress, solver: Solver, pace: Pace
+) -> tuple[Iterate, Result]:
+    here = better_start(problem, start.w)
+    return hinge_by_continuation(here, progress, solver, pace, to_limit=False, near=start.width)
 
 
 def _importance(now: Iterate, pairs: Rows | PairList) -> Array:
@@ -238,45 +270,51 @@ def _by_sample(
     rows = pairs.sample(sample_rows(max_rank))
     part = pairs.take(rows)
     factor, ranks = GrowingFactor(kernel.take(rows)), _Ranks(max_rank, enough_gap)
-    rank, importance, start = min(FIRST_RANK, max_rank), part.share, np.zeros(0)
+    rank, importance, start = min(FIRST_RANK, max_rank), part.share, _Start()
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         while True:
             complete = factor.grow(importance, rank, settings.kernel_tol)
+            solver = _solver(factor, part, settings)
             if ranks.foretold:  # all rows are as near from here
-                start = np.concatenate([start, np.zeros(factor.rank - start.size)])
+                start = start.over(factor.rank)
                 break
-            now, found = _solved(factor, part, settings, start, ROUGH_TOL, last=False)
-            start, importance = now.w, _importance(now, part)
+            now, found = _solved(factor, part, settings, start, solver, ROUGH_TOL, last=False)
+            start, importance = _Start.of(now), _importance(now, part)
             if complete or factor.rank >= max_rank:
                 break
             rank = ranks.after(factor, now, found)
             if rank == factor.rank:
                 break
+        if isinstance(solver, Newton) and solver.matrix is None:  # it serves all rows at first
+            solver.make_matrix(_over_all_pivots(now, factor, start.w))
         basis, sample = factor.low_rank, FactorMatrix(factor.features).rough
         most_reach = _most_reach(now, found, tol)
-        scale = factor.scale(part.share)
         del factor, now
         of = kernel, rows[basis.pivots], basis.triangle
         X, basis = features_of_all_rows(*of, most_reach)
 
-        def run(X: Matrix, pairs: Rows, start: Array, solver: Solver, tol: float) -> Any:
+        def run(X: Matrix, pairs: Rows, solver: Solver, pace: Pace, tol: float) -> Any:
             problem = rounded_problem(X, pairs, L2(settings.alpha), tol)
             progress = Progress(settings.max_iter, settings.verbose if solver is last else 0)
-            first = better_start(problem, start)
-            return hinge_by_continuation(first, progress, solver, to_limit=False)
+            return _continued(problem, start, progress, solver, pace)
 
         if not kept_in_double(*X.shape):
             last: Solver = SampledNewton(sample, lambda now: _loss_of(now, part, rows))
         elif kernel.n_rows < MIDDLE_SHARE * MIDDLE_ROWS:
-            last = choose_for_factor(start.size, settings.alpha, scale)
+            last = solver
         else:
             last = Newton(some_rows=lambda now: (few, _loss_of(now, some, middle)))
             middle = pairs.sample(MIDDLE_ROWS)
             few, some = X.take(middle), pairs.take(middle)
-            solver = choose_for_factor(start.size, settings.alpha, scale)
-            start = run(few, some, start, solver, MIDDLE_TOL)[0].w
-        _, found = run(X, pairs, start, last, tol)
+            start = _Start.of(run(few, some, solver, BY_HESSIANS, MIDDLE_TOL)[0])
+        _, found = run(X, pairs, last, OF_A_FACTOR, tol)
     return found, basis
+
+
+def _over_all_pivots(now: Iterate, factor: GrowingFactor, start: Array) -> Iterate:
+    """``now``, which is over the first pivots of the factor."""
+    problem = replace(now.problem, X=FactorMatrix(factor.features))
+    return problem.at(start, now.scores, now.loss, now.point.error)
 
 
 def _loss_of(now: Iterate, some: Rows, rows: Index) -> Any:
