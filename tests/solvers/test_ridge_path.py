@@ -39,11 +39,27 @@ def test_a_path_has_the_solutions_of_single_fits(loss, n_rows):
         np.testing.assert_allclose(along.scores, X @ along.coef, atol=1e-10)
 
 
-def test_alphas_may_repeat_and_rise():
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_alphas_may_repeat_and_rise(loss):
     X, y = rows(16_000, 5)
-    path = RidgeProblem(as_matrix(X), Rows.of(y), "logistic")
+    path = RidgeProblem(as_matrix(X), Rows.of(y), loss)
     for alpha in [1e-2, 1e-2, 1e-3, 1e-1, 1e-1 * (1 + 1e-12), 1e-4, 1e-2]:
         assert path.fit(alpha, tol=1e-8, max_iter=100).distance <= 1e-8
+
+
+def test_a_path_of_the_hinge_keeps_its_matrix():
+    """On many rows a fit by itself needs matrices of its own, of a sample or of all rows."""
+    X, y = rows(16_000, 5)
+    matrix, pairs, alphas = as_matrix(X), Rows.of(y), np.geomspace(1.0, 1e-3, 12)
+    path = RidgeProblem(matrix, pairs, "hinge")
+    with counted_work(*X.shape) as along:
+        for alpha in alphas:
+            path.fit(alpha, tol=1e-6, max_iter=100)
+    with counted_work(*X.shape) as alone:
+        for alpha in alphas:
+            minimise(matrix, pairs, "hinge", alpha)
+    assert along["hessians"] <= 1
+    assert along["pair_sums"] <= 0.75 * alone["pair_sums"]
 
 
 def test_a_path_starts_where_it_is_told():

@@ -101,11 +101,17 @@ def minimise(
     start: Array | None = None,
     verbose: int = 0,
     to_limit: bool = True,
+    smooth: HingeNewton | None = None,
 ) -> Result:
-    """Minimise ``L(Xw) + alpha / 2 |w|^2`` over w; ``to_limit``: see `hinge_by_continuation`."""
+    """Minimise ``L(Xw) + alpha / 2 |w|^2`` over w; ``to_limit``: see `hinge_by_continuation`.
+
+    ``smooth``: the solver of the hinge with many rows, which keeps its matrix from fit to fit.
+    """
     # Overflow is looked for and named where it matters (`Iterate`, `NewtonMatrix`).
     with np.errstate(over="ignore", invalid="ignore"):
-        return _minimise(X, pairs, loss, alpha, solver, tol, max_iter, start, verbose, to_limit)
+        return _minimise(
+            X, pairs, loss, alpha, solver, tol, max_iter, start, verbose, to_limit, smooth
+        )
 
 
 def _minimise(
@@ -119,6 +125,7 @@ def _minimise(
     start: Array | None,
     verbose: int,
     to_limit: bool,
+    smooth: HingeNewton | None,
 ) -> Result:
     if loss == "sigmoid":
         progress = Progress(max_iter, verbose, distance="relative gradient")
@@ -131,11 +138,13 @@ def _minimise(
     progress, run = Progress(max_iter, verbose), choose_solver(X, loss, solver)
     many = sample_size(pairs.n_rows, loss, smooth=True) > 0
     if loss == "hinge" and many and to_limit and isinstance(run, Newton):
-        return _descend_smooth_hinge(X, pairs, alpha, start, tol, progress, run)
-    if loss == "hinge" and start is None and to_limit and isinstance(run, ProductsFirst):
-        found, start = _ascended(X, pairs, alpha, tol, progress)
+        smooth = smooth or HingeNewton()
+        return _descend_smooth_hinge(X, pairs, alpha, start, tol, progress, run, smooth)
+    if loss == "hinge" and to_limit and isinstance(run, ProductsFirst):
+        found, reached = _ascended(X, pairs, alpha, tol, progress)
         if found is not None:
             return found
+        start = reached if start is None else start
     if start is None:
         start = _solution_of_sample(X, pairs, loss, alpha, max_iter, run)
     if loss == "hinge":
@@ -198,14 +207,15 @@ def _descend_smooth_hinge(
     tol: float,
     progress: Progress,
     run: Newton,
+    smooth: HingeNewton,
 ) -> Result:
     """By steps on the hinge itself; by its roundings from where these end at a corner, or from the
     solution of the sample where it is one."""
-    smooth = HingeNewton()
+    sampled = start is None
     if start is None:
         start = _solution_of_sample(X, pairs, "hinge", alpha, progress.max_iter, smooth)
     now = better_start(plain_hinge(X, pairs, alpha, tol), start)
-    if not smooth.at_corner:
+    if not (sampled and smooth.at_corner):
         now = run_settled(smooth, now, CloseEnough(tol), progress)
     if now.judged.done(tol):
         return result_at(now, progress)

@@ -76,6 +76,8 @@ class HingeNewton:
             fresh = self._matrix is None
             if self._matrix is None:
                 self._matrix = NewtonMatrix(self._windowed(now))
+            else:
+                self._matrix.serve(now.problem.quadratic.alpha)
             after = search_line(now, self._matrix.step(now.gradient))
             worse = after is None or after.gap > now.gap
             if worse and not fresh:

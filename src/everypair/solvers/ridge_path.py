@@ -22,6 +22,7 @@ from everypair.solvers.choose import (
 from everypair.solvers.column_moments import mean_squared_distance
 from everypair.solvers.foretelling import Known, KnownPath, Slopes
 from everypair.solvers.hinge import smooth_result
+from everypair.solvers.hinge_newton import HingeNewton
 from everypair.solvers.newton import Newton
 from everypair.solvers.path_beside import extrapolated, solved_beside
 from everypair.solvers.problem import CloseEnough, Iterate, Problem, better_start, run_settled
@@ -36,6 +37,10 @@ every alpha, with a Hessian at each: more rows would cost more than the steps th
 
 OFFSETS = 3
 """Alphas from which the distance between the two solutions is extrapolated."""
+
+MOST_AHEAD = 1.5
+"""A start of the hinge is extrapolated from the last two alphas as far as this times the step
+between them."""
 
 
 class RidgeProblem:
@@ -62,6 +67,8 @@ class RidgeProblem:
         self._last: Iterate | None = None
         self._sample: RidgeProblem | None = None
         self._offsets: list[tuple[float, Array]] = []
+        self._starts: list[tuple[float, Array]] = []  # of the last two fits of the hinge
+        self._smooth = HingeNewton()
 
     @property
     def alpha_max(self) -> float:
@@ -74,7 +81,7 @@ class RidgeProblem:
 
     def start_at(self, w: Array) -> None:
         """The next fit begins there."""
-        self._start, self._last = w, None
+        self._start, self._last, self._starts = w, None, []
 
     def lead(self) -> bool:
         """Keep in `known` what paths beside this one need; False where none could gain by it.
@@ -207,8 +214,18 @@ class RidgeProblem:
         return self._last.w
 
     def _fit_hinge(self, alpha: float, tol: float, max_iter: int) -> Result:
+        log_alpha = float(np.log(alpha))
         found = minimise(
-            self.X, self.pairs, self.loss, alpha, tol=tol, max_iter=max_iter, start=self._start
-        )
-        self._start = found.start
+            self.X, self.pairs, self.loss, alpha,
+            tol=tol, max_iter=max_iter, start=self._hinge_start(log_alpha), smooth=self._smooth,
+        )  # fmt: skip
+        self._starts = [*self._starts[-1:], (log_alpha, found.start)]
         return found
+
+    def _hinge_start(self, log_alpha: float) -> Array | None:
+        if not self._starts:
+            return self._start
+        (before, _), (last, start) = self._starts[0], self._starts[-1]
+        if 0 < (log_alpha - last) * (last - before) <= MOST_AHEAD * (last - before) ** 2:
+            return np.asarray(extrapolated(self._starts, log_alpha))
+        return start
