@@ -33,8 +33,9 @@ MOST_FALLS, FEW = 12, 0.4
 Rows that are missed join later, at the price of a few passes; those that are too many cost their
 part of the matrix."""
 
-MOST_GROWTH = 0.5
-"""Of the rows in a round: where more are short, those that are short by most join."""
+MOST_GROWTH = 0.15
+"""Of the rows in a round: where more are short, those that are short by most join. At a rough
+solution many rows are short that are not in the end, and the price grows with their square."""
 
 LEAST_SHARE = 0.2
 """With fewer columns than rows a smaller share than this is not to be expected."""
