@@ -224,7 +224,8 @@ class GroupedSmoothPoint:
         kernel = self.kernels.curvature
         parts = [groups.part(k) for k in (0, 1)]
         x, y = (self.scores[self._paired.classes[k][parts[k]]] for k in (0, 1))
-        positives, negatives = (groups.rows(k, parts[k]) for k in (0, 1))
+        # Row by row in memory: the loop reads them so, and one kind of array is compiled for.
+        positives, negatives = (np.ascontiguousarray(groups.rows(k, parts[k])) for k in (0, 1))
         others = np.empty_like(positives)
         smooth_group_rows(
             self._kind, x, y,
