@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
+from functools import cache
 from itertools import product
 
 import pytest
+import threadpoolctl
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from everypair.app.comparison import by_measure, l1_path, models, search
+from everypair.app.comparison import by_measure, l1_path, models, records, search
 from everypair.app.comparison.candidate import Candidate
+from everypair.app.explain import worth
 from everypair.app.report import chart_bands
 from everypair.estimators import _held_out, measure_opt_cv
 from everypair.estimators.measure_opt_cv import MeasureOptCV
@@ -30,8 +34,20 @@ def _first_climb(self):
     return WHOLE_SERIES(self)[:1]
 
 
+@cache
+def _libraries(loaded):
+    """The libraries with threads of their own. To look for them takes 5 ms."""
+    return threadpoolctl.ThreadpoolController()
+
+
+def _limits(limits):
+    return _libraries(frozenset({"lightgbm", "xgboost"} & sys.modules.keys())).limit(limits=limits)
+
+
 SHORT = [
     (Candidate, "settings", _two_of_each),
+    (threadpoolctl, "threadpool_limits", _limits),
+    (records, "version", cache(records.version)),
     (models, "ADDITIVE_STRENGTHS", models.ADDITIVE_STRENGTHS[1:3]),
     (measure_opt_cv, "PENALTIES", measure_opt_cv.PENALTIES[::3]),
     (MeasureOptCV, "_series", _first_climb),
@@ -40,10 +56,13 @@ SHORT = [
     (by_measure, "AGREEMENT_DRAWS", 20),
     (_held_out, "DRAWS", 80),
     (chart_bands, "N_DRAWS", 40),
+    (worth, "N_PERMUTATIONS", 2),
+    (TREES, "max_iter", 30),
 ]
-"""Two values of each setting, one climb, few steps on the L1 path, few samples of the rows."""
+"""Two values of each setting, one climb, few steps on the L1 path, few samples of the rows, few
+trees."""
 
-OF_COMMANDS = [*SHORT, (search, "SEARCH_FOLDS", 2), (TREES, "max_iter", 30)]
+OF_COMMANDS = [*SHORT, (search, "SEARCH_FOLDS", 2), (TREES, "max_iter", 15)]
 """What commands say and write depends on folds and trees still less."""
 
 
