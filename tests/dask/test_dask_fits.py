@@ -66,7 +66,7 @@ def test_empty_blocks_blocks_of_one_class_and_weights(client, data, loss):
 def test_sparse_penalties_on_a_cluster(client, data):
     X, y, _ = data
     local = AUCClassifier(penalty="l1", alpha=0.1).fit(X, y)
-    model = DaskAUCClassifier(penalty="l1", alpha=0.1).fit(in_chunks(X, 3), in_chunks(y, 3))
+    model = DaskAUCClassifier(penalty="l1", alpha=0.1).fit(in_chunks(X, 2), in_chunks(y, 2))
     assert np.array_equal(model.coef_ != 0, local.coef_ != 0)
     close(model.coef_, local.coef_)
 
@@ -85,7 +85,7 @@ def test_hinges_on_a_cluster_take_every_penalty(client, data, loss, setting):
     X, y, weight = (of[::4] for of in data)
     settings = {"loss": loss, "alpha": 0.05, "tol": 1e-8, **setting}
     local = AUCClassifier(**settings).fit(X, y, weight)
-    chunks = (in_chunks(of, 3) for of in (X, y, weight))
+    chunks = (in_chunks(of, 2) for of in (X, y, weight))
     model = DaskAUCClassifier(**settings, client=client).fit(*chunks)
     close(model.coef_, local.coef_)
     assert model.dual_gap_ <= 1e-8
@@ -109,7 +109,7 @@ def test_vectors_that_were_lost_are_made_again(client, data, monkeypatch, settin
 
     monkeypatch.setattr(engine.DaskBlocks, "run", forgetful)
     monkeypatch.setattr(engine.DaskBlocks, "_parts", watched)
-    model = DaskAUCClassifier(client=client, **setting).fit(in_chunks(X, 3), in_chunks(y, 3))
+    model = DaskAUCClassifier(client=client, **setting).fit(in_chunks(X, 2), in_chunks(y, 2))
     close(model.coef_, local.coef_)
     assert model.n_iter_ == local.n_iter_
     assert any(past.before for past in again)
@@ -134,7 +134,7 @@ def test_bounds_on_a_cluster(client, data):
     X, y, _ = data
     bounds = (np.zeros(5), np.full(5, 0.3))
     local = AUCClassifier(bounds=bounds).fit(X, y)
-    model = DaskAUCClassifier(bounds=bounds, client=client).fit(in_chunks(X, 3), in_chunks(y, 3))
+    model = DaskAUCClassifier(bounds=bounds, client=client).fit(in_chunks(X, 2), in_chunks(y, 2))
     close(model.coef_, local.coef_)
     assert model.coef_.min() >= 0
     assert model.to_local().bounds is bounds
@@ -142,7 +142,7 @@ def test_bounds_on_a_cluster(client, data):
 
 def test_closed_form_and_climb_on_a_cluster(client, data):
     X, y, _ = data
-    dX, dy = in_chunks(X, 3), in_chunks(y, 3)
+    dX, dy = in_chunks(X, 2), in_chunks(y, 2)
     model = DaskAUCRLS().fit(dX, dy)
     close(model.coef_, AUCRLS().fit(X, y).coef_)
     assert model.n_passes_ == 1
@@ -193,8 +193,8 @@ def test_the_interval_of_the_area_holds_it_and_narrows_to_it(client, weighted):
     scores[::3] = scores[::3].round(1)
     y = scores + rng.standard_normal(40_000) > 1
     weight = rng.integers(0, 3, 40_000).astype(float) if weighted else None
-    given = [in_chunks(v, 3) for v in (y, scores)]
-    given += [] if weight is None else [in_chunks(weight, 3)]
+    given = [in_chunks(v, 2) for v in (y, scores)]
+    given += [] if weight is None else [in_chunks(weight, 2)]
     exact = local_auc(y, scores, weight)
     for width in (1e-3, 0.0):
         found = auc_score(*given, width=width)
@@ -211,7 +211,7 @@ def test_cuts_on_a_cluster_are_those_of_the_sorted_scores(client, data):
     from everypair.dask.engine import DaskBlocks
     from everypair.estimators._block_training import BlockTraining
 
-    blocks = DaskBlocks(client, in_chunks(X, 3), in_chunks(y, 3), None, "it")
+    blocks = DaskBlocks(client, in_chunks(X, 2), in_chunks(y, 2), None, "it")
     vector = blocks.spread(scores)
 
     def cut(rule):
@@ -259,16 +259,16 @@ def test_probabilities_on_a_cluster_are_the_local_ones_and_lazy(client, data):
     X, y, weight = data
     local = AUCClassifier(calibration="sigmoid", cv=2, tol=1e-8).fit(X, y, weight)
     model = DaskAUCClassifier(calibration="sigmoid", cv=2, tol=1e-8, client=client)
-    model.fit(*(in_chunks(values, 3) for values in (X, y, weight)))
+    model.fit(*(in_chunks(values, 2) for values in (X, y, weight)))
     close(model.intercept_, local.intercept_, 1e-5)  # the fits of the folds end at a gap of tol
-    found = model.predict_proba(in_chunks(X, 3))
+    found = model.predict_proba(in_chunks(X, 2))
     assert isinstance(found, da.Array)
     assert found.shape == (len(y), 2)
     np.testing.assert_allclose(found.compute(), local.predict_proba(X), atol=1e-5)
     frames = pytest.importorskip("dask.dataframe")
-    table = frames.from_dask_array(in_chunks(X, 3)).rename(columns=str)
+    table = frames.from_dask_array(in_chunks(X, 2)).rename(columns=str)
     named = DaskAUCClassifier(calibration="sigmoid", cv=2, tol=1e-8, client=client)
-    labels = frames.from_dask_array(in_chunks(y, 3))
+    labels = frames.from_dask_array(in_chunks(y, 2))
     named.fit(table, labels)
     assert list(named.predict_proba(table).columns) == ["0", "1"]
     assert named.predict_proba(table).compute().shape == (len(y), 2)
@@ -280,7 +280,7 @@ def test_measure_climbed_on_a_cluster_is_the_local_climb(client, data):
     X, y, _ = data
     settings = {"measure": "tpr_at_fpr", "fpr": 0.1, "saturation": 0.5}
     local = MeasureOpt(**settings).fit(X, y)
-    model = DaskMeasureOpt(**settings, client=client).fit(in_chunks(X, 3), in_chunks(y, 3))
+    model = DaskMeasureOpt(**settings, client=client).fit(in_chunks(X, 2), in_chunks(y, 2))
     close(model.coef_, local.coef_)
     assert model.train_score_ == pytest.approx(local.train_score_, abs=1e-12)
     assert type(model.to_local()) is MeasureOpt

@@ -39,15 +39,16 @@ def grouped():
     return X, y, weight, np.array([f"user {k}" for k in range(n_groups)])[within]
 
 
-def in_blocks(values, rows=1100):
+def in_blocks(values, rows=1600):
+    """Two blocks, one for each worker: a task costs more than what it computes here."""
     return da.from_array(values, chunks=(rows, *values.shape[1:]))
 
 
-def both(model, client, grouped, **options):
+def both(model, client, grouped, rows=1600, **options):
     """The fit on the cluster and the local one."""
     X, y, weight, within = grouped
     local = model._local(**options).fit(X, y, weight, within=within)
-    blocks = [in_blocks(values) for values in grouped]
+    blocks = [in_blocks(values, rows) for values in grouped]
     there = model(**options, client=client).fit(*blocks[:3], within=blocks[3])
     return there, local
 
@@ -63,8 +64,9 @@ def both(model, client, grouped, **options):
 )
 def test_the_solution_is_the_local_one(client, grouped, loss, rule):
     there, local = both(
-        DaskAUCClassifier, client, grouped, loss=loss, alpha=0.01, within_weight=rule, tol=1e-12
-    )
+        DaskAUCClassifier, client, grouped, 1100,
+        loss=loss, alpha=0.01, within_weight=rule, tol=1e-12,
+    )  # fmt: skip
     assert there.objective_ == pytest.approx(local.objective_, rel=1e-10)
     np.testing.assert_allclose(there.coef_, local.coef_, atol=1e-9 * np.abs(local.coef_).max())
     assert there.train_score_ == pytest.approx(local.train_score_, abs=1e-9)
