@@ -134,7 +134,7 @@ HINGE_PENALTIES = [
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("setting", HINGE_PENALTIES)
 def test_hinges_gather_their_scores(data, loss, setting):
-    X, y, weight = (of[::5] for of in data)
+    X, y, weight = (of[::5].copy() for of in data)
     blocks = ArrayRows(X, y, sample_weight=weight, block_rows=1500)
     local = AUCClassifier(loss, tol=1e-8, **setting).fit(X, y, weight)
     blocked = AUCClassifier(loss, tol=1e-8, **setting).fit(blocks)

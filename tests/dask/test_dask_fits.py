@@ -82,7 +82,7 @@ def test_sparse_penalties_on_a_cluster(client, data):
     ids=str,
 )
 def test_hinges_on_a_cluster_take_every_penalty(client, data, loss, setting):
-    X, y, weight = (of[::4] for of in data)
+    X, y, weight = (of[::4].copy() for of in data)
     settings = {"loss": loss, "alpha": 0.05, "tol": 1e-8, **setting}
     local = AUCClassifier(**settings).fit(X, y, weight)
     chunks = (in_chunks(of, 2) for of in (X, y, weight))

@@ -110,7 +110,7 @@ def test_no_thread_sorts_or_walks_most_of_the_rows(monkeypatch):
     watch(ranked_classes, "growing_sum", lambda args: args[8] - args[7])
     X, y = rows(*TALL)
     with threads.thread_limit(3):
-        point = pair_point("squared_hinge", Rows.uncut(y == 1), X[:, 0])
+        point = pair_point("squared_hinge", Rows.uncut(y == 1), X[:, 0].copy())
         point.value(), point.gradient()
     n_larger = max(np.count_nonzero(y == 1), np.count_nonzero(y != 1))
     assert 0 < largest["mend_order"] < n_larger / 10

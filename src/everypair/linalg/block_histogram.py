@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from everypair.linalg.block_jobs import Job, followed_by
 from everypair.linalg.block_shard import Shard
 from everypair.linalg.block_vector import BlockVector
+from everypair.linalg.dense import read_only
 from everypair.linalg.threads import over_rows
 
 Array = NDArray[np.float64]
@@ -65,6 +66,7 @@ def _counted(edges: Array, low: float, high: float, shard: Shard, scores: Array)
 
     n = edges.size + 1
     weight = np.empty(0) if shard.weight is None else shard.weight.astype(np.float64, copy=False)
+    weight = read_only(weight)
 
     def part(start: int, stop: int) -> Boxes:
         counts, ends = np.zeros((2, n)), (np.full(n, np.inf), np.full(n, -np.inf))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from everypair.linalg.block_jobs import Job, followed_by
 from everypair.linalg.block_shard import Shard
 from everypair.linalg.block_vector import BlockVector
+from everypair.linalg.dense import read_only
 from everypair.linalg.threads import over_rows, used_threads
 
 Array = NDArray[np.float64]
@@ -102,7 +103,7 @@ def _between(
     weight = none if shard.weight is None else shard.weight.astype(np.float64, copy=False)
     found, weights = np.empty(scores.size), np.empty(weight.size)
     n_positive, n_negative = scores_between(
-        scores, shard.positive, weight, low, high, found, weights
+        scores, shard.positive, read_only(weight), low, high, found, weights
     )
     classes = slice(0, n_positive), slice(scores.size - n_negative, scores.size)
     # In a fold a row weighs 1 or is left out: counts are enough, and a sort without an order.
