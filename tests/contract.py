@@ -20,7 +20,8 @@ def scikit_learn_contract(
     """Parametrise a test by ``estimator`` and ``check``: all checks of the first estimator of a
     class, and of the others, as of classes ``checked_elsewhere``, those `OF_NUMBERS` on arrays in
     memory; the rest is marked as slow. So are the check of sparse matrices, which repeats that of
-    sparse arrays, and checks that are expected to fail.
+    sparse arrays, checks on mapped files beside `check_readonly_memmap_input`, and checks that are
+    expected to fail.
 
     scikit-learn compares weighted with repeated rows to 1e-7. The parameters ``last_digits`` hold
     for these checks alone: the others need no fit that goes so far."""
@@ -36,9 +37,9 @@ def scikit_learn_contract(
             expected_to_fail = hasattr(case, "marks")
             values, marks = (case.values, case.marks) if expected_to_fail else (case, ())
             name, options = values[1].func.__name__, values[1].keywords
-            of_numbers = name in OF_NUMBERS and not options.get("readonly_memmap")
-            repeats = name == "check_estimator_sparse_matrix" or expected_to_fail
-            if repeats or (is_variant and not of_numbers):
+            mapped = options.get("readonly_memmap", False)
+            repeats = name == "check_estimator_sparse_matrix" or mapped or expected_to_fail
+            if repeats or (is_variant and name not in OF_NUMBERS):
                 marks = (*marks, pytest.mark.slow)
             if last_digits is not None and "sample_weight_equivalence" in name:
                 values = (clone(values[0]).set_params(**last_digits), *values[1:])
