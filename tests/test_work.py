@@ -113,8 +113,8 @@ CASES = {
     ),
     "hinge, CSR": (
         partial(on_sparse, "hinge"),
-        # So many sums follow the last digits of BLAS: up to 480 on one processor, 482 on another.
-        {"steps": 58, "passes": 1350, "pair_sums": 500, "products": 60, "copies": 13, "bytes": 960},
+        # Roundings of BLAS decide where the steps end: 456 sums with AVX2, 482 with AVX-512.
+        {"steps": 58, "passes": 1350, "pair_sums": 490, "products": 60, "copies": 13, "bytes": 960},
     ),
     "L1": (
         partial(linear, "logistic", SMALL, penalty="l1", alpha=1e-2, threshold=0.0),
