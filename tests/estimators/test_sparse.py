@@ -94,7 +94,7 @@ def test_scaling_is_never_silent(data):
 
 @pytest.mark.parametrize(
     ("penalty", "loss", "tol"),
-    [("l1", "logistic", 1e-9), ("l2", "logistic", 1e-12), ("l2", "hinge", 1e-9)],
+    [("l1", "logistic", 1e-9), ("l2", "logistic", 1e-12), ("l2", "hinge", 1e-12)],
 )
 def test_cross_validation_equals_fitting_each_fold(data, penalty, loss, tol):
     """Held-out rows that weigh nothing are held out."""
