@@ -10,10 +10,9 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 demo: .venv/installed
 	$(BIN)/everypair demo
 
-# Lint, then types beside the tests: no core waits. Both run to their end; make names what failed.
+# Lint and types beside the tests: no core waits. All run to their end; make names what failed.
 test:
-	$(MAKE) --no-print-directory lint
-	$(MAKE) --no-print-directory --keep-going -j2 types unit
+	$(MAKE) --no-print-directory --keep-going -j3 lint types unit
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
