@@ -331,7 +331,12 @@ a gap of 1e-4 of the fold's own, and its AUC on them was too high by up to .009 
 alpha was foretold, that gap is estimated with the known matrix. The share of a solution \
 that others may leave untold, 1e-3, was chosen by counts on 40,000 x 30, 60,000 x 30 and \
 correlated 40,000 x 40, the ten-thousandth on 60,000 x 30 and on 20,000 x 50, which is in \
-the table.
+the table. Paths of the hinge go from alpha to alpha. They keep the matrix of the last fit, \
+factored for the new alpha, and begin on the line through the last two solutions: half the time \
+of before on 30,000 x 30. Of 20 alphas over eight decades the last two or three end at corners, \
+and their roundings take most of what is left. On sparse rows every alpha is reached by ascent \
+from zero, which on 4,000 x 4,000 took up to a hundred times less than roundings from the last \
+solution.
 
 **Hinge with many rows.** The margins of n+ n- pairs lie so close together that \
 their mean hinge is all but smooth. From 15,000 rows on Newton's method steps on the \
@@ -361,9 +366,12 @@ the margin. Newton's system in the space of these rows is (K + alpha H^+) g = -a
 solve it, and whole steps without a line search end in the solution \
 (`solvers/row_newton.py`). The first rows come from about five steps of one to three products \
 under a falling alpha; rows that are short at the solution join, and K grows by what is new \
-(`solvers/working_rows.py`). On 10,000 x 10,000 (another seed) these were 2,875 rows, and 3,597 \
-at the end, and the fit took 36 passes over X where it took about 740. K is in single precision \
-for the squared hinge, and each round starts from true scores. The hinge's corner uses the same \
+(`solvers/working_rows.py`). At a rough solution many rows are short that are not in the end, so \
+at most 15 % join at a time. Beside the 50 % of before, with other seeds: 10,000 x 10,000 \
+takes .68 of the time and 6,000 x 6,000 .79; with 20 % positives, where the matrix had outgrown \
+its worth, 3,000 x 3,000 takes .13 and 6,000 x 6,000 .14. A fit takes about 40 passes over X where it \
+took about 740. K is in single precision for the squared hinge, and each round starts from true \
+scores. The hinge's corner uses the same \
 matrix. Sparse X, and shapes where the matrix would not pay, keep the falling alphas. Chosen \
 on 3,000 x 3,000, 4,000 x 4,000 and 3,000 x 2,000; that alpha falls by 4, not by 8, on \
 10,000 x 10,000 with another seed.
@@ -374,8 +382,12 @@ reads the window's rows in single precision; scores, gradient and certificate st
 rbf values take one compiled pass (7.8 ns each in place of 13.9). The rank stops where little is \
 left to gain per pair ([kernels](kernels.md)). Scores and gradients are products with the \
 kernel's values and the inverse of the pivots' Cholesky factor: no triangular solve over all rows \
-is made, and a bound on what this rounds is part of the gap. From 40,000 rows on, 20,000 are \
-solved for first, and their Hessian serves all rows.
+is made, and a bound on what this rounds is part of the gap. The matrix of the sample that \
+chooses the pivots serves all rows until a step gains too little by it: at C = .01 no Hessian of \
+all rows is made. A solution is refined from the rounding that it has; from the widest one the \
+series began anew. The last roundings are narrower by 2 to 2.5 each, not by 4: with few pairs at \
+the margin fewer steps are cut short. From 40,000 rows on, 20,000 are solved for first, and their \
+Hessian serves all rows.
 
 **Rows without a multiplier.** Where rows have 200 columns or more and at most .6 of them have a \
 multiplier, the others are not read. On 8,000 x 800 the median share of a hinge fit was .14.
@@ -404,9 +416,9 @@ conversion. In turns on 200,000 x 30: 8 MB 2.4 times `pandas.read_csv`, 2 MB 2.0
 
 **Noise.** Two turns of the script, one after the other, on a machine that did nothing \
 else, with one thread of BLAS and of everypair; of first fits one turn, of CSV three, with both \
-cores. The turn with the least time of ours is told, so a peer that was slow in it helps us: \
-ratios differ by a tenth or two between runs. Those of the paths and of text are just below \
-what was asked; text had 1.02 in a later turn."""
+cores. Ratios are of the least time of each side. They differ by a tenth or two between runs, and \
+more between processors: lbfgs on 10,000 x 10,000 took 3.9 s here and 2.9 s where the last page \
+was measured."""
 
 TRIED = """\
 - The logistic rounding of the hinge instead of the quadratic one: 46 to 53 \
@@ -454,31 +466,29 @@ of a fold for 28 to 41, and a Hessian costs 2.4 to 3 of them.
 - Climbs: from the mean of the folds' directions .97 of the evaluations; log(1 - R) 1.03; all \
 rows as one group no faster, and a fresh installation compiles for 33 s.
 - Kernels: the Hessian of the sample that chooses the pivots, for all rows: 500 steps were not \
-enough at C = 100.
+enough at C = 100; until it has gained too little once, twice or three times: no faster at C = 10 \
+and 100. Hessians of a window wider than the rounding: 66 where it was 37 (C = 100).
 - A kernel of its own for groups in boxes: the first grouped fit compiles for 31 s in place of \
 47, but curvatures of groups of 20,000 rows took 1.5 times as long.
 - Ranks of kernels in steps of sqrt(2) or 4; rough solves to 1e-2; a second array of \
 features in single precision."""
 
 NOT_REACHED = """\
-- Squared hinge on 10,000 x 10,000 within 1.5 times `LogisticRegression` in every turn: 1.24 and \
-1.78 in an earlier run, 1.72 now, ours 5.0 s in each. The products of 3,600 rows at 63 GF, the \
-most that one core gives in single precision, take 2.05 s, .65 of lbfgs's 3.15 s; 36 passes over \
-X take 1.9 s, .6; the steps in K .7 s, .23. That is 1.48 before anything else. Passes over a \
-sample of the rows were not tried.
-- rbf kernels below SVC at every C: [kernels with many rows](kernels.md) has 5,000, 20,000, 10^5 \
-and 10^6 rows.
-- Logistic loss in float32 no slower than in float64: 1.05 in this run, .90 in the one before.
-- 85 % of two threads: plain reads of X in two threads have 74 % on this machine \
-([one thread and two](threads.md)).
+- 20 alphas of the hinge within 3 fits: see the table, and *Paths* for why.
+- Text within the time of `LinearSVC`: the table has the least time of each side over two turns. \
+In earlier pages, which paired a turn of ours with the peer's of the same turn, it was .97 and 1.02.
+- rbf kernels below SVC at every C, and 10^5 rows below SVC at 20,000: \
+[kernels with many rows](kernels.md). At 10^5 rows and 627 pivots the kernel's values take .9 s of \
+processor time, the sample .35 s, and a step two readings of 500 MB; eight steps, the middle solve \
+and its Hessians make the rest.
+- 85 % of two threads: plain reads of X in two threads have 74 % on the machine of \
+[that page](threads.md).
 - First fit in a compiled process: numba alone, with one cached loop and nothing of everypair, \
-takes more than the .2 s that were asked beyond scikit-learn's import. The first fit inside groups \
-with the logistic loss compiles for about 45 s, the first `RankOpt` for 13 s.
-- Reuters "acq" with alpha 1e-5 takes 1.26 times its former time: the ascent stops near the \
-solution, and Newton's method begins anew.
-- Not measured again: the pages of the peers, `MeasureOpt` and kernels at 10^6 rows.
-- 20 alphas of the hinge on sparse X: paths of the hinge start each alpha from \
-the last solution, as before."""
+takes more than the .2 s that were asked beyond scikit-learn's import. A cold process imports \
+scikit-learn and numba for longer than the 2.5 s that were asked. The first fit inside groups with \
+the logistic loss compiles for about 27 s, the first `RankOpt` for 13 s.
+- Reuters "acq" with alpha 1e-5 takes 1.26 times its time before the ascent: the ascent stops near \
+the solution, and Newton's method begins anew."""
 
 
 def main() -> None:
