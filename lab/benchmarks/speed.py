@@ -369,8 +369,8 @@ under a falling alpha; rows that are short at the solution join, and K grows by 
 (`solvers/working_rows.py`). At a rough solution many rows are short that are not in the end, so \
 at most 15 % join at a time. Beside the 50 % of before, with other seeds: 10,000 x 10,000 \
 takes .68 of the time and 6,000 x 6,000 .79; with 20 % positives, where the matrix had outgrown \
-its worth, 3,000 x 3,000 takes .13 and 6,000 x 6,000 .14. A fit takes about 40 passes over X where it \
-took about 740. K is in single precision for the squared hinge, and each round starts from true \
+its worth, 3,000 x 3,000 takes .13 and 6,000 x 6,000 .14. A fit takes about 40 passes over X where \
+it took about 740. K is in single precision for the squared hinge, and each round starts from true \
 scores. The hinge's corner uses the same \
 matrix. Sparse X, and shapes where the matrix would not pay, keep the falling alphas. Chosen \
 on 3,000 x 3,000, 4,000 x 4,000 and 3,000 x 2,000; that alpha falls by 4, not by 8, on \
