@@ -10,7 +10,8 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 demo: .venv/installed
 	$(BIN)/everypair demo
 
-# Lint and types beside the tests: no core waits. All run to their end; make names what failed.
+# Lint and types run beside the tests, so that no core waits, and all run to their end. What failed
+# is named last; a complaint of lint may stand among the first lines of the tests.
 test:
 	$(MAKE) --no-print-directory --keep-going -j3 lint types unit
 

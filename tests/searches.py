@@ -40,8 +40,9 @@ def _libraries(loaded):
     return threadpoolctl.ThreadpoolController()
 
 
-def _limits(limits):
-    return _libraries(frozenset({"lightgbm", "xgboost"} & sys.modules.keys())).limit(limits=limits)
+def _limits(limits=None, user_api=None):
+    libraries = _libraries(frozenset({"lightgbm", "xgboost"} & sys.modules.keys()))
+    return libraries.limit(limits=limits, user_api=user_api)
 
 
 SHORT = [

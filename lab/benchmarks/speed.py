@@ -288,7 +288,7 @@ def turns(name: str, trees: dict[str, Path], n_turns: int) -> dict[str, dict[str
 HEADER = ["what", "beside", "ratio", "seconds", "gap", "ratio before", "before / now"]
 
 
-def row(name: str, found: dict[str, dict[str, float]]) -> list[str]:
+def row(name: str, found: dict[str, dict[str, float]], compared: bool) -> list[str]:
     what, beside, _ = MEASUREMENTS[name]
 
     def ratio(which: str) -> str:
@@ -300,12 +300,12 @@ def row(name: str, found: dict[str, dict[str, float]]) -> list[str]:
     seconds = f"{now['ours']:.3g}" if now else ""
     gap = f"{now['gap']:.0e}" if now and "gap" in now else ""
     cells = [what, beside, ratio("now"), seconds, gap]
-    return [*cells, ratio("before"), gain] if before else cells
+    return [*cells, ratio("before"), gain] if compared else cells
 
 
-INTRO = """Processor time beside a peer in the same process and turn; of several turns the least \
-time of each. `python -m lab bench speed --write` writes this page; with `--before TREE` it also \
-measures another tree of the project."""
+INTRO = """Processor time beside a peer that runs in the same process. Of several such turns the \
+least time of each side counts. `python -m lab bench speed --write` writes this page; with \
+`--before TREE` it also measures another tree of the project."""
 
 
 HOW = """\
@@ -333,10 +333,10 @@ that others may leave untold, 1e-3, was chosen by counts on 40,000 x 30, 60,000 
 correlated 40,000 x 40, the ten-thousandth on 60,000 x 30 and on 20,000 x 50, which is in \
 the table. Paths of the hinge go from alpha to alpha. They keep the matrix of the last fit, \
 factored for the new alpha, and begin on the line through the last two solutions: half the time \
-of before on 30,000 x 30. Of 20 alphas over eight decades the last two or three end at corners, \
-and their roundings take most of what is left. On sparse rows every alpha is reached by ascent \
+of before on 30,000 x 30. Of 20 alphas over eight decades the last two end at corners there, \
+and take a third of the time. On sparse rows every alpha is reached by ascent \
 from zero, which on 4,000 x 4,000 took up to a hundred times less than roundings from the last \
-solution.
+solution; where an ascent lags, these go on.
 
 **Hinge with many rows.** The margins of n+ n- pairs lie so close together that \
 their mean hinge is all but smooth. From 15,000 rows on Newton's method steps on the \
@@ -360,34 +360,34 @@ chosen on 20,000 x 20,000 and 15,000 x 15,000 with other seeds, 8,000 x 30,000 a
 topics. Where the rows at the margin are no more than the columns, they give the solution \
 itself (`solvers/corner.py`): 10,000 x 1,000 takes 15 steps where it was 58.
 
-**As many columns as rows.** The solution is a combination of the rows with a pair short of \
-the margin. Newton's system in the space of these rows is (K + alpha H^+) g = -alpha \
-[positive]. For a small alpha it is nearly their Gram matrix K, so 10 to 17 products with K \
-solve it, and whole steps without a line search end in the solution \
-(`solvers/row_newton.py`). The first rows come from about five steps of one to three products \
-under a falling alpha; rows that are short at the solution join, and K grows by what is new \
-(`solvers/working_rows.py`). At a rough solution many rows are short that are not in the end, so \
-at most 15 % join at a time. Beside the 50 % of before, with other seeds: 10,000 x 10,000 \
-takes .68 of the time and 6,000 x 6,000 .79; with 20 % positives, where the matrix had outgrown \
-its worth, 3,000 x 3,000 takes .13 and 6,000 x 6,000 .14. A fit takes about 40 passes over X where \
-it took about 740. K is in single precision for the squared hinge, and each round starts from true \
-scores. The hinge's corner uses the same \
-matrix. Sparse X, and shapes where the matrix would not pay, keep the falling alphas. Chosen \
-on 3,000 x 3,000, 4,000 x 4,000 and 3,000 x 2,000; that alpha falls by 4, not by 8, on \
-10,000 x 10,000 with another seed.
+**As many columns as rows.** The solution is a combination of the rows with a pair short of the \
+margin. Newton's system in the space of these rows is (K + alpha H^+) g = -alpha [positive]. For \
+a small alpha it is nearly their Gram matrix K, so 10 to 17 products with K solve it, and whole \
+steps without a line search end in the solution (`solvers/row_newton.py`). The first rows come \
+from about five steps of one to three products under a falling alpha; rows that are short at the \
+solution join, and K grows by what is new (`solvers/working_rows.py`). At a rough solution many \
+rows are short that are not in the end, so at most 15 % join at a time. The squared hinge beside \
+the 50 % of before, with other seeds: 10,000 x 10,000 takes .68 of the time and 6,000 x 6,000 \
+.79; with 20 % positives, where the matrix had outgrown its worth, 3,000 x 3,000 takes .13 and \
+6,000 x 6,000 .14. A fit takes about 40 passes over X where it took about 740. K is in single \
+precision for the squared hinge, and each round starts from true scores. The hinge's corner uses \
+the same matrix. Sparse X, and shapes where the matrix would not pay, keep the falling alphas. \
+Chosen on 3,000 x 3,000, 4,000 x 4,000 and 3,000 x 2,000; that alpha falls by 4, not by 8, on \
+10,000 x 10,000 with another seed; the 15 % on 4,000 x 4,000, 3,000 x 2,000 and 6,000 x 6,000 with \
+other seeds.
 
-**Kernels.** A Hessian over a kernel's features read every row in double precision as soon as \
-a quarter of them were in the window: 340 ms at 20,000 x 512, where a step takes 14 ms. It now \
-reads the window's rows in single precision; scores, gradient and certificate stay in double. \
-rbf values take one compiled pass (7.8 ns each in place of 13.9). The rank stops where little is \
-left to gain per pair ([kernels](kernels.md)). Scores and gradients are products with the \
-kernel's values and the inverse of the pivots' Cholesky factor: no triangular solve over all rows \
-is made, and a bound on what this rounds is part of the gap. The matrix of the sample that \
-chooses the pivots serves all rows until a step gains too little by it: at C = .01 no Hessian of \
-all rows is made. A solution is refined from the rounding that it has; from the widest one the \
-series began anew. The last roundings are narrower by 2 to 2.5 each, not by 4: with few pairs at \
-the margin fewer steps are cut short. From 40,000 rows on, 20,000 are solved for first, and their \
-Hessian serves all rows.
+**Kernels.** A Hessian over a kernel's features read every row in double precision as soon as a \
+quarter of them were in the window: 340 ms at 20,000 x 512, where a step takes 14 ms. It now \
+reads the window's rows in single precision; scores, gradient and certificate stay in double. rbf \
+values take one compiled pass (7.8 ns each in place of 13.9). The rank stops where little is left \
+to gain per pair ([kernels](kernels.md)). Scores and gradients are products with the kernel's \
+values and the inverse of the pivots' Cholesky factor: no triangular solve over all rows is made, \
+and a bound on what this rounds is part of the gap. The matrix of the sample that chooses the \
+pivots serves all rows until a step gains too little by it: at C = .01 (covtype 5 and 7) no \
+Hessian of all rows is made. A solution is refined from the rounding that it has; from the widest \
+one the series began anew. The last roundings are narrower by 2 to 2.5 each, not by 4: with few \
+pairs at the margin fewer steps are cut short. From 40,000 rows on, 20,000 are solved for first, \
+and their Hessian serves all rows.
 
 **Rows without a multiplier.** Where rows have 200 columns or more and at most .6 of them have a \
 multiplier, the others are not read. On 8,000 x 800 the median share of a hinge fit was .14.
@@ -515,9 +515,9 @@ def main() -> None:
             kept[name] = turns(name, trees, given.turns)
             if given.cache:
                 given.cache.write_text(json.dumps(kept, indent=1))
-        rows.append(row(name, kept[name]))
+        rows.append(row(name, kept[name], bool(given.before)))
         print(" | ".join(rows[-1]), flush=True)
-    page.add("Ratios", markdown_table(HEADER[: max(map(len, rows))], rows))
+    page.add("Ratios", markdown_table(HEADER if given.before else HEADER[:5], rows))
     for heading, text in (("How", HOW), ("Tried and dropped", TRIED), ("Not reached", NOT_REACHED)):
         page.add(heading, text)
     if given.write:

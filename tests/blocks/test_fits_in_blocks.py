@@ -83,7 +83,7 @@ def test_closed_form_and_climbs_in_any_number_of_blocks(data, model, n_blocks):
     local = clone(model).fit(X, y)
     blocked = clone(model).fit(InPieces(X, y, None, cuts))
     # The steps of a climb enlarge what sums in another order round: 1.5e-9 with AVX-512.
-    share = 1e-9 if isinstance(model, AUCRLS) else 1e-8
+    share = 1e-9 if isinstance(model, AUCRLS) else 3e-9
     close(blocked.coef_, local.coef_, share)
     close(blocked.intercept_, local.intercept_, share)
 

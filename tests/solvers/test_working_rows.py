@@ -199,6 +199,15 @@ def test_only_rows_that_count_are_multiplied(share, monkeypatch):
     assert short <= n_rows[-1] <= 1.15 * short
 
 
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_few_rows_join_at_once(loss):
+    """By a share of those known, 40 rows take 11 rounds."""
+    X, y = square(40, 0.3, 600)
+    model = AUCClassifier(loss, alpha=1e-3, threshold=0.0).fit(X, y)
+    assert model.dual_gap_ <= 1e-6
+    assert model.n_iter_ <= 4
+
+
 def test_a_matrix_that_would_outgrow_x_is_not_made():
     tall, wide = as_matrix(np.zeros((4000, 3000))), as_matrix(np.zeros((3000, 4000)))
     assert rows_pay(wide, 1000)

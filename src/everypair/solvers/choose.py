@@ -101,17 +101,20 @@ def minimise(
     start: Array | None = None,
     verbose: int = 0,
     to_limit: bool = True,
-    smooth: HingeNewton | None = None,
+    hinge_newton: HingeNewton | None = None,
+    ascends: bool = False,
 ) -> Result:
     """Minimise ``L(Xw) + alpha / 2 |w|^2`` over w; ``to_limit``: see `hinge_by_continuation`.
 
-    ``smooth``: the solver of the hinge with many rows, which keeps its matrix from fit to fit.
+    ``hinge_newton``: the solver of the hinge with many rows, which keeps its matrix from fit to
+    fit. ``ascends``: the hinge on sparse rows is tried by ascent from zero, even with a start.
     """
     # Overflow is looked for and named where it matters (`Iterate`, `NewtonMatrix`).
     with np.errstate(over="ignore", invalid="ignore"):
         return _minimise(
-            X, pairs, loss, alpha, solver, tol, max_iter, start, verbose, to_limit, smooth
-        )
+            X, pairs, loss, alpha, solver, tol, max_iter, start, verbose, to_limit,
+            hinge_newton or HingeNewton(), ascends or start is None,
+        )  # fmt: skip
 
 
 def _minimise(
@@ -125,7 +128,8 @@ def _minimise(
     start: Array | None,
     verbose: int,
     to_limit: bool,
-    smooth: HingeNewton | None,
+    hinge_newton: HingeNewton,
+    ascends: bool,
 ) -> Result:
     if loss == "sigmoid":
         progress = Progress(max_iter, verbose, distance="relative gradient")
@@ -138,10 +142,11 @@ def _minimise(
     progress, run = Progress(max_iter, verbose), choose_solver(X, loss, solver)
     many = sample_size(pairs.n_rows, loss, smooth=True) > 0
     if loss == "hinge" and many and to_limit and isinstance(run, Newton):
-        smooth = smooth or HingeNewton()
-        return _descend_smooth_hinge(X, pairs, alpha, start, tol, progress, run, smooth)
-    if loss == "hinge" and to_limit and isinstance(run, ProductsFirst):
-        found, reached = _ascended(X, pairs, alpha, tol, progress)
+        return _descend_smooth_hinge(X, pairs, alpha, start, tol, progress, run, hinge_newton)
+    if loss == "hinge" and ascends and to_limit and isinstance(run, ProductsFirst):
+        # Steps of an ascent that a start makes needless do not count.
+        of_ascent = progress if start is None else Progress(max_iter, verbose)
+        found, reached = _ascended(X, pairs, alpha, tol, of_ascent)
         if found is not None:
             return found
         start = reached if start is None else start

@@ -82,6 +82,8 @@ class HingeNewton:
             worse = after is None or after.gap > now.gap
             if worse and not fresh:
                 self._matrix = None
+                # The last step of another problem says nothing of the distance here.
+                self._width = START_WIDTH if after is None else _width_of_step(now, after)
                 continue
             if after is None or after.value >= now.value:
                 self.at_corner = True
@@ -91,7 +93,7 @@ class HingeNewton:
                 self.at_corner = fresh and after.judged.distance < FAR
             else:
                 self._matrix.learn(now, after)
-            self._width = WIDTH_OF_A_STEP * float(np.std(after.scores - now.scores))
+            self._width = _width_of_step(now, after)
             now = after
             progress.step(now)
             if self.at_corner:
@@ -112,3 +114,7 @@ class HingeNewton:
             width = FIRST_WIDTH
         loss = HuberHingePoint(SortedScores(pairs, scores), width)
         return now.problem.at(now.w, now.scores, loss)
+
+
+def _width_of_step(before: Iterate, after: Iterate) -> float:
+    return WIDTH_OF_A_STEP * float(np.std(after.scores - before.scores))

@@ -191,10 +191,10 @@ def _solved(
     progress = Progress(settings.max_iter, settings.verbose if last else 0)
     problem = rounded_problem(FactorMatrix(factor.features), pairs, L2(settings.alpha), tol)
     pace = OF_A_FACTOR if last else BY_HESSIANS
-    return _continued(problem, start.over(factor.rank), progress, solver, pace)
+    return _refined(problem, start.over(factor.rank), progress, solver, pace)
 
 
-def _continued(
+def _refined(
     problem: Problem, start: _Start, progress: Progress, solver: Solver, pace: Pace
 ) -> tuple[Iterate, Result]:
     here = better_start(problem, start.w)
@@ -285,7 +285,9 @@ def _by_sample(
             rank = ranks.after(factor, now, found)
             if rank == factor.rank:
                 break
-        if isinstance(solver, Newton) and solver.matrix is None:  # it serves all rows at first
+        double = kept_in_double(kernel.n_rows, factor.rank)
+        if double and isinstance(solver, Newton) and solver.matrix is None:
+            # It serves all rows at first.
             solver.make_matrix(_over_all_pivots(now, factor, start.w))
         basis, sample = factor.low_rank, FactorMatrix(factor.features).rough
         most_reach = _most_reach(now, found, tol)
@@ -293,12 +295,14 @@ def _by_sample(
         of = kernel, rows[basis.pivots], basis.triangle
         X, basis = features_of_all_rows(*of, most_reach)
 
-        def run(X: Matrix, pairs: Rows, solver: Solver, pace: Pace, tol: float) -> Any:
+        def run(
+            X: Matrix, pairs: Rows, start: _Start, solver: Solver, pace: Pace, tol: float
+        ) -> Any:
             problem = rounded_problem(X, pairs, L2(settings.alpha), tol)
             progress = Progress(settings.max_iter, settings.verbose if solver is last else 0)
-            return _continued(problem, start, progress, solver, pace)
+            return _refined(problem, start, progress, solver, pace)
 
-        if not kept_in_double(*X.shape):
+        if not double:
             last: Solver = SampledNewton(sample, lambda now: _loss_of(now, part, rows))
         elif kernel.n_rows < MIDDLE_SHARE * MIDDLE_ROWS:
             last = solver
@@ -306,13 +310,13 @@ def _by_sample(
             last = Newton(some_rows=lambda now: (few, _loss_of(now, some, middle)))
             middle = pairs.sample(MIDDLE_ROWS)
             few, some = X.take(middle), pairs.take(middle)
-            start = _Start.of(run(few, some, solver, BY_HESSIANS, MIDDLE_TOL)[0])
-        _, found = run(X, pairs, last, OF_A_FACTOR, tol)
+            start = _Start.of(run(few, some, start, solver, BY_HESSIANS, MIDDLE_TOL)[0])
+        _, found = run(X, pairs, start, last, OF_A_FACTOR, tol)
     return found, basis
 
 
 def _over_all_pivots(now: Iterate, factor: GrowingFactor, start: Array) -> Iterate:
-    """``now``, which is over the first pivots of the factor."""
+    """The point ``now`` in the coordinates of all pivots of the factor."""
     problem = replace(now.problem, X=FactorMatrix(factor.features))
     return problem.at(start, now.scores, now.loss, now.point.error)
 

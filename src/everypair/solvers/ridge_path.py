@@ -39,8 +39,7 @@ OFFSETS = 3
 """Alphas from which the distance between the two solutions is extrapolated."""
 
 MOST_AHEAD = 1.5
-"""A start of the hinge is extrapolated from the last two alphas as far as this times the step
-between them."""
+"""A start of the hinge is extrapolated in log alpha by at most this times the last step."""
 
 
 class RidgeProblem:
@@ -54,6 +53,9 @@ class RidgeProblem:
     rows lies off that of the sample by a distance that changes little from alpha to alpha: the
     polynomial in log alpha through the last distances foretells the next one. Where all alphas are
     known beforehand (`along`), they step side by side.
+
+    The hinge goes from alpha to alpha, each fit from the line through the last two solutions; with
+    many rows its matrix is kept.
     """
 
     def __init__(self, X: Matrix, pairs: Rows, loss: str, ahead: KnownPath | None = None):
@@ -68,7 +70,7 @@ class RidgeProblem:
         self._sample: RidgeProblem | None = None
         self._offsets: list[tuple[float, Array]] = []
         self._starts: list[tuple[float, Array]] = []  # of the last two fits of the hinge
-        self._smooth = HingeNewton()
+        self._hinge_newton = HingeNewton()
 
     @property
     def alpha_max(self) -> float:
@@ -217,7 +219,8 @@ class RidgeProblem:
         log_alpha = float(np.log(alpha))
         found = minimise(
             self.X, self.pairs, self.loss, alpha,
-            tol=tol, max_iter=max_iter, start=self._hinge_start(log_alpha), smooth=self._smooth,
+            tol=tol, max_iter=max_iter, start=self._hinge_start(log_alpha),
+            hinge_newton=self._hinge_newton, ascends=bool(self._starts),
         )  # fmt: skip
         self._starts = [*self._starts[-1:], (log_alpha, found.start)]
         return found

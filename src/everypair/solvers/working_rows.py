@@ -37,6 +37,9 @@ MOST_GROWTH = 0.15
 """Of the rows in a round: where more are short, those that are short by most join. At a rough
 solution many rows are short that are not in the end, and the price grows with their square."""
 
+FEW_ROWS = 50
+"""So many rows may join whatever is known: their products cost little beside a round."""
+
 LEAST_SHARE = 0.2
 """With fewer columns than rows a smaller share than this is not to be expected."""
 
@@ -95,8 +98,9 @@ def solution_by_rows(
         now = problem.at(pulled(X, of_all))
         progress.step(now)
         more = _most_short(
-            now, pairs, np.setdiff1d(_short(now), known.rows), MOST_GROWTH * known.rows.size
-        )
+            now, pairs, np.setdiff1d(_short(now), known.rows),
+            max(FEW_ROWS, MOST_GROWTH * known.rows.size),
+        )  # fmt: skip
         better = best is start or now.gap < best.gap
         best = now if better else best
         if stop(now) or not (more.size or better):
