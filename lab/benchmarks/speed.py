@@ -406,19 +406,18 @@ imports scikit-learn and runs one cached numba loop and nothing of everypair. A 
 profile of a first fit on 2,000 x 10 has .74 of its 1.03 s inside numba, which \
 loads its registries at the first cached loop: scikit-learn's time and .2 s are \
 out of reach while a fit uses numba. `everypair warm-up` spares the compilation. Where nothing \
-is compiled, twelve loops are, for 6 to 7 s; most of that is numba's own Python code, so \
-optimisation levels change nothing. 2.5 s for a cold process is less than the imports of \
-scikit-learn and numba take here.
+is compiled, twelve loops are, for 4 to 7 s; most of that is numba's own Python code, so \
+optimisation levels change nothing. Of the 2.5 s asked for a cold process, imports and one cached \
+loop take 2.2.
 
 **CSV.** Blocks of 1 MB stay in a core's cache between Arrow's parser and its \
 conversion. In turns on 200,000 x 30: 8 MB 2.4 times `pandas.read_csv`, 2 MB 2.0, \
 1 MB 1.3 (medians of 7). With 500 columns 8 MB are faster by a fifth.
 
-**Noise.** Two turns of the script, one after the other, on a machine that did nothing \
-else, with one thread of BLAS and of everypair; of first fits one turn, of CSV three, with both \
-cores. Ratios are of the least time of each side. They differ by a tenth or two between runs, and \
-more between processors: lbfgs on 10,000 x 10,000 took 3.9 s here and 2.9 s where the last page \
-was measured."""
+**Noise.** Two turns of the script on a machine that did nothing else, with one thread of BLAS and \
+of everypair; of first fits one turn, of CSV two by the clock, with both cores. Ratios are of the \
+least time of each side. They differ by a tenth or two between runs, and more on a busy machine: \
+text had 1.25 an hour before, while a compiler ran."""
 
 TRIED = """\
 - The logistic rounding of the hinge instead of the quadratic one: 46 to 53 \
@@ -474,21 +473,23 @@ and 100. Hessians of a window wider than the rounding: 66 where it was 37 (C = 1
 features in single precision."""
 
 NOT_REACHED = """\
-- 20 alphas of the hinge within 3 fits: see the table, and *Paths* for why.
-- Text within the time of `LinearSVC`: the table has the least time of each side over two turns. \
-In earlier pages, which paired a turn of ours with the peer's of the same turn, it was .97 and 1.02.
-- rbf kernels below SVC at every C, and 10^5 rows below SVC at 20,000: \
-[kernels with many rows](kernels.md). At 10^5 rows and 627 pivots the kernel's values take .9 s of \
-processor time, the sample .35 s, and a step two readings of 500 MB; eight steps, the middle solve \
-and its Hessians make the rest.
+- 20 alphas of the hinge within 3 fits: 5.2 (9.5 before on a busy machine); *Paths* says why.
+- rbf kernels below SVC at every C: at 20,000 rows four of five C are, C = 100 takes 1.35 times \
+SVC's time. 10^5 rows below SVC at 20,000: 2.5 s beside 1.3 s ([kernels with many \
+rows](kernels.md)). The kernel's values take .9 s of processor time there, the sample .35 s, and \
+a step two readings of 500 MB; seven steps, the middle solve and its Hessians make the rest.
+- CSV within 1.5 times `pandas.read_csv`: 1.62 by the clock; the processor time (1.78) was \
+measured while the machine did other work.
 - 85 % of two threads: plain reads of X in two threads have 74 % on the machine of \
 [that page](threads.md).
 - First fit in a compiled process: numba alone, with one cached loop and nothing of everypair, \
-takes more than the .2 s that were asked beyond scikit-learn's import. A cold process imports \
-scikit-learn and numba for longer than the 2.5 s that were asked. The first fit inside groups with \
+takes more than the .2 s that were asked beyond scikit-learn's import. A cold process takes 6.6 s, \
+where the imports and one cached loop alone take 2.2. The first fit inside groups with \
 the logistic loss compiles for about 27 s, the first `RankOpt` for 13 s.
 - Reuters "acq" with alpha 1e-5 takes 1.26 times its time before the ascent: the ascent stops near \
-the solution, and Newton's method begins anew."""
+the solution, and Newton's method begins anew.
+- Not measured again: the pages of the peers (a new run had 163 of 249 cells after 40 minutes and \
+was disturbed), `MeasureOpt` and kernels at 10^6 rows, one thread and two."""
 
 
 def main() -> None:
