@@ -489,7 +489,7 @@ the logistic loss compiles for about 27 s, the first `RankOpt` for 13 s.
 - Reuters "acq" with alpha 1e-5 takes 1.26 times its time before the ascent: the ascent stops near \
 the solution, and Newton's method begins anew.
 - Not measured again: the pages of the peers (a new run had 163 of 249 cells after 40 minutes and \
-was disturbed), `MeasureOpt` and kernels at 10^6 rows, one thread and two."""
+was disturbed), `MeasureOpt` at 10^6 rows, one thread and two."""
 
 
 def main() -> None:
