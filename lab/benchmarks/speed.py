@@ -334,9 +334,9 @@ correlated 40,000 x 40, the ten-thousandth on 60,000 x 30 and on 20,000 x 50, wh
 the table. Paths of the hinge go from alpha to alpha. They keep the matrix of the last fit, \
 factored for the new alpha, and begin on the line through the last two solutions: half the time \
 of before on 30,000 x 30. Of 20 alphas over eight decades the last two end at corners there, \
-and take a third of the time. On sparse rows every alpha is reached by ascent \
-from zero, which on 4,000 x 4,000 took up to a hundred times less than roundings from the last \
-solution; where an ascent lags, these go on.
+and take a third of the time. On sparse \
+rows every alpha is first tried by ascent from zero, which on 4,000 x 4,000 (busy machine) took up \
+to a hundred times less than roundings from the last solution; where an ascent lags, these go on.
 
 **Hinge with many rows.** The margins of n+ n- pairs lie so close together that \
 their mean hinge is all but smooth. From 15,000 rows on Newton's method steps on the \
