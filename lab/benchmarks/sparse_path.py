@@ -21,11 +21,7 @@ import time
 import warnings
 
 import numpy as np
-from celer import celer_path
 from scipy.special import entr, expit
-from skglm.datafits import Logistic
-from skglm.penalties import L1
-from skglm.solvers import ProxNewton
 from threadpoolctl import threadpool_limits
 
 from everypair import auc_path
@@ -87,11 +83,17 @@ def pointwise_gaps(X, y, alphas, coefs):
 
 
 def celer(X, y, alphas, tol, use_PN):
+    from celer import celer_path
+
     found = celer_path(X, y, "logreg", alphas=alphas * y.size, tol=tol, use_PN=use_PN, max_iter=100)
     return found[1].T
 
 
 def skglm(X, y, alphas, tol):
+    from skglm.datafits import Logistic
+    from skglm.penalties import L1
+    from skglm.solvers import ProxNewton
+
     solver = ProxNewton(tol=tol, fit_intercept=False, warm_start=True, max_iter=100)
     w, scores, coefs = np.zeros(X.shape[1]), np.zeros(y.size), []
     for alpha in alphas:

@@ -19,9 +19,9 @@ PATH_LIMIT = 60.0
 
 def path_race(shape: tuple[int, int], entry: str) -> dict[str, float]:
     """100 alphas to relative gap 1e-4 at each, one thread."""
-    import sparse_path
     from threadpoolctl import threadpool_limits
 
+    from lab.benchmarks import sparse_path
     from lab.data.simulate import simulate
 
     X, y = simulate("M4", *shape, positive_share=0.5, random_state=0)
@@ -75,10 +75,10 @@ KERNEL_ROWS = 5000
 
 def kernel_race(entry: str) -> dict[str, float]:
     """`ROCSVM` and `SVC` in turn at 5000 rows, default kernels."""
-    import rocsvm
     from sklearn.svm import SVC
 
     from everypair import ROCSVM
+    from lab.benchmarks import rocsvm
 
     X, y, test, truth = rocsvm.split(entry, KERNEL_ROWS)
     models = {"SVC": SVC(C=1.0), "ROCSVM": ROCSVM(C=rocsvm.matching(y))}

@@ -10,7 +10,7 @@ import pytest
 from everypair.pairs import LOSSES as PAIR_LOSSES
 from everypair.pairs.brute import BrutePoint
 from everypair.rows import Rows
-from lab.peers import main, peer_data, peer_page, plan
+from lab.peers import main, peer_data, peer_page, plan, races
 from lab.peers.objectives import judge
 from lab.peers.peer import Answer
 from lab.peers.results import Results
@@ -106,3 +106,10 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, capsys):
     capsys.readouterr()
     run_all([ours], Results(path), 20.0)
     assert "1 cells known, 0 to run" in capsys.readouterr().out
+
+
+def test_races_find_the_benchmarks_that_they_run(monkeypatch):
+    monkeypatch.setattr(races, "KERNEL_ROWS", 300)
+    for found in (races.path_race((60, 20), "everypair"), races.kernel_race("toy problem")):
+        assert found
+        assert np.all(np.isfinite(list(found.values())))
