@@ -16,6 +16,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
 from .peer import Answer
@@ -37,6 +38,9 @@ def judge(problem: str, task: PeerTask, answer: Answer) -> Worth:
 
 WIDTHS = 2.0 ** np.arange(1, -30, -2)
 SHRUNK = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+AT_THE_MARGIN, MOST_AT_THE_MARGIN = 1e-7, 4000
+"""How near a pair is, and how many rows of such pairs are solved for."""
 
 
 def _over_pairs(loss: str, task: PeerTask, answer: Answer) -> Worth:
@@ -75,7 +79,34 @@ def _bound_of_hinge(X, pairs, alpha: float, answer: Answer, scores: np.ndarray) 
             problem = Problem(X, partial(rounded_hinge, pairs, width), L2(alpha))
             at = problem.at(by * coef, rounded.order.scores, rounded)
             bounds.append(dual_of_hinge(at))
-    return float(max(bounds))
+    return float(max(*bounds, _bound_at_corner(X, pairs, alpha, answer.coef)))
+
+
+def _bound_at_corner(X, pairs, alpha: float, w: np.ndarray) -> float:
+    """Where a solution has many pairs at the margin itself, no rounding tells their multipliers.
+
+    Those of the rows at the margin are solved for, ``X'c = -alpha w``, by least squares. The
+    nearest multipliers that pairs can give (`project`) are a bound, whatever w is.
+    """
+    from everypair.pairs.projected import project
+    from everypair.pairs.ranked_classes import SortedScores
+    from everypair.pairs.sorted import HuberHingePoint
+    from everypair.solvers.rounding import pulled
+
+    stretch = 1 - AT_THE_MARGIN / 2
+    near = HuberHingePoint(SortedScores(pairs, stretch * X.dot(w)), AT_THE_MARGIN)
+    c, rows = near.gradient(), near.in_window.rows
+    if not 0 < rows.size <= MOST_AT_THE_MARGIN:
+        return -np.inf
+    gram = X.row_products(rows, rows)
+    gram[np.diag_indices_from(gram)] *= 1 + 1e-12
+    factor = cho_factor(gram)
+    for _ in range(2):  # the second time takes off what the first one rounded
+        left = pulled(X, c) + alpha * w
+        c[rows] -= cho_solve(factor, X.dot(left)[rows] - X.sizes.means @ left)
+    c = project(pairs, c / pairs.share, np.ones(2)).gradient
+    pull = pulled(X, c)
+    return float(-c[pairs.positives].sum() - pull @ pull / (2 * alpha))
 
 
 def _loss_and_slope(loss: str, margins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -68,6 +68,16 @@ def test_the_judge_equals_the_definition_and_bounds_the_minimum(loss):
         assert worth.bound <= best * (1 + 1e-8)
 
 
+def test_the_judge_certifies_a_hinge_that_ends_with_pairs_at_the_margin():
+    task = peer_data.load("dense 300x60")
+    answer = every_peer()[name("hinge")].fit(task, 1e-9)
+    best = judge("pairs hinge", task, answer)
+    assert 0 <= best.objective - best.bound <= 1e-9 * best.objective
+    for off in (1e-10, 1e-6, 1e-3):
+        beside = judge("pairs hinge", task, Answer((1 + off) * answer.coef))
+        assert beside.bound <= best.objective
+
+
 @pytest.mark.parametrize(
     ("loss", "intercept_is"),
     [
