@@ -14,7 +14,7 @@ from everypair.estimators import rocsvm
 from everypair.linalg import pivot_features
 from everypair.linalg.factor import FactorMatrix, ProductFactor
 from everypair.linalg.pivot_features import StreamedFactor
-from everypair.solvers import kernel_hinge
+from everypair.solvers import hinge, kernel_hinge
 from everypair.solvers.newton import NewtonMatrix
 
 
@@ -157,6 +157,40 @@ def test_a_solution_is_refined_from_the_rounding_that_it_has(monkeypatch):
     begun_anew = ROCSVM(kernel="rbf", gamma=0.3).fit(X, y)
     assert refined.objective_ == pytest.approx(begun_anew.objective_, rel=1e-6)
     assert refined.n_iter_ < 0.8 * begun_anew.n_iter_
+
+
+def test_a_solution_of_other_rows_begins_with_a_rounding_somewhat_wider_than_its_own(many):
+    """Its gap tells nothing there, and by gaps alone the series would begin anew."""
+    X, y = data(6000, noise=0.1)
+    sizes, init, first = [], NewtonMatrix.__init__, []
+    begin = hinge._first_rounding
+
+    def counted(self, now, *args):
+        sizes.append(now.problem.X.shape[0])
+        init(self, now, *args)
+
+    def noted(start, near):
+        out = begin(start, near)
+        if start.problem.X.shape[0] == 6000:
+            first.append((near, out.loss.width, hinge._narrowed(start, near).judged.distance))
+        return out
+
+    many.setattr(NewtonMatrix, "__init__", counted)
+    many.setattr(hinge, "_first_rounding", noted)
+    many.setattr(pivot_features, "SAMPLE_ROWS", 600)
+    settings = {**SETTINGS, "max_rank": 200}
+    model = ROCSVM(C=1.0, **settings).fit(X, y)
+    hessians = sizes.count(6000)
+    assert model.dual_gap_ <= model.tol
+    ((near, width, gap),) = first
+    assert hinge.FARTHER < gap < hinge.FARTHER**2
+    assert width == 16 * near < hinge.FIRST_WIDTH
+
+    sizes.clear()
+    many.setattr(hinge, "FARTHER", 1.01)  # as good as the widest
+    anew = ROCSVM(C=1.0, **settings).fit(X, y)
+    assert model.objective_ == pytest.approx(anew.objective_, rel=2e-6)
+    assert hessians < 0.85 * sizes.count(6000)
 
 
 def test_what_is_left_out_is_estimated_where_features_are_not_computed(many):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from everypair.linalg.dense import DenseMatrix
-from everypair.linalg.factor import FactorMatrix
+from everypair.linalg.factor import FactorMatrix, Inverse, ProductFactor
 from everypair.pairs import pair_point
 from everypair.pairs.ranked_classes import SortedScores
 from everypair.pairs.sorted import HuberHingePoint
@@ -48,3 +48,18 @@ def test_squared_hinge_of_a_factor_has_the_same_hessian_too():
     point = pair_point("squared_hinge", Rows.uncut(positive, None, None), rng.standard_normal(300))
     exact, rough = point.hessian(DenseMatrix(X)), point.hessian(FactorMatrix(X).rough)
     np.testing.assert_allclose(rough, exact, atol=1e-5 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("wraps", [False, True], ids=["factor", "product"])
+def test_rows_without_a_multiplier_are_not_read(wraps):
+    rng = np.random.default_rng(0)
+    values, c = rng.standard_normal((400, 250)), rng.standard_normal(400)
+    c[100:] = 0.0
+    unread = values.copy()
+    unread[100:] = np.nan
+    factor, expected = FactorMatrix(unread), values.T @ c
+    if wraps:
+        triangle = np.diag(np.linspace(1, 2, 250))
+        factor = ProductFactor(factor, Inverse.of(triangle, 1.0))
+        expected = np.linalg.solve(triangle, expected)
+    np.testing.assert_allclose(factor.pull_back(c), expected, rtol=1e-12)

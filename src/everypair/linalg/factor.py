@@ -27,11 +27,10 @@ SOLVED_ROWS = 512
 
 
 class FactorMatrix(DenseMatrix):
-    """A wide factor: its rows are shared out over our own threads.
+    """A wide factor, with its copy in single precision.
 
-    BLAS' threads wait for each other in a loop, which costs up to ten times the work where the
-    cores are shared. A factor in single precision is read as it is: its numbers are exact, and
-    sums over them are in double precision.
+    A factor in single precision is read as it is: its numbers are exact, and sums over them are in
+    double precision.
     """
 
     in_a_fit = True
@@ -51,27 +50,6 @@ class FactorMatrix(DenseMatrix):
         if "rough" in vars(self) and self.rough is not self:
             part.rough = self.rough.take(rows)
         return part
-
-    def dot(self, vector: Array) -> Array:
-        if not self._whole:
-            return super().dot(vector)
-        out = np.empty(self.shape[0])
-
-        def part(start: int, stop: int) -> None:
-            np.dot(self.X[start:stop], vector, out=out[start:stop])
-
-        over_rows(part, self.shape[0], self.X.size)
-        return out
-
-    def pull_back(self, weights: Array) -> Array:
-        if not self._whole:
-            return super().pull_back(weights)
-        parts = over_rows(
-            lambda start, stop: weights[start:stop] @ self.X[start:stop],
-            self.shape[0],
-            self.X.size,
-        )
-        return np.asarray(sum(parts[1:], parts[0]))
 
 
 class RoughFactor(DenseMatrix):

@@ -50,6 +50,11 @@ NARROWING_OF_A_START, WORTH_NARROWING = 4.0, 0.8
 rounding makes most of the gap, a narrower one leaves a sixteenth of it; elsewhere it leaves all of
 it, and only makes the problem harder."""
 
+FAR_OFF, FARTHER = 1.0, 100.0
+"""A start whose relative gap is at least the first begins with a rounding four times as wide as its
+own, and again four times for each factor of the second. On covtype 7 with 20,000 rows and C = 100 a
+fit takes 26 steps and 14 Hessians of all rows, where it took 43 and 24 from the widest rounding."""
+
 LASTING_SHARE = 0.9
 """No narrower rounding is taken where this one, and float64, cost at most this share of the
 tolerance: a finer solve takes fewer steps than a narrower rounding."""
@@ -179,24 +184,13 @@ def hinge_by_continuation(
     """The best iterate of a series of narrower and narrower roundings, and what it says of the
     hinge, whatever the penalty.
 
-    ``start`` lies in the `rounded_problem` of the first width. The series begins with the rounding
-    that certifies it best: at zero that is the widest, at a solution of almost the same problem a
-    narrow one. With ``to_limit`` the result is the best point of all (`Limit`); without, it is the
-    iterate itself, stretched, whose margins tell its multipliers. ``known``: products of rows that
-    ``start`` was made with. ``near``: the width that ``start`` was solved at, on other rows or in
-    fewer coefficients; with a small alpha no other one certifies it.
+    ``start`` lies in the `rounded_problem` of the first width. With ``to_limit`` the result is the
+    best point of all (`Limit`); without, it is the iterate itself, stretched, whose margins tell
+    its multipliers. ``known``: products of rows that ``start`` was made with. ``near``: the width
+    that ``start`` was solved at, on other rows or in fewer coefficients.
     """
-    tol = start.problem.tol
-    best, width = start, FIRST_WIDTH
-    if LAST_WIDTH < near < width and start.w.any():
-        narrower = _narrowed(start, near)
-        if narrower.judged.distance < best.judged.distance:
-            best, width = narrower, near
-    while best.w.any() and width > LAST_WIDTH:
-        narrower = _narrowed(best, width / NARROWING_OF_A_START)
-        if narrower.judged.distance > WORTH_NARROWING * best.judged.distance:
-            break
-        best, width = narrower, width / NARROWING_OF_A_START
+    tol, best = start.problem.tol, _first_rounding(start, near)
+    width = _rounded(best).width
     now, limit = best, Limit(best, known) if to_limit else None
     before: Iterate | None = None
     while True:
@@ -217,6 +211,32 @@ def hinge_by_continuation(
         distance = best.judged.distance if limit is None else limit.judged.distance
         width = _narrower(width, distance / tol if tol > 0 else np.inf, pace)
         now, before = _continued(now, before, width), now
+
+
+def _first_rounding(start: Iterate, near: float) -> Iterate:
+    """The start under the rounding with which a series begins.
+
+    It is the one that certifies the start best: at zero that is the widest, at a solution of almost
+    the same problem a narrow one. A solution of a problem that is not quite the same is off by more
+    than its own rounding, and with a small alpha no gap tells by how much. A rounding that is some
+    times as wide takes in what has moved; from the widest one the series would begin anew.
+    """
+    best = start
+    if not start.w.any():
+        return best
+    if near < FIRST_WIDTH:
+        best = _narrowed(start, near)
+        gap, width, bound = best.judged.distance, near, FAR_OFF
+        while gap >= bound and width < FIRST_WIDTH:
+            width, bound = min(FIRST_WIDTH, NARROWING_OF_A_START * width), FARTHER * bound
+        if width > near:
+            return _narrowed(start, width)
+    while (width := _rounded(best).width) > LAST_WIDTH:
+        narrower = _narrowed(best, width / NARROWING_OF_A_START)
+        if narrower.judged.distance > WORTH_NARROWING * best.judged.distance:
+            break
+        best = narrower
+    return best
 
 
 def _narrower(width: float, left: float, pace: Pace) -> float:
