@@ -25,6 +25,7 @@ from everypair.app.files.header import check_header, numbered
 from everypair.app.files.kinds import ARROW_KINDS, canonical
 from everypair.app.files.pieces import piece_as
 from everypair.app.files.problems import DataError
+from everypair.app.files.segments import joined, read_segments, segments_of
 from everypair.app.files.table_file import CHUNK_BYTES, Source, check_names, check_present
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pyarrow import csv as arrow_csv
 
 DELIMITERS = ",;\t|"
+UTF8 = ("utf-8", "utf8")
 
 MARKS = frozenset(MISSING) - {""}
 MARK_ROWS = 2000
@@ -139,7 +141,7 @@ def _decode(raw: bytes, source: Source) -> str:
             source.path,
         )
     try:
-        codec = "utf-8-sig" if source.encoding.lower() in ("utf-8", "utf8") else source.encoding
+        codec = "utf-8-sig" if source.encoding.lower() in UTF8 else source.encoding
         return raw.decode(codec)
     except UnicodeDecodeError as trouble:
         if trouble.start > len(raw) - 4:  # the piece ends inside a character
@@ -198,27 +200,63 @@ def read_delimited(source: Source) -> pa.Table:
     Where spaces, or decimal commas that begin late, made text of a column, it is looked at again.
     """
     import pyarrow as pa
-    from pyarrow import csv as arrow_csv
 
     layout = layout_of(source)
     quoted = _has_quotes(source, layout)
+    columns = None if quoted else _by_segments(source, layout)
+    if columns is None:
+        columns = _at_once(source, layout, quoted).columns
+    for k, column in enumerate(columns):
+        if pa.types.is_binary(column.type):
+            raise located(source, layout, "invalid UTF8 data", layout.names[k])
+    table = pa.table(columns, names=layout.names)
+    marks = _marks(source, layout, [k for k, c in enumerate(table.columns) if c.null_count])
+    return canonical(table, layout.comma, source.formats, marks)
+
+
+def _at_once(
+    source: Source, layout: Layout, quoted: bool, wanted: list[str] | None = None
+) -> pa.Table:
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
     block = max(WHOLE_BYTES, layout.chunk_bytes)
+    types = _said_to_be_dates(source.formats, layout)
     while True:
-        types = _said_to_be_dates(source.formats, layout)
-        options = _options(source, layout, block, quoted, types)
+        options = _options(source, layout, block, quoted, types, wanted)
         try:
             with source.open() as file:
                 where = file if source.compressed else str(source.path)
-                table = arrow_csv.read_csv(where, **options)
-            break
+                return arrow_csv.read_csv(where, **options)
         except pa.ArrowInvalid as trouble:
             block = _longer(source, layout, trouble, block)
-    for k, column in enumerate(table.columns):
-        if pa.types.is_binary(column.type):
-            raise located(source, layout, "invalid UTF8 data", layout.names[k])
-    table = pa.table(table.columns, names=layout.names)
-    marks = _marks(source, layout, [k for k, c in enumerate(table.columns) if c.null_count])
-    return canonical(table, layout.comma, source.formats, marks)
+
+
+def _by_segments(source: Source, layout: Layout) -> list[pa.ChunkedArray] | None:
+    """The columns of a file without quotes; None where `_at_once` has to read it.
+
+    Line feeds end rows, and are single bytes in UTF-8.
+    """
+    from pyarrow import csv as arrow_csv
+
+    segments = segments_of(source.path) if source.encoding.lower() in UTF8 else []
+    if len(segments) < 2:
+        return None
+    block = max(WHOLE_BYTES, layout.chunk_bytes)
+    types = _said_to_be_dates(source.formats, layout)
+
+    def parse(where: pa.BufferReader, first: bool) -> pa.Table:
+        options = _options(source, layout, block, False, types)
+        options["read_options"].use_threads = False
+        if not first:
+            options["read_options"].column_names = layout.header
+        return arrow_csv.read_csv(where, **options)
+
+    tables = read_segments(source.path, segments, parse)
+    written = layout.header
+    if tables is None or tables[0].num_columns != len(written):
+        return None
+    return joined(tables, lambda at: _at_once(source, layout, False, [written[k] for k in at]))
 
 
 def _marks(source: Source, layout: Layout, places: list[int]) -> dict[str, list[str]]:
