@@ -7,17 +7,25 @@ import io
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from everypair.app.files.cells import MISSING, bare
 from everypair.app.files.dates import Formats, parsed
+from everypair.app.files.faults import (
+    LONGEST_ROW,
+    check_closed,
+    located,
+    long_fields,
+    not_decoded,
+    python_rows,
+)
 from everypair.app.files.header import check_header, numbered
 from everypair.app.files.kinds import ARROW_KINDS, canonical
 from everypair.app.files.pieces import piece_as
 from everypair.app.files.problems import DataError
+from everypair.app.files.segments import joined, read_segments, segments_of
 from everypair.app.files.table_file import CHUNK_BYTES, Source, check_names, check_present
 
 if TYPE_CHECKING:
@@ -25,6 +33,7 @@ if TYPE_CHECKING:
     from pyarrow import csv as arrow_csv
 
 DELIMITERS = ",;\t|"
+UTF8 = ("utf-8", "utf8")
 
 MARKS = frozenset(MISSING) - {""}
 MARK_ROWS = 2000
@@ -38,8 +47,8 @@ WHOLE_BYTES = 2**20
 converting: on 200,000 x 30 numbers eight times as much took 1.8 times as long. On 500 columns it
 was a fifth quicker."""
 
-BLOCK_GROWTH, LONGEST_ROW = 8, 2**29
-"""A row longer than a block is read with a block this many times as large, up to this size."""
+BLOCK_GROWTH = 8
+"""A row longer than a block is read with a block this many times as large, up to `LONGEST_ROW`."""
 
 BLOCK_ROWS = 40
 """Rows as long as the first ones that a block has room for at least."""
@@ -88,7 +97,7 @@ def layout_of(source: Source) -> Layout:
             raw += file.readline()
         raw += file.readline()
     text = _decode(raw, source)
-    with _long_fields():  # the wrong delimiter makes a field of a line
+    with long_fields():  # the wrong delimiter makes a field of a line
         delimiter = source.delimiter or ("\t" if source.kind == "tsv" else _sniff(text))
         header, *rows = _first_rows(text, delimiter) or [[]]
     if not header:
@@ -112,16 +121,6 @@ def _first_rows(text: str, delimiter: str) -> list[list[str]]:
     return list(islice(filled, HEAD_LINES))
 
 
-@contextmanager
-def _long_fields() -> Iterator[None]:
-    """Python's reader of CSV refuses fields over 131 072 characters unless it is told."""
-    limit = csv.field_size_limit(2**31 - 1)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(limit)
-
-
 OTHER_FILES = {
     b"\x1f\x8b": ("gzip", "rename it to end in .gz"),
     b"\xfd7zXZ": ("xz", "rename it to end in .xz"),
@@ -142,23 +141,14 @@ def _decode(raw: bytes, source: Source) -> str:
             source.path,
         )
     try:
-        codec = "utf-8-sig" if source.encoding.lower() in ("utf-8", "utf8") else source.encoding
+        codec = "utf-8-sig" if source.encoding.lower() in UTF8 else source.encoding
         return raw.decode(codec)
     except UnicodeDecodeError as trouble:
         if trouble.start > len(raw) - 4:  # the piece ends inside a character
             return raw[: trouble.start].decode(codec)
         if b"\n" not in raw[: trouble.start]:
-            raise _not_decoded(source, raw[trouble.start], None, "the header") from trouble
+            raise not_decoded(source, raw[trouble.start], None, "the header") from trouble
         return raw.decode(codec, errors="replace")  # the parser will say in which row
-
-
-def _not_decoded(source: Source, byte: int, row: int | None, what: str = "") -> DataError:
-    return DataError(
-        f"{what + ' ' if what else ''}is not {source.encoding} (byte 0x{byte:02x}): save the file "
-        "as UTF-8 or say --encoding latin-1.",
-        source.path,
-        row,
-    )
 
 
 def _sniff(text: str) -> str:
@@ -210,33 +200,69 @@ def read_delimited(source: Source) -> pa.Table:
     Where spaces, or decimal commas that begin late, made text of a column, it is looked at again.
     """
     import pyarrow as pa
-    from pyarrow import csv as arrow_csv
 
     layout = layout_of(source)
     quoted = _has_quotes(source, layout)
+    columns = None if quoted else _by_segments(source, layout)
+    if columns is None:
+        columns = _at_once(source, layout, quoted).columns
+    for k, column in enumerate(columns):
+        if pa.types.is_binary(column.type):
+            raise located(source, layout, "invalid UTF8 data", layout.names[k])
+    table = pa.table(columns, names=layout.names)
+    marks = _marks(source, layout, [k for k, c in enumerate(table.columns) if c.null_count])
+    return canonical(table, layout.comma, source.formats, marks)
+
+
+def _at_once(
+    source: Source, layout: Layout, quoted: bool, wanted: list[str] | None = None
+) -> pa.Table:
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
     block = max(WHOLE_BYTES, layout.chunk_bytes)
+    types = _said_to_be_dates(source.formats, layout)
     while True:
-        types = _said_to_be_dates(source.formats, layout)
-        options = _options(source, layout, block, quoted, types)
+        options = _options(source, layout, block, quoted, types, wanted)
         try:
             with source.open() as file:
                 where = file if source.compressed else str(source.path)
-                table = arrow_csv.read_csv(where, **options)
-            break
+                return arrow_csv.read_csv(where, **options)
         except pa.ArrowInvalid as trouble:
             block = _longer(source, layout, trouble, block)
-    for k, column in enumerate(table.columns):
-        if pa.types.is_binary(column.type):
-            raise _located(source, layout, "invalid UTF8 data", layout.names[k])
-    table = pa.table(table.columns, names=layout.names)
-    marks = _marks(source, layout, [k for k, c in enumerate(table.columns) if c.null_count])
-    return canonical(table, layout.comma, source.formats, marks)
+
+
+def _by_segments(source: Source, layout: Layout) -> list[pa.ChunkedArray] | None:
+    """The columns of a file without quotes; None where `_at_once` has to read it.
+
+    Line feeds end rows, and are single bytes in UTF-8.
+    """
+    from pyarrow import csv as arrow_csv
+
+    segments = segments_of(source.path) if source.encoding.lower() in UTF8 else []
+    if len(segments) < 2:
+        return None
+    block = max(WHOLE_BYTES, layout.chunk_bytes)
+    types = _said_to_be_dates(source.formats, layout)
+
+    def parse(where: pa.BufferReader, first: bool) -> pa.Table:
+        options = _options(source, layout, block, False, types)
+        options["read_options"].use_threads = False
+        if not first:
+            options["read_options"].column_names = layout.header
+        return arrow_csv.read_csv(where, **options)
+
+    tables = read_segments(source.path, segments, parse)
+    written = layout.header
+    if tables is None or tables[0].num_columns != len(written):
+        return None
+    return joined(tables, lambda at: _at_once(source, layout, False, [written[k] for k in at]))
 
 
 def _marks(source: Source, layout: Layout, places: list[int]) -> dict[str, list[str]]:
     """How missing values of these columns are spelled in the first rows, but for empty fields."""
     marks: dict[str, list[str]] = {}
-    for row in itertools.islice(_python_rows(source, layout) if places else (), MARK_ROWS):
+    for row in itertools.islice(python_rows(source, layout) if places else (), MARK_ROWS):
         for k in places:
             if k < len(row) and row[k] in MARKS:
                 marks.setdefault(layout.names[k], []).append(row[k])
@@ -259,8 +285,8 @@ def _said_to_be_dates(formats: Formats, layout: Layout) -> dict[str, Any]:
 def _longer(source: Source, layout: Layout, trouble: Exception, block: int) -> int:
     """The next size to try of a block in which a row did not fit; all else is an error."""
     if "straddl" not in str(trouble) or block >= LONGEST_ROW:
-        raise _located(source, layout, str(trouble)) from trouble
-    _check_closed(source, layout)
+        raise located(source, layout, str(trouble)) from trouble
+    check_closed(source, layout)
     return min(BLOCK_GROWTH * block, LONGEST_ROW)
 
 
@@ -276,32 +302,8 @@ def _has_quotes(source: Source, layout: Layout) -> bool:
         # To find none takes a fifth of the time that counting takes.
         quotes = sum(block.count(b'"') for block in blocks if b'"' in block)
     if quotes % 2:
-        _check_closed(source, layout)
+        check_closed(source, layout)
     return quotes > 0
-
-
-def _check_closed(source: Source, layout: Layout) -> None:
-    """Arrow takes the end of the file for the end of a quoted value."""
-    number = 0 if layout.named else 1
-    try:
-        for _ in _python_rows(source, layout, strict=True):
-            number += 1
-    except csv.Error as trouble:
-        if "end of data" not in str(trouble):
-            return  # something else that Python minds and Arrow does not
-        raise DataError(
-            "a quotation mark is opened here and never closed.", source.path, max(number, 1)
-        ) from trouble
-
-
-def _python_rows(source: Source, layout: Layout, strict: bool = False) -> Iterator[list[str]]:
-    with (
-        _long_fields(),
-        source.open() as file,
-        io.TextIOWrapper(file, source.encoding, "replace", newline="") as text,
-    ):
-        rows = csv.reader(text, delimiter=layout.delimiter, strict=strict)
-        yield from (row for row in rows if row)
 
 
 def delimited_chunks(
@@ -367,42 +369,3 @@ def _pieces(
         for batch in reader:
             if batch.num_rows:
                 yield pa.table(batch.columns, names=list(wanted))
-
-
-def _located(source: Source, layout: Layout, trouble: str, column: str | None = None) -> DataError:
-    """The row of what Arrow stumbled over, found by reading once more."""
-    width = len(layout.header)
-    at = re.search(r"In CSV column #(\d+)", trouble)
-    place = int(at.group(1)) if at else None
-    if column is None and place is not None and place < width:
-        column = layout.names[place]
-    if "UTF8" in trouble:
-        return _bad_bytes(source, column, layout.named)
-    if "straddl" in trouble:
-        return DataError(
-            "a quotation mark is opened and never closed, or a row has over "
-            f"{LONGEST_ROW >> 20} MB.",
-            source.path,
-        )
-    if "Empty CSV" in trouble:
-        return DataError("the file is empty.", source.path)
-    for number, row in enumerate(_python_rows(source, layout), start=0 if layout.named else 1):
-        if len(row) != width:
-            return DataError(
-                f"there are {len(row)} fields where the header has {width}: a missing or "
-                f"unquoted {layout.delimiter!r}, or another delimiter (--delimiter)?",
-                source.path,
-                number,
-            )
-    return DataError(trouble.strip().split("\n")[0][:200], source.path, column=column)
-
-
-def _bad_bytes(source: Source, column: str | None, named: bool) -> DataError:
-    with source.open() as file:
-        for number, line in enumerate(file, start=0 if named else 1):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError as trouble:
-                error = _not_decoded(source, line[trouble.start], number)
-                return DataError(error.problem, source.path, number, column)
-    return DataError("this is not UTF-8: say --encoding latin-1.", source.path, column=column)
