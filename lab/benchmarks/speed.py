@@ -309,85 +309,85 @@ least time of each side counts. `python -m lab bench speed --write` writes this 
 
 
 HOW = """\
-**Paths.** `AUCClassifierCV` with the L2 penalty solves the path of all rows \
-first, beside that of a sample of a twentieth. The folds go beside the path of \
-all rows: they begin at its solutions and step by its Newton matrices. On other \
-rows a solution lies off the known one by d, and the gradient M d depends nearly \
-affinely on the known solution. Where a known solution is an affine combination of \
-others, by least squares in its own metric, the gradients combine likewise \
-(`solvers/foretelling.py`). The alphas that no others foretell are found before any \
-sum, and go first: 4 of 20 on 40,000 x 30, 8 or 9 with correlated columns. A row's slope, \
-the mean over its pairs, changes little when other rows are left out. So the gradient of a \
-fold at each solution of all rows is known from the slopes there, without a sum over pairs: \
-within a tenth to a fifth in length. Up to 8 alphas step side by side, so that scores and \
-gradients are products of X with a matrix. Twenty alphas of a fold take 50 pair sums (squared \
-hinge 52), 13 passes over X and no Hessian, where they took 80 and 20 \
-(`tests/solvers/test_ridge_path.py` counts them on 30,000 x 30); 20 certificates alone are 40 \
-pair sums. With correlated columns (40,000 x 40) 32 to 34 evaluations, where it was 38 to 41. \
-Held-out rows are not sorted. A solution on all rows \
-has seen the held-out ones: where alpha is large it is within \
-a gap of 1e-4 of the fold's own, and its AUC on them was too high by up to .009 \
-(20,000 x 50). So a fold goes on until a ten-thousandth of that gap is left; where an \
-alpha was foretold, that gap is estimated with the known matrix. The share of a solution \
-that others may leave untold, 1e-3, was chosen by counts on 40,000 x 30, 60,000 x 30 and \
-correlated 40,000 x 40, the ten-thousandth on 60,000 x 30 and on 20,000 x 50, which is in \
-the table. Paths of the hinge go from alpha to alpha. They keep the matrix of the last fit, \
-factored for the new alpha, and begin on the line through the last two solutions: half the time \
-of before on 30,000 x 30. Of 20 alphas over eight decades the last two end at corners there, \
-and take a third of the time. On sparse \
-rows every alpha is first tried by ascent from zero, which on 4,000 x 4,000 (busy machine) took up \
-to a hundred times less than roundings from the last solution; where an ascent lags, these go on.
+**Paths.** `AUCClassifierCV` with the L2 penalty solves the path of all rows first, beside that of \
+a sample of a twentieth. The folds go beside the path of all rows: they begin at its solutions and \
+step by its Newton matrices. On other rows a solution lies off the known one by d, and the \
+gradient M d depends nearly affinely on the known solution. Where a known solution is an affine \
+combination of others, by least squares in its own metric, the gradients combine likewise \
+(`solvers/foretelling.py`). The alphas that no others foretell are found before any sum, and go \
+first: 4 of 20 on 40,000 x 30, 8 or 9 with correlated columns. A row's slope, the mean over its \
+pairs, changes little when other rows are left out. So the gradient of a fold at each solution of \
+all rows is known from the slopes there, without a sum over pairs: within a tenth to a fifth in \
+length. Up to 8 alphas step side by side, so that scores and gradients are products of X with a \
+matrix. Twenty alphas of a fold take 50 pair sums (squared hinge 52), 13 passes over X and no \
+Hessian, where they took 80 and 20 (`tests/solvers/test_ridge_path.py` counts them on 30,000 x \
+30); 20 certificates alone are 40 pair sums. With correlated columns (40,000 x 40) 32 to 34 \
+evaluations, where it was 38 to 41. Held-out rows are not sorted. A solution on all rows has seen \
+the held-out ones: where alpha is large it is within a gap of 1e-4 of the fold's own, and its AUC \
+on them was too high by up to .009 (20,000 x 50). So a fold goes on until a ten-thousandth of that \
+gap is left; where an alpha was foretold, that gap is estimated with the known matrix. The share \
+of a solution that others may leave untold, 1e-3, was chosen by counts on 40,000 x 30, 60,000 x 30 \
+and correlated 40,000 x 40, the ten-thousandth on 60,000 x 30 and on 20,000 x 50, which is in the \
+table. Paths of the hinge go from alpha to alpha. They keep the matrix of the last fit, factored \
+for the new alpha, and begin on the line through the last two solutions: half the time of before \
+on 30,000 x 30. Of 20 alphas over eight decades the last two end at corners there, and take a \
+third of the time. On sparse rows every alpha is first tried by ascent from zero, which on 4,000 x \
+4,000 (busy machine) took up to a hundred times less than roundings from the last solution; where \
+an ascent lags, these go on.
 
-**Hinge with many rows.** The margins of n+ n- pairs lie so close together that \
-their mean hinge is all but smooth. From 15,000 rows on Newton's method steps on the \
-hinge itself; its matrix counts the pairs in a window around the corner, about as wide as \
-the last step (`solvers/hinge_newton.py`). The multipliers are 0 and 1 and the gap is \
-|grad P|^2 / (2 alpha), so no rounding is narrowed. A first solve on a fifth of the rows \
-gives start and matrix. On 20,000 x 50 8 steps and no Hessian of all rows follow, where 11 \
-steps took 26 sorts, 46 walks and 2 Hessians. Where many pairs share a margin (w8a) the gap \
-stops shrinking, and the roundings go on. The widths are first guesses and were not tuned; \
-traces of 20,000 x 50 and a9a were looked at beside those of other tables.
+**Hinge with many rows.** The margins of n+ n- pairs lie so close together that their mean hinge \
+is all but smooth. From 15,000 rows on Newton's method steps on the hinge itself; its matrix \
+counts the pairs in a window around the corner, about as wide as the last step \
+(`solvers/hinge_newton.py`). The multipliers are 0 and 1 and the gap is |grad P|^2 / (2 alpha), so \
+no rounding is narrowed. A first solve on a fifth of the rows gives start and matrix. On 20,000 x \
+50 8 steps and no Hessian of all rows follow, where 11 steps took 26 sorts, 46 walks and 2 \
+Hessians. Where many pairs share a margin (w8a) the gap stops shrinking, and the roundings go on. \
+The widths are first guesses and were not tuned; traces of 20,000 x 50 and a9a were looked at \
+beside those of other tables.
 
-**Hinge by rows (text).** At the solution the rows at the margin are in a few ties. While \
-these stay, the multiplier of each tied row has bounds of its own, and those of a tie have a \
-fixed sum: the dual of a support vector machine with an intercept per tie. Coordinate ascent \
-solves it by sweeps over the tied rows (`solvers/dual_ascent.py`). After some sweeps the nearest \
-feasible multipliers, found by cuts of the two sorted classes (`pairs/projected.py`), give new \
-ties and a certificate. Three text-like tables took 13 to 14 readings of the rows and 10 to 13 \
-rounds, where the roundings took 518 products on one of them. Where rounds lag, Newton's method \
-goes on, by products with the rows that have a pair in the window of the loss. Settings were \
-chosen on 20,000 x 20,000 and 15,000 x 15,000 with other seeds, 8,000 x 30,000 and six Reuters \
-topics. Where the rows at the margin are no more than the columns, they give the solution \
-itself (`solvers/corner.py`): 10,000 x 1,000 takes 15 steps where it was 58.
+**Hinge by rows (text).** At the solution the rows at the margin are in a few ties. While these \
+stay, the multiplier of each tied row has bounds of its own, and those of a tie have a fixed sum: \
+the dual of a support vector machine with an intercept per tie. Coordinate ascent solves it by \
+sweeps over the tied rows (`solvers/dual_ascent.py`). After some sweeps the nearest feasible \
+multipliers, found by cuts of the two sorted classes (`pairs/projected.py`), give new ties and a \
+certificate. Three text-like tables took 13 to 14 readings of the rows and 10 to 13 rounds, where \
+the roundings took 518 products on one of them. Where rounds lag, Newton's method goes on, by \
+products with the rows that have a pair in the window of the loss. Settings were chosen on 20,000 \
+x 20,000 and 15,000 x 15,000 with other seeds, 8,000 x 30,000 and six Reuters topics. Where the \
+rows at the margin are no more than the columns, they give the solution itself \
+(`solvers/corner.py`): 10,000 x 1,000 takes 15 steps where it was 58.
 
 **As many columns as rows.** The solution is a combination of the rows with a pair short of the \
-margin. Newton's system in the space of these rows is (K + alpha H^+) g = -alpha [positive]. For \
-a small alpha it is nearly their Gram matrix K, so 10 to 17 products with K solve it, and whole \
+margin. Newton's system in the space of these rows is (K + alpha H^+) g = -alpha [positive]. For a \
+small alpha it is nearly their Gram matrix K, so 10 to 17 products with K solve it, and whole \
 steps without a line search end in the solution (`solvers/row_newton.py`). The first rows come \
 from about five steps of one to three products under a falling alpha; rows that are short at the \
 solution join, and K grows by what is new (`solvers/working_rows.py`). At a rough solution many \
 rows are short that are not in the end, so at most 15 % join at a time. The squared hinge beside \
-the 50 % of before, with other seeds: 10,000 x 10,000 takes .68 of the time and 6,000 x 6,000 \
-.79; with 20 % positives, where the matrix had outgrown its worth, 3,000 x 3,000 takes .13 and \
-6,000 x 6,000 .14. A fit takes about 40 passes over X where it took about 740. K is in single \
-precision for the squared hinge, and each round starts from true scores. The hinge's corner uses \
-the same matrix. Sparse X, and shapes where the matrix would not pay, keep the falling alphas. \
-Chosen on 3,000 x 3,000, 4,000 x 4,000 and 3,000 x 2,000; that alpha falls by 4, not by 8, on \
-10,000 x 10,000 with another seed; the 15 % on 4,000 x 4,000, 3,000 x 2,000 and 6,000 x 6,000 with \
-other seeds.
+the 50 % of before, with other seeds: 10,000 x 10,000 takes .68 of the time and 6,000 x 6,000 .79; \
+with 20 % positives, where the matrix had outgrown its worth, 3,000 x 3,000 takes .13 and 6,000 x \
+6,000 .14. A fit takes about 40 passes over X where it took about 740. K is in single precision \
+for the squared hinge, and each round starts from true scores. The hinge's corner uses the same \
+matrix. Sparse X, and shapes where the matrix would not pay, keep the falling alphas. Chosen on \
+3,000 x 3,000, 4,000 x 4,000 and 3,000 x 2,000; that alpha falls by 4, not by 8, on 10,000 x \
+10,000 with another seed; the 15 % on 4,000 x 4,000, 3,000 x 2,000 and 6,000 x 6,000 with other \
+seeds.
 
 **Kernels.** A Hessian over a kernel's features read every row in double precision as soon as a \
-quarter of them were in the window: 340 ms at 20,000 x 512, where a step takes 14 ms. It now \
-reads the window's rows in single precision; scores, gradient and certificate stay in double. rbf \
-values take one compiled pass (7.8 ns each in place of 13.9). The rank stops where little is left \
-to gain per pair ([kernels](kernels.md)). Scores and gradients are products with the kernel's \
-values and the inverse of the pivots' Cholesky factor: no triangular solve over all rows is made, \
-and a bound on what this rounds is part of the gap. The matrix of the sample that chooses the \
-pivots serves all rows until a step gains too little by it: at C = .01 (covtype 5 and 7) no \
-Hessian of all rows is made. A solution is refined from the rounding that it has; from the widest \
-one the series began anew. The last roundings are narrower by 2 to 2.5 each, not by 4: with few \
-pairs at the margin fewer steps are cut short. From 40,000 rows on, 20,000 are solved for first, \
-and their Hessian serves all rows.
+quarter of them were in the window: 340 ms at 20,000 x 512, where a step takes 14 ms. It now reads \
+the window's rows in single precision; scores, gradient and certificate stay in double. rbf values \
+take one compiled pass (7.8 ns each in place of 13.9). The rank stops where little is left to gain \
+per pair ([kernels](kernels.md)). Scores and gradients are products with the kernel's values and \
+the inverse of the pivots' Cholesky factor: no triangular solve over all rows is made, and a bound \
+on what this rounds is part of the gap. The matrix of the sample that chooses the pivots serves \
+all rows until a step gains too little by it: at C = .01 (covtype 5 and 7) no Hessian of all rows \
+is made. A solution of the sample, or of fewer pivots, begins with its own rounding where its gap \
+is below 1, and otherwise with one that is four times as wide, or more for gaps above 100. A \
+choice by the gap led back to the widest rounding: covtype 7 with 20,000 rows and C = 100 took 43 \
+steps and 24 Hessians of all rows, and takes 26 and 14. Gradients pass over the rows without a \
+multiplier (.7 to .8 of the rows there): 2 to 3 ms for 7 to 19. The last roundings are narrower by \
+2 to 2.5 each, not by 4: with few pairs at the margin fewer steps are cut short. From 40,000 rows \
+on, 20,000 are solved for first, and their Hessian serves all rows.
 
 **Rows without a multiplier.** Where rows have 200 columns or more and at most .6 of them have a \
 multiplier, the others are not read. On 8,000 x 800 the median share of a hinge fit was .14.
@@ -401,18 +401,21 @@ compiled walk. Together .42 of the processor time on these splits.
 **Boxes.** From 80 Chebyshev boxes on, four are merged into one of width 1 with 14 coefficients: \
 half the time of a field or less, the same digits.
 
-**First fit.** `--only first` measures a process with its first fit, and one that \
-imports scikit-learn and runs one cached numba loop and nothing of everypair. A \
-profile of a first fit on 2,000 x 10 has .74 of its 1.03 s inside numba, which \
-loads its registries at the first cached loop: scikit-learn's time and .2 s are \
-out of reach while a fit uses numba. `everypair warm-up` spares the compilation. Where nothing \
-is compiled, twelve loops are, for 4 to 7 s; most of that is numba's own Python code, so \
-optimisation levels change nothing. Of the 2.5 s asked for a cold process, imports and one cached \
-loop take 2.2.
+**First fit.** `--only first` measures a process with its first fit, and one that imports \
+scikit-learn and runs one cached numba loop and nothing of everypair. A profile of a first fit on \
+2,000 x 10 has .74 of its 1.03 s inside numba, which loads its registries at the first cached \
+loop: scikit-learn's time and .2 s are out of reach while a fit uses numba. `everypair warm-up` \
+spares the compilation. Where nothing is compiled, twelve loops are, for 4 to 7 s; most of that is \
+numba's own Python code, so optimisation levels change nothing. Of the 2.5 s asked for a cold \
+process, imports and one cached loop take 2.2.
 
-**CSV.** Blocks of 1 MB stay in a core's cache between Arrow's parser and its \
-conversion. In turns on 200,000 x 30: 8 MB 2.4 times `pandas.read_csv`, 2 MB 2.0, \
-1 MB 1.3 (medians of 7). With 500 columns 8 MB are faster by a fifth.
+**CSV.** A file is read in segments of 16 MB side by side, each with the types that it finds. \
+Given a whole file, Arrow keeps every block that it has parsed, in case a later value changes a \
+type: 870 MB for 10^6 x 30, where it is 517 MB now. A column whose type differs between segments \
+is read again as a whole, which costs 20 to 50 % of processor time where that happens. Blocks of 1 \
+MB stay in a core's cache between Arrow's parser and its conversion. In turns on 200,000 x 30: 8 \
+MB 2.4 times `pandas.read_csv`, 2 MB 2.0, 1 MB 1.3 (medians of 7). With 500 columns 8 MB are \
+faster by a fifth.
 
 **Noise.** Two turns of the script on a machine that did nothing else, with one thread of BLAS and \
 of everypair; of first fits one turn, of CSV two by the clock, with both cores. Ratios are of the \
@@ -420,72 +423,69 @@ least time of each side. They differ by a tenth or two between runs, and more on
 text had 1.25 an hour before, while a compiler ran."""
 
 TRIED = """\
-- The logistic rounding of the hinge instead of the quadratic one: 46 to 53 \
-Newton steps where the quadratic one takes 58 to 79, each dearer. Dropped.
-- Solving the rows at the margin alone, in a factor of their Gram matrix: no \
-faster than Hessians over the same rows, and on 10,000 x 10,000 more than a \
-quarter of the rows are at the margin. Dropped.
+- The logistic rounding of the hinge instead of the quadratic one: 46 to 53 Newton steps where the \
+quadratic one takes 58 to 79, each dearer. Dropped.
+- Solving the rows at the margin alone, in a factor of their Gram matrix: no faster than Hessians \
+over the same rows, and on 10,000 x 10,000 more than a quarter of the rows are at the margin. \
+Dropped.
 - A sample of a fifth instead of a twentieth on paths: fewer steps, more time.
-- Folds of fewer than 15,000 rows beside the path of all rows: matrices at all \
-alphas cost more than the steps that they save. Matrices of all rows instead of a \
-sample's: 40 pair sums for 43. Other orders of the alphas: within a tenth.
-- L-BFGS for the squared hinge on 2,000 x 2,000, with 10 or 30 pairs: after 600 \
-steps and 1,200 passes a gap above 1 was left, where Newton's method takes 400 to \
-450 passes (1,500 and 2,500 rows). It steps to the corner of every pair, too. Its \
-line search was a simple one, and falling alphas were not tried with it.
-- Newton's system in the space of the rows, preconditioned by the curvature of \
-the pairs, on 1,500 x 1,500: 21 products where 61 were needed, but 16 where 6 \
-were; 274 for 393 in all, and each with an inner solve. Window rows in single \
-precision: 8 % less time on 6,000 x 6,000. Another first alpha: 368 passes for \
-400, or no convergence.
-- Falling alphas for the hinge on 5,000 x 500: 62 steps in place of 50. No trust \
-region and finer conjugate gradients for every hinge: on 20,000 x 20,000 CSR \
-2,400 passes in place of 730.
-- Roundings that narrow by 8 or 10 instead of 4: 62 steps for 50 on 5,000 x 500; \
-on 20,000 x 50 three sorts of 21 less.
-- Steps on the hinge itself below 15,000 rows: .45 to 1.81 times the time of the \
-roundings. A preconditioner with the exact Hessian block of the 100, 300 or 1,000 \
-heaviest columns on text: 165, 163 and 146 products where Jacobi needs 163. The \
-corner by conjugate gradients over tied rows: 54 to 60 products for the first \
-round, after which a tie lost one class. Roundings of text by 3, 2 and 1.6 \
-(15,000 x 15,000): 603, 885 and 508 products, 506 by 2.5.
-- The rows that count as a Cholesky triangle under Newton-CG: 434 products, and no \
-convergence after rows joined at the last alpha (3,000 x 3,000). A line search along \
-steps in the space of rows solved to a residual of .1: steps of length .005. Alpha \
-falling by 8: a third fewer passes, but too few rows on 10,000 x 10,000. Only the most \
-short 30 % as first rows: fails on 3,000 x 2,000 with 30 % positives.
-- Polynomials in log alpha of M d instead of affine combinations; a larger alpha among \
-nearly equal ones first (31 to 45 evaluations of a fold for 27 to 32); 16 alphas at \
-once: no faster than 8.
-- Text: an augmented Lagrangian with semismooth Newton steps over the tied rows took 795 \
-readings of the rows on 15,000 x 15,000, where sweeps take 13. Conjugate gradients on the tied \
-rows between rounds: a gap of 1.3e-5 after 15 rounds, 3.6e-6 by sweeps alone.
-- Paths: Hessians of all rows at two alphas, the others corrected by them: 28 to 36 evaluations \
-of a fold for 28 to 41, and a Hessian costs 2.4 to 3 of them.
-- Climbs: from the mean of the folds' directions .97 of the evaluations; log(1 - R) 1.03; all \
-rows as one group no faster, and a fresh installation compiles for 33 s.
+- Folds of fewer than 15,000 rows beside the path of all rows: matrices at all alphas cost more \
+than the steps that they save. Matrices of all rows instead of a sample's: 40 pair sums for 43. \
+Other orders of the alphas: within a tenth.
+- L-BFGS for the squared hinge on 2,000 x 2,000, with 10 or 30 pairs: after 600 steps and 1,200 \
+passes a gap above 1 was left, where Newton's method takes 400 to 450 passes (1,500 and 2,500 \
+rows). It steps to the corner of every pair, too. Its line search was a simple one, and falling \
+alphas were not tried with it.
+- Newton's system in the space of the rows, preconditioned by the curvature of the pairs, on 1,500 \
+x 1,500: 21 products where 61 were needed, but 16 where 6 were; 274 for 393 in all, and each with \
+an inner solve. Window rows in single precision: 8 % less time on 6,000 x 6,000. Another first \
+alpha: 368 passes for 400, or no convergence.
+- Falling alphas for the hinge on 5,000 x 500: 62 steps in place of 50. No trust region and finer \
+conjugate gradients for every hinge: on 20,000 x 20,000 CSR 2,400 passes in place of 730.
+- Roundings that narrow by 8 or 10 instead of 4: 62 steps for 50 on 5,000 x 500; on 20,000 x 50 \
+three sorts of 21 less.
+- Steps on the hinge itself below 15,000 rows: .45 to 1.81 times the time of the roundings. A \
+preconditioner with the exact Hessian block of the 100, 300 or 1,000 heaviest columns on text: \
+165, 163 and 146 products where Jacobi needs 163. The corner by conjugate gradients over tied \
+rows: 54 to 60 products for the first round, after which a tie lost one class. Roundings of text \
+by 3, 2 and 1.6 (15,000 x 15,000): 603, 885 and 508 products, 506 by 2.5.
+- The rows that count as a Cholesky triangle under Newton-CG: 434 products, and no convergence \
+after rows joined at the last alpha (3,000 x 3,000). A line search along steps in the space of \
+rows solved to a residual of .1: steps of length .005. Alpha falling by 8: a third fewer passes, \
+but too few rows on 10,000 x 10,000. Only the most short 30 % as first rows: fails on 3,000 x \
+2,000 with 30 % positives.
+- Polynomials in log alpha of M d instead of affine combinations; a larger alpha among nearly \
+equal ones first (31 to 45 evaluations of a fold for 27 to 32); 16 alphas at once: no faster than \
+8.
+- Text: an augmented Lagrangian with semismooth Newton steps over the tied rows took 795 readings \
+of the rows on 15,000 x 15,000, where sweeps take 13. Conjugate gradients on the tied rows between \
+rounds: a gap of 1.3e-5 after 15 rounds, 3.6e-6 by sweeps alone.
+- Paths: Hessians of all rows at two alphas, the others corrected by them: 28 to 36 evaluations of \
+a fold for 28 to 41, and a Hessian costs 2.4 to 3 of them.
+- Climbs: from the mean of the folds' directions .97 of the evaluations; log(1 - R) 1.03; all rows \
+as one group no faster, and a fresh installation compiles for 33 s.
 - Kernels: the Hessian of the sample that chooses the pivots, for all rows: 500 steps were not \
 enough at C = 100; until it has gained too little once, twice or three times: no faster at C = 10 \
 and 100. Hessians of a window wider than the rounding: 66 where it was 37 (C = 100).
-- A kernel of its own for groups in boxes: the first grouped fit compiles for 31 s in place of \
-47, but curvatures of groups of 20,000 rows took 1.5 times as long.
-- Ranks of kernels in steps of sqrt(2) or 4; rough solves to 1e-2; a second array of \
-features in single precision."""
+- A kernel of its own for groups in boxes: the first grouped fit compiles for 31 s in place of 47, \
+but curvatures of groups of 20,000 rows took 1.5 times as long.
+- Ranks of kernels in steps of sqrt(2) or 4; rough solves to 1e-2; a second array of features in \
+single precision."""
 
 NOT_REACHED = """\
 - 20 alphas of the hinge within 3 fits: 5.2 (9.5 before on a busy machine); *Paths* says why.
 - rbf kernels below SVC at every C: at 20,000 rows four of five C are, C = 100 takes 1.35 times \
 SVC's time. 10^5 rows below SVC at 20,000: 2.5 s beside 1.3 s ([kernels with many \
-rows](kernels.md)). The kernel's values take .9 s of processor time there, the sample .35 s, and \
-a step two readings of 500 MB; seven steps, the middle solve and its Hessians make the rest.
+rows](kernels.md)). The kernel's values take .9 s of processor time there, the sample .35 s, and a \
+step two readings of 500 MB; seven steps, the middle solve and its Hessians make the rest.
 - CSV within 1.5 times `pandas.read_csv`: 1.62 by the clock; the processor time (1.78) was \
 measured while the machine did other work.
-- 85 % of two threads: plain reads of X in two threads have 74 % on the machine of \
-[that page](threads.md).
+- 85 % of two threads: plain reads of X in two threads have 74 % on the machine of [that \
+page](threads.md).
 - First fit in a compiled process: numba alone, with one cached loop and nothing of everypair, \
 takes more than the .2 s that were asked beyond scikit-learn's import. A cold process takes 6.6 s, \
-where the imports and one cached loop alone take 2.2. The first fit inside groups with \
-the logistic loss compiles for about 27 s, the first `RankOpt` for 13 s.
+where the imports and one cached loop alone take 2.2. The first fit inside groups with the \
+logistic loss compiles for about 27 s, the first `RankOpt` for 13 s.
 - Reuters "acq" with alpha 1e-5 takes 1.26 times its time before the ascent: the ascent stops near \
 the solution, and Newton's method begins anew.
 - Not measured again: the pages of the peers (a new run had 163 of 249 cells after 40 minutes and \
