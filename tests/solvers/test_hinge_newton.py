@@ -169,7 +169,7 @@ def test_a_centred_rounding_certifies_the_hinge():
     assert now.judged.distance == pytest.approx((value - dual) / value, rel=1e-6)
     cost = now.judged.distance * value - np.sum(now.gradient**2) / (2 * ALPHA)
     density = (now.loss.mass_short(-0.01) - now.loss.mass_short(0.01)) / 0.02
-    assert cost == pytest.approx(density * 1e-4 / 24, rel=0.1)
+    assert cost == pytest.approx(density * now.loss.width**2 / 24, rel=0.1)
 
 
 def test_a_few_steps_around_the_corner_end_within_the_tolerance():

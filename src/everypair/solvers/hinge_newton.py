@@ -67,10 +67,10 @@ def centred_hinge(now: Iterate) -> Iterate:
     """The same point under the hinge rounded over a narrow window around its corner.
 
     It is judged as the hinge. The rounding costs ``rho width^2 / 24``, rho the density of the
-    margins: with a width of sqrt(tol) a small share of the tolerance, unless the objective is below
-    a few hundredths.
+    margins, which is below 1 in most cases: with a width of ``2 sqrt(tol P)`` that is at most a
+    sixth of what the tolerance allows.
     """
-    loss, width = now.loss, now.problem.tol**0.5
+    loss, width = now.loss, 2 * (now.problem.tol * now.value) ** 0.5
     if isinstance(loss, CentredHingePoint):
         return now
     assert isinstance(loss, HingePoint)
