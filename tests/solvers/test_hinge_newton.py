@@ -8,12 +8,14 @@ from counting import counted_work
 from scipy import sparse
 
 from everypair.linalg.matrix import as_matrix
+from everypair.pairs.ranked_classes import SortedScores
+from everypair.pairs.sorted import CentredHingePoint, HingePoint
 from everypair.penalties import L2
 from everypair.rows import Rows
 from everypair.solvers import choose
 from everypair.solvers.choose import minimise
 from everypair.solvers.hinge import hinge_by_continuation, rounded_problem
-from everypair.solvers.hinge_newton import HingeNewton, plain_hinge
+from everypair.solvers.hinge_newton import HingeNewton, centred_hinge, plain_hinge
 from everypair.solvers.newton import Newton
 from everypair.solvers.problem import CloseEnough, better_start
 from everypair.solvers.progress import Progress
@@ -130,3 +132,59 @@ def test_a_corner_is_told():
     now = newton(better_start(problem, np.zeros(SHAPE[1])), CloseEnough(1e-6), Progress(50))
     assert newton.at_corner
     assert now.judged.distance > 1e-6
+
+
+def test_a_centred_rounding_has_the_multipliers_of_its_definition():
+    rng = np.random.default_rng(4)
+    y, weight, scores = np.arange(50) % 3 == 0, rng.random(50), rng.standard_normal(50)
+    pairs = Rows.of(y, weight)
+    for width in (0.3, 1.5):
+        loss = CentredHingePoint(SortedScores(pairs, scores), width)
+        gradient, hinge, rounded, short = np.zeros(50), 0.0, 0.0, 0.0
+        for i in np.flatnonzero(y):
+            for j in np.flatnonzero(~y):
+                mass, u = pairs.share[i] * pairs.share[j], 1 - (scores[i] - scores[j])
+                theta = np.clip(u / width + 0.5, 0, 1)
+                gradient[[i, j]] += mass * theta * np.array([-1, 1])
+                hinge += mass * max(0, u)
+                inside = (u + width / 2) ** 2 / (2 * width)
+                rounded += mass * (inside if 0 < theta < 1 else max(0, u))
+                short += mass * (u >= 0.2)
+        np.testing.assert_allclose(loss.gradient(), gradient, atol=1e-14)
+        assert loss.hinge_value() == pytest.approx(hinge)
+        assert loss.unrounded().value() == pytest.approx(hinge)
+        assert loss.value() == pytest.approx(rounded)
+        assert loss.mass_short(0.2) == pytest.approx(short)
+
+
+def test_a_centred_rounding_certifies_the_hinge():
+    """Value and gap are those of the hinge, and its cost is rho width^2 / 24."""
+    X, pairs = smooth_rows()
+    fine = by_roundings(as_matrix(X), pairs, 1e-10)
+    now = centred_hinge(plain_hinge(as_matrix(X), pairs, ALPHA, 1e-4).at(fine.coef))
+    hinge = HingePoint(SortedScores(pairs, now.scores)).value()
+    value = hinge + ALPHA / 2 * float(now.w @ now.w)
+    assert now.judged.objective == pytest.approx(value, rel=1e-12)
+    dual = -now.point.gradient[pairs.positives].sum() - now.pulled @ now.pulled / (2 * ALPHA)
+    assert now.judged.distance == pytest.approx((value - dual) / value, rel=1e-6)
+    cost = now.judged.distance * value - np.sum(now.gradient**2) / (2 * ALPHA)
+    density = (now.loss.mass_short(-0.01) - now.loss.mass_short(0.01)) / 0.02
+    assert cost == pytest.approx(density * now.loss.width**2 / 24, rel=0.1)
+
+
+def test_a_few_steps_around_the_corner_end_within_the_tolerance():
+    """Many columns and a small alpha: with multipliers of 0 and 1 the gap stops shrinking."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((16_000, 40))
+    signal = X @ rng.standard_normal(40) + 4 * rng.logistic(size=16_000)
+    pairs = Rows.of(signal > np.quantile(signal, 0.95))
+    matrix, alpha = as_matrix(X), 1e-6
+    near = minimise(matrix, pairs, "hinge", 1e-3)
+    with counted_work(*X.shape) as work:
+        fit = minimise(matrix, pairs, "hinge", alpha, start=near.start)
+    assert fit.distance <= 1e-6
+    assert fit.rounded is None  # no roundings
+    assert work["pair_sums"] <= 21
+    assert work["hessians"] <= 3
+    start = plain_hinge(matrix, pairs, alpha, 1e-6).at(fit.coef)
+    assert start.judged.distance > 1e-6

@@ -157,6 +157,13 @@ class SortedScores:
         other.__dict__.pop("from_negatives", None)
         return other
 
+    def lowered(self, by: float) -> SortedScores:
+        """With all positives ``by`` lower: every shortfall is so much larger."""
+        other = copy(self)
+        other.positives = self.positives._replace(scores=self.positives.scores - by)
+        other.__dict__.pop("from_negatives", None)
+        return other
+
     @property
     def extent(self) -> tuple[float, float]:
         """The least and the largest score."""

@@ -24,6 +24,7 @@ from everypair.solvers.hinge import (
     hinge_by_continuation,
     result_at,
     rounded_problem,
+    smooth_result,
 )
 from everypair.solvers.hinge_newton import HingeNewton, plain_hinge
 from everypair.solvers.newton import Newton, ProductsFirst
@@ -142,7 +143,7 @@ def _minimise(
     progress, run = Progress(max_iter, verbose), choose_solver(X, loss, solver)
     many = sample_size(pairs.n_rows, loss, smooth=True) > 0
     if loss == "hinge" and many and to_limit and isinstance(run, Newton):
-        return _descend_smooth_hinge(X, pairs, alpha, start, tol, progress, run, hinge_newton)
+        return _descend_smooth_hinge(X, pairs, alpha, start, tol, progress, hinge_newton)
     if loss == "hinge" and ascends and to_limit and isinstance(run, ProductsFirst):
         # Steps of an ascent that a start makes needless do not count.
         of_ascent = progress if start is None else Progress(max_iter, verbose)
@@ -211,7 +212,6 @@ def _descend_smooth_hinge(
     start: Array | None,
     tol: float,
     progress: Progress,
-    run: Newton,
     smooth: HingeNewton,
 ) -> Result:
     """By steps on the hinge itself; by its roundings from where these end at a corner, or from the
@@ -222,10 +222,18 @@ def _descend_smooth_hinge(
     now = better_start(plain_hinge(X, pairs, alpha, tol), start)
     if not (sampled and smooth.at_corner):
         now = run_settled(smooth, now, CloseEnough(tol), progress)
+    return finish_hinge(now, progress)
+
+
+def finish_hinge(now: Iterate, progress: Progress) -> Result:
+    """Where steps on the hinge itself have ended: there, or, at a corner, by roundings from
+    there."""
+    X, tol = now.problem.X, now.problem.tol
     if now.judged.done(tol):
-        return result_at(now, progress)
-    rounded = rounded_problem(X, pairs, L2(alpha), tol)
-    return _continue_hinge(rounded.at(now.w, now.scores, error=now.point.error), progress, run)
+        return smooth_result(now, progress)
+    rounded = rounded_problem(X, now.loss.pairs, now.problem.penalty, tol)
+    start = rounded.at(now.w, now.scores, error=now.point.error)
+    return _continue_hinge(start, progress, Newton())
 
 
 def _ascended(

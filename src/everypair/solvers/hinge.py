@@ -95,13 +95,18 @@ def judge_against(
     duals: tuple[float, float], now: Iterate, value: float, stretch: float = 1.0
 ) -> Judgement:
     """The objective of the hinge, ``value``, beside a dual value: at least, and as computed."""
-    (least, dual), mass_short = duals, _sorted_hinge(now).mass_short
+    least, dual = duals
+
+    def mass_short(short: float) -> float:
+        # A shortfall of the stretched margins: 1 - t z >= u where 1 - z >= 1 - (1 - u) / t.
+        least = short if stretch == 1 else 1 - (1 - short) / stretch
+        return _sorted_hinge(now).mass_short(least)
+
     error = hinge_error(
         now.problem.score_error(stretch * now.w),
         now.problem.X.shape[0],
         value,
-        # A shortfall of the stretched margins: 1 - t z >= u where 1 - z >= 1 - (1 - u) / t.
-        mass_short if stretch == 1 else lambda short: mass_short(1 - (1 - short) / stretch),
+        mass_short,  # the rows may have to be ordered again for it, and it is seldom asked for
         now.problem.tol,
     )
     # Rounding may push either above the other: then they differ by no less than they seem to.

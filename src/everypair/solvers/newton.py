@@ -199,6 +199,10 @@ class Newton:
         """At this point, whatever matrix there is."""
         self._matrix = NewtonMatrix(now, self._some_rows) if _fits(now) else None
 
+    def doubt(self) -> None:
+        """The matrix has gained too little."""
+        self._matrix = None
+
     def next_coefficients(self, now: Iterate) -> Array:
         """Where one more step would end, without a look at X; ``now.w`` without a matrix."""
         if self._matrix is None:

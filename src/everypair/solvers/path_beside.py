@@ -37,7 +37,7 @@ class End(NamedTuple):
 
     now: Iterate
     progress: Progress
-    known: Known | None
+    known: Known
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,19 @@ class OwnMinimum(CloseEnough):
 class Course:
     """The way to the minimum at one alpha, by the steps of a known matrix."""
 
-    def __init__(self, problem: Problem, known: Known, offset: Array | None, max_iter: int):
+    def __init__(
+        self,
+        problem: Problem,
+        known: Known,
+        offset: Array | None,
+        max_iter: int,
+        newton: type[Newton],
+    ):
         """``offset``: where to begin, from the known solution; None for there itself."""
         self.problem, self.progress = problem, Progress(max_iter)
         self.known, self._is_told = known, offset is not None
         self._most = np.inf
-        self.newton = Newton(known.matrix.copied())
+        self.newton = newton(known.matrix.copied())
         self.next_w, self.goes_on = known.w if offset is None else known.w + offset, True
         self._now: Iterate | None = None
 
@@ -81,7 +88,10 @@ class Course:
         if self.goes_on and before is not None:
             self.progress.step(now)
             self.goes_on = now.gap <= before.gap / GAIN_TO_KEEP
-            if self.goes_on and matrix is not None:
+            if not self.goes_on:
+                self.newton.doubt()
+                self._now = now if now.gap < before.gap else before
+            elif matrix is not None:
                 matrix.learn(before, now)
         if not self.goes_on:
             return
@@ -117,12 +127,17 @@ class Course:
         found = run_settled(self.newton, now, self._stop, self.progress)
         if found is not self._now:
             self.next_w = self.newton.next_coefficients(found)
-        matrix = self.newton.matrix
-        return End(found, self.progress, None if matrix is None else Known(self.next_w, matrix))
+        return End(
+            found, self.progress, Known(self.next_w, self.newton.matrix or self.known.matrix)
+        )
 
 
 def solved_beside(
-    problems: Sequence[Problem], path: KnownPath, share: Array, max_iter: int
+    problems: Sequence[Problem],
+    path: KnownPath,
+    share: Array,
+    max_iter: int,
+    newton: type[Newton] = Newton,
 ) -> Iterator[list[tuple[int, End]]]:
     """The minimum of each problem, the same loss at the alphas of the path, with its number: some
     at a time, each when it is done. Up to `AT_ONCE` are under way. The rows weigh ``share``."""
@@ -138,7 +153,7 @@ def solved_beside(
         room = AT_ONCE - len(under_way)
         for k in waiting[:room]:
             offset = path.offset(k, gradients, at_known)
-            under_way[k] = Course(problems[k], path[k], offset, max_iter)
+            under_way[k] = Course(problems[k], path[k], offset, max_iter, newton)
         waiting = waiting[room:]
         _step_together(list(under_way.values()))
         ends = [(k, course.end()) for k, course in under_way.items() if not course.goes_on]

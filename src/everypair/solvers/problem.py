@@ -53,7 +53,7 @@ class LossPoint:
         error: float = np.inf,
         loss_at: Callable[[Array], PairPoint] | None = None,
     ):
-        self.loss, self.scores, self.error = loss, scores, error
+        self.loss, self.scores, self.error, self.pairs = loss, scores, error, loss.pairs
         self._loss_at = loss_at
 
     @cached_property
@@ -91,16 +91,16 @@ class LossPoint:
     @cached_property
     def multipliers(self) -> float:
         """Their sum over the weighted pairs."""
-        return -float(self.loss.pairs.sum_of_positives(self.gradient))
+        return -float(self.pairs.sum_of_positives(self.gradient))
 
     @cached_property
     def dual_value(self) -> float:
-        return fenchel_dual(self.value, self.loss.pairs, self.scores, self.gradient)
+        return fenchel_dual(self.value, self.pairs, self.scores, self.gradient)
 
     @cached_property
     def exponential(self) -> float:
         """The exponential loss at these scores: a product of two class sums, in each group."""
-        pairs = self.loss.pairs
+        pairs = self.pairs
         if pairs.within is not None:
             return pair_point("exponential", pairs, self.scores).value()
         if not isinstance(self.scores, np.ndarray):

@@ -16,13 +16,14 @@ from everypair.solvers.choose import (
     LEAST_SAMPLE,
     SAMPLE_TOL,
     choose_solver,
+    finish_hinge,
     minimise,
     sample_size,
 )
 from everypair.solvers.column_moments import mean_squared_distance
 from everypair.solvers.foretelling import Known, KnownPath, Slopes
 from everypair.solvers.hinge import smooth_result
-from everypair.solvers.hinge_newton import HingeNewton
+from everypair.solvers.hinge_newton import HingeNewton, plain_hinge
 from everypair.solvers.newton import Newton
 from everypair.solvers.path_beside import extrapolated, solved_beside
 from everypair.solvers.problem import CloseEnough, Iterate, Problem, better_start, run_settled
@@ -31,9 +32,10 @@ from everypair.solvers.result import Result
 
 Array = NDArray[np.float64]
 
-SHARE_AHEAD = 0.05
+SHARE_AHEAD, HINGE_SHARE_AHEAD = 0.05, 0.1
 """The sample that goes ahead has this share of the rows, at least `LEAST_SAMPLE`. It is solved at
-every alpha, with a Hessian at each: more rows would cost more than the steps that they save."""
+every alpha, with a Hessian at each: more rows would cost more than the steps that they save. The
+hinge counts only the pairs near its corner."""
 
 OFFSETS = 3
 """Alphas from which the distance between the two solutions is extrapolated."""
@@ -54,8 +56,8 @@ class RidgeProblem:
     polynomial in log alpha through the last distances foretells the next one. Where all alphas are
     known beforehand (`along`), they step side by side.
 
-    The hinge goes from alpha to alpha, each fit from the line through the last two solutions; with
-    many rows its matrix is kept.
+    The hinge with many rows does so in `along`, by steps on the hinge itself (`hinge_newton`).
+    Fits one by one, and those with few rows, begin on the line through the last two solutions.
     """
 
     def __init__(self, X: Matrix, pairs: Rows, loss: str, ahead: KnownPath | None = None):
@@ -65,12 +67,13 @@ class RidgeProblem:
         """By alpha, of the solutions that `along` has found, if this path is to `lead`."""
         self._ahead, self._leads, self._is_sample = ahead, False, False
         self._solver = choose_solver(X, loss, "auto")
+        if loss == "hinge" and isinstance(self._solver, Newton) and self._has_many_rows:
+            self._solver = HingeNewton()
         self._start: Array | None = None
         self._last: Iterate | None = None
         self._sample: RidgeProblem | None = None
         self._offsets: list[tuple[float, Array]] = []
         self._starts: list[tuple[float, Array]] = []  # of the last two fits of the hinge
-        self._hinge_newton = HingeNewton()
 
     @property
     def alpha_max(self) -> float:
@@ -95,9 +98,17 @@ class RidgeProblem:
 
     @property
     def _goes_beside(self) -> bool:
-        many = sample_size(self.pairs.n_rows, self.loss) > 0
-        matrices = isinstance(self._solver, Newton) and self.loss != "hinge"
-        return many and matrices and not (self.X.in_order_only or self._is_sample)
+        matrices = isinstance(self._solver, Newton) and self._has_many_rows
+        return matrices and not (self.X.in_order_only or self._is_sample)
+
+    @property
+    def _has_many_rows(self) -> bool:
+        return sample_size(self.pairs.n_rows, self.loss, smooth=True) > 0
+
+    def _problem(self, alpha: float, tol: float) -> Problem:
+        if self.loss == "hinge":
+            return plain_hinge(self.X, self.pairs, alpha, tol)
+        return Problem(self.X, partial(pair_point, self.loss, self.pairs), L2(alpha), tol=tol)
 
     def along(self, alphas: Array, *, tol: float, max_iter: int) -> Iterator[tuple[int, Result]]:
         """A fit at each of the alphas with its number, in the order in which they are done."""
@@ -109,20 +120,20 @@ class RidgeProblem:
                 self._keep_known(alpha)
                 yield k, found
             return
-        loss_at = partial(pair_point, self.loss, self.pairs)
-        problems = [Problem(self.X, loss_at, L2(alpha), tol=tol) for alpha in ahead.alphas]
-        done = solved_beside(problems, ahead, self.pairs.share, max_iter)
+        assert isinstance(self._solver, Newton)
+        problems = [self._problem(alpha, tol) for alpha in ahead.alphas]
+        done = solved_beside(problems, ahead, self.pairs.share, max_iter, type(self._solver))
+        finish = finish_hinge if self.loss == "hinge" else smooth_result
         while True:
             # Overflow is looked for and named where it matters, as in `minimise`.
             with np.errstate(over="ignore", invalid="ignore"):
                 ends = next(done, None)
                 if ends is None:
                     return
-                results = [(k, smooth_result(end.now, end.progress)) for k, end in ends]
+                results = [(k, finish(end.now, end.progress)) for k, end in ends]
                 for k, end in ends if self._leads else []:
-                    if end.known is not None:
-                        slopes = Slopes.at(end.now, self.pairs.share)
-                        self.known[ahead.alphas[k]] = end.known._replace(slopes=slopes)
+                    slopes = Slopes.at(end.now, self.pairs.share)
+                    self.known[ahead.alphas[k]] = end.known._replace(slopes=slopes)
             for k, found in results:
                 yield order.index(k), found
 
@@ -134,7 +145,8 @@ class RidgeProblem:
             return self._ahead
         sample = self._sampled()
         assert sample is not None
-        sample._solver, sample._leads, sample._is_sample = Newton(), True, True
+        assert isinstance(self._solver, Newton)
+        sample._solver, sample._leads, sample._is_sample = type(self._solver)(), True, True
         for _ in sample.along(alphas, tol=SAMPLE_TOL, max_iter=max_iter):
             pass
         return KnownPath(sample.known)
@@ -148,12 +160,11 @@ class RidgeProblem:
             self.known[alpha] = Known(self._limit, self._solver.matrix.copied())
 
     def fit(self, alpha: float, *, tol: float, max_iter: int) -> Result:
-        if self.loss == "hinge":
+        if self.loss == "hinge" and not self._is_sample:
             return self._fit_hinge(alpha, tol, max_iter)
         # Overflow is looked for and named where it matters, as in `minimise`.
         with np.errstate(over="ignore", invalid="ignore"):
-            loss_at = partial(pair_point, self.loss, self.pairs)
-            problem = Problem(self.X, loss_at, L2(alpha), tol=tol)
+            problem = self._problem(alpha, tol)
             progress = Progress(max_iter)
             now = self._begin(problem, max_iter)
             self._last = run_settled(self._solver, now, CloseEnough(tol), progress)
@@ -162,6 +173,9 @@ class RidgeProblem:
     def _begin(self, problem: Problem, max_iter: int) -> Iterate:
         if self._last is None and self._start is not None:
             return better_start(problem, self._start)
+        if self._is_sample and self._last is not None and self.loss == "hinge":
+            # The last point may be one of a rounded hinge.
+            return problem.at(self._last.w, self._last.scores, error=self._last.point.error)
         if self._last is not None and CloseEnough(problem.tol)(now := self._last.under(problem)):
             return now
         guess = self._guess(problem.quadratic.alpha, max_iter)
@@ -185,10 +199,11 @@ class RidgeProblem:
         return sample._limit + extrapolated(self._offsets, np.log(alpha))
 
     def _sampled(self) -> RidgeProblem | None:
-        size = sample_size(self.pairs.n_rows, self.loss)
+        size = sample_size(self.pairs.n_rows, self.loss, smooth=True)
         if size == 0:
             return None
-        rows = self.pairs.sample(min(size, max(LEAST_SAMPLE, int(SHARE_AHEAD * self.pairs.n_rows))))
+        share = HINGE_SHARE_AHEAD if self.loss == "hinge" else SHARE_AHEAD
+        rows = self.pairs.sample(min(size, max(LEAST_SAMPLE, int(share * self.pairs.n_rows))))
         sample = RidgeProblem(self.X.take(rows), self.pairs.take(rows), self.loss)
         sample._solver = self._solver
         return sample
@@ -220,7 +235,8 @@ class RidgeProblem:
         found = minimise(
             self.X, self.pairs, self.loss, alpha,
             tol=tol, max_iter=max_iter, start=self._hinge_start(log_alpha),
-            hinge_newton=self._hinge_newton, ascends=bool(self._starts),
+            hinge_newton=self._solver if isinstance(self._solver, HingeNewton) else None,
+            ascends=bool(self._starts),
         )  # fmt: skip
         self._starts = [*self._starts[-1:], (log_alpha, found.start)]
         return found
