@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from everypair.linalg.dense import DenseMatrix
+from everypair.linalg.factor import FactorMatrix
 from everypair.linalg.sparse import SparseMatrix
 from everypair.measures import FBeta, ROCArea
 from everypair.pairs import few, separable, smooth, sorted
@@ -59,7 +60,9 @@ def counted_work(n_rows: int, n_columns: int) -> Iterator[Counter[str]]:
             patch.setattr(home, name, counting)
 
         def of_matrix(X, *_):
-            return X.shape[0] * X.shape[1] / (n_rows * n_columns)
+            # A factor of a kernel, or a matrix of products of rows, is not X.
+            size = 0 if isinstance(X, FactorMatrix) else X.shape[0] * X.shape[1]
+            return size / (n_rows * n_columns)
 
         def of_first_product(X, *_):
             is_dot = isinstance(X, SparseMatrix) and (not X.by_rows or "sizes" in vars(X))

@@ -172,7 +172,7 @@ def test_a_solution_of_other_rows_begins_with_a_rounding_somewhat_wider_than_its
     def noted(start, near):
         out = begin(start, near)
         if start.problem.X.shape[0] == 6000:
-            first.append((near, out.loss.width, hinge._narrowed(start, near).judged.distance))
+            first.append((near, out[1], hinge._narrowed(start, near).judged.distance))
         return out
 
     many.setattr(NewtonMatrix, "__init__", counted)

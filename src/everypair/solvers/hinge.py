@@ -194,8 +194,8 @@ def hinge_by_continuation(
     its multipliers. ``known``: products of rows that ``start`` was made with. ``near``: the width
     that ``start`` was solved at, on other rows or in fewer coefficients.
     """
-    tol, best = start.problem.tol, _first_rounding(start, near)
-    width = _rounded(best).width
+    tol = start.problem.tol
+    best, width = _first_rounding(start, near)
     now, limit = best, Limit(best, known) if to_limit else None
     before: Iterate | None = None
     while True:
@@ -218,30 +218,27 @@ def hinge_by_continuation(
         now, before = _continued(now, before, width), now
 
 
-def _first_rounding(start: Iterate, near: float) -> Iterate:
-    """The start under the rounding with which a series begins.
+def _first_rounding(start: Iterate, near: float) -> tuple[Iterate, float]:
+    """The start under the rounding with which a series begins, and its width.
 
     It is the one that certifies the start best: at zero that is the widest, at a solution of almost
     the same problem a narrow one. A solution of a problem that is not quite the same is off by more
     than its own rounding, and with a small alpha no gap tells by how much. A rounding that is some
     times as wide takes in what has moved; from the widest one the series would begin anew.
     """
-    best = start
-    if not start.w.any():
-        return best
-    if near < FIRST_WIDTH:
-        best = _narrowed(start, near)
-        gap, width, bound = best.judged.distance, near, FAR_OFF
-        while gap >= bound and width < FIRST_WIDTH:
-            width, bound = min(FIRST_WIDTH, NARROWING_OF_A_START * width), FARTHER * bound
+    best, width = start, FIRST_WIDTH
+    if near < FIRST_WIDTH and start.w.any():
+        best, width, far = _narrowed(start, near), near, FAR_OFF
+        while best.judged.distance >= far and width < FIRST_WIDTH:
+            width, far = min(FIRST_WIDTH, NARROWING_OF_A_START * width), FARTHER * far
         if width > near:
-            return _narrowed(start, width)
-    while (width := _rounded(best).width) > LAST_WIDTH:
+            return _narrowed(start, width), width
+    while best.w.any() and width > LAST_WIDTH:
         narrower = _narrowed(best, width / NARROWING_OF_A_START)
         if narrower.judged.distance > WORTH_NARROWING * best.judged.distance:
             break
-        best = narrower
-    return best
+        best, width = narrower, width / NARROWING_OF_A_START
+    return best, width
 
 
 def _narrower(width: float, left: float, pace: Pace) -> float:
