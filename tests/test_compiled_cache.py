@@ -137,7 +137,7 @@ def test_a_full_disk_costs_the_cache_and_not_the_result(home):
 
 @pytest.mark.slow
 def test_a_cache_that_goes_away_after_the_import_costs_only_itself(home):
-    gone = "import shutil; shutil.rmtree('cache'); open('cache', 'w').close()\n"
+    gone = "kernel.outer.dispatcher; import shutil; shutil.rmtree('cache'); open('cache', 'w').close()\n"
     out, err = call(home, after_import=gone)
     assert out == ["20", "0"]
     assert warns_once(err)
@@ -179,7 +179,8 @@ def test_code_is_compiled_anew_where_a_kernel_that_it_calls_was_edited(tmp_path)
     (package / "_compiled").mkdir(parents=True)
     (package / "__init__.py").touch()
     (package / "_compiled" / "__init__.py").touch()
-    shutil.copy(source / "_compiled" / "compiling.py", package / "_compiled")
+    for name in ("compiling.py", "kept_code.py"):
+        shutil.copy(source / "_compiled" / name, package / "_compiled")
     inner = package / "_compiled" / "inner.py"
     inner.write_text(
         "from everypair._compiled.compiling import compiled\n\n\n@compiled\n"
