@@ -69,13 +69,27 @@ finally:
 """)
 
 
+def test_a_fork_while_a_thread_loads_numba_does_not_stop_the_child():
+    run("""
+import sys
+
+thread = threading.Thread(target=fit, args=(3000,))
+thread.start()
+while "numba" not in sys.modules:
+    time.sleep(0.001)
+assert "everypair._compiled.kept_code" not in sys.modules or thread.is_alive()
+ends(forked(fit, 3000))
+thread.join()
+""")
+
+
 @pytest.mark.slow
 def test_a_fork_while_a_thread_compiles_does_not_stop_the_child(tmp_path):
     """The cache is empty, so that both really compile."""
     script = """
 from numba.core.compiler_lock import global_compiler_lock
 
-thread = threading.Thread(target=fit)
+thread = threading.Thread(target=fit, args=(3000,))
 thread.start()
 lock = global_compiler_lock._lock
 while thread.is_alive() and lock.acquire(blocking=False):

@@ -1,5 +1,5 @@
-"""The package is imported, metrics and displays are, and fitted models predict, without numba and
-without matplotlib."""
+"""The package is imported, metrics and displays are, small tables are fitted, and fitted models
+predict, without numba and without matplotlib."""
 
 from __future__ import annotations
 
@@ -74,7 +74,15 @@ for model, wanted in zip(models, scores, strict=True):
         print(model, "has other scores")
     finish(model)
 
-from everypair import AUCRLS
+from everypair import AUCRLS, AUCClassifier
+
+rng = np.random.default_rng(0)
+rows = rng.standard_normal((2000, 10))
+labels = rows[:, 0] + rng.logistic(size=2000) > 1
+for kind in (np.ascontiguousarray, np.asfortranarray):
+    for dtype in (np.float64, np.float32):
+        assert AUCClassifier().fit(kind(rows.astype(dtype)), labels).n_iter_ > 1
+        finish(f"fitting 2,000 rows of {dtype.__name__}")
 
 for kernel in ("linear", "rbf"):
     model = AUCRLS(kernel=kernel).fit(X, X[:, 0] > 1)

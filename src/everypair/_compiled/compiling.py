@@ -1,114 +1,64 @@
 """How every kernel is compiled: at its first call, without the GIL, and kept on disk if possible.
 
-This relies on parts of numba beyond its decorators: `FunctionCache` with its file's source stamp,
-the attribute `_cache` of a compiled function, and the compiler's lock.
+numba is loaded at the first call of any kernel, not before: with its registries it takes about
+half as long to load as scikit-learn.
 """
 
 from __future__ import annotations
 
 import os
-import re
-import warnings
-from contextlib import suppress
-from functools import cache
-from pathlib import Path
+from functools import update_wrapper
+from threading import RLock
 
-from numba import njit
-from numba.core.caching import FunctionCache
-from numba.core.compiler_lock import global_compiler_lock
-
-_warned = False
+# A fork waits until no thread loads numba: the child could not finish the import.
+_loading = RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release
+    )
 
 
-def _warn_once(reason):
-    global _warned  # noqa: PLW0603
-    if not _warned:
-        _warned = True
-        warnings.warn(
-            f"everypair cannot keep its compiled code on disk ({reason}), so every process "
-            "compiles it again, which takes some seconds. Set the environment variable "
-            "NUMBA_CACHE_DIR to a writable directory.",
-            stacklevel=3,
-        )
+class Loop:
+    """A function that numba compiles for the types of its arguments, once it is called."""
+
+    def __init__(self, function, **options):
+        update_wrapper(self, function)
+        self._options = options
+
+    def __call__(self, *arguments):
+        return self.dispatcher(*arguments)
+
+    def __getattr__(self, name):
+        """`dispatcher`, numba's object, when it is first asked for, and all that it has."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name != "dispatcher":
+            return getattr(self.dispatcher, name)
+        with _loading:
+            if "dispatcher" not in self.__dict__:
+                from everypair._compiled.kept_code import dispatcher_of
+
+                function = self.__wrapped__
+                # numba looks a kernel that this one calls up among the names of its module.
+                names = function.__globals__
+                for called in function.__code__.co_names:
+                    if isinstance(names.get(called), Loop):
+                        names[called] = names[called].dispatcher
+                self.dispatcher = dispatcher_of(function, **self._options)
+        return self.__dict__["dispatcher"]
 
 
-IMPORTED = re.compile(r"^from everypair\._compiled\.(\w+) import", re.MULTILINE)
-
-
-@cache
-def _inlined_into(path):
-    """The files whose kernels may be part of this file's: those it imports, and theirs."""
-    path = Path(path)
-    found = {path.with_name(f"{name}.py") for name in IMPORTED.findall(path.read_text())}
-    found.discard(Path(__file__))
-    return frozenset(found.union(*(_inlined_into(each) for each in found)))
-
-
-class _Cache(FunctionCache):
-    """Numba's cache, except that it never stops a fit: code that cannot be read is compiled anew,
-    and code that cannot be written is used without being kept. Numba looks at a function's own
-    file alone to tell whether its code is old; here the files of the kernels that it calls count
-    as well."""
-
-    def __init__(self, function):
-        super().__init__(function)
-        with suppress(OSError):  # no source files: nobody edits them
-            used = sorted(_inlined_into(function.__code__.co_filename))
-            stamps = [(each.stat().st_mtime, each.stat().st_size) for each in used]
-            if stamps:
-                own = self._cache_file
-                own._source_stamp = (own._source_stamp, *stamps)
-
-    def load_overload(self, sig, target_context):
-        try:
-            return super().load_overload(sig, target_context)
-        except Exception:  # a damaged file may raise anything
-            self._remove_index()
-            return None
-
-    def save_overload(self, sig, data):
-        try:
-            super().save_overload(sig, data)
-        except Exception as trouble:
-            self._remove_index()
-            _warn_once(trouble)
-
-    def _remove_index(self):
-        """The index is damaged, or it may name a file that still holds older code."""
-        with suppress(OSError):
-            os.unlink(self._cache_file._index_path)
-
-
-def compiled(function, **options):
-    # No kernel is given to another one as an argument, which alone needs the wrapper for C.
-    kernel = njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
-    if kernel is function:  # NUMBA_DISABLE_JIT
-        return function
-    try:
-        kernel._cache = _Cache(function)
-    except (OSError, RuntimeError):
-        where = os.path.dirname(__file__)
-        _warn_once(f"neither {where} nor the user's cache directory is writable")
-    return kernel
+def compiled(function):
+    return Loop(function)
 
 
 def divides_freely(function):
     """`compiled`, but a division by zero gives infinity or NaN as in NumPy: without a test at each
     division the compiler can do several at once."""
-    return compiled(function, error_model="numpy")
+    return Loop(function, error_model="numpy")
 
 
 def adds_freely(function):
     """`divides_freely`, and a sum may be taken in any order: the compiler adds up several parts of
     it at once. Of ``fastmath`` this is the one part that has no opinion on infinity and NaN."""
-    return compiled(function, fastmath={"reassoc"}, error_model="numpy")
-
-
-# A fork waits until no thread compiles. Otherwise the child inherits the compiler's locks as they
-# are, and waits for ever for a thread that it does not have.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=global_compiler_lock.acquire,
-        after_in_parent=global_compiler_lock.release,
-        after_in_child=global_compiler_lock.release,
-    )
+    return Loop(function, fastmath={"reassoc"}, error_model="numpy")

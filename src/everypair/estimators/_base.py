@@ -173,8 +173,9 @@ class BinaryRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             check_classification_targets(y)  # says so where labels cannot be sorted
         self.classes_ = distinct_labels(y)
         self.__dict__.pop("calibrator_", None)  # of an earlier fit
-        if y.dtype.kind in "biuf":
-            check_classification_targets(self.classes_ if self.classes_.size == 2 else y)
+        two = self.classes_.size == 2
+        if y.dtype.kind == "f" or (y.dtype.kind in "biu" and not two):  # two whole numbers will do
+            check_classification_targets(self.classes_ if two else y)
         name = type(self).__name__
         if self.classes_.size == 1:
             raise ValueError(

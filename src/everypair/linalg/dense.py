@@ -13,11 +13,13 @@ from scipy.linalg import get_blas_funcs
 from everypair.cached import cached_property
 from everypair.linalg.class_moments import ClassMoments, dense_moments
 from everypair.linalg.column_sizes import Sizes, spreads_of
+from everypair.linalg.few_rows import few_rows
 from everypair.linalg.row_sums import (
     BLOCK_BYTES,
     CENTRE_ROWS,
     BoxedRows,
     Windows,
+    add_boxed_rows,
     add_chosen_rows,
     add_narrow_rows,
     add_rows,
@@ -82,10 +84,11 @@ class DenseMatrix:
         self.X = read_only(X)
         self.shape: tuple[int, int] = X.shape
         self.block_rows = max(64, BLOCK_BYTES // (8 * max(1, X.shape[1])))
-        plain = X.flags.c_contiguous or X.flags.f_contiguous
-        self._whole = X.dtype == np.float64 and plain
-        self._narrow = X.dtype == np.float32 and X.flags.c_contiguous
-        self._narrow_columns = X.dtype == np.float32 and X.flags.f_contiguous and not self._narrow
+        self._whole = X.dtype == np.float64 and (X.flags.c_contiguous or X.flags.f_contiguous)
+        self._few = few_rows(X.shape)
+        narrow = X.dtype == np.float32 and not self._few
+        self._narrow = narrow and X.flags.c_contiguous
+        self._narrow_columns = narrow and X.flags.f_contiguous and not self._narrow
 
     @property
     def nbytes(self) -> int:
@@ -145,7 +148,7 @@ class DenseMatrix:
 
         def part(start: int, stop: int) -> Array:
             out = np.zeros((2, self.shape[1]))
-            if self.X.flags.c_contiguous:
+            if self.X.flags.c_contiguous and not self._few:
                 _compiled.dense_add_moments(self.X, start, stop, out)
             else:
                 for _, block in self._pieces(start, stop):
@@ -162,8 +165,7 @@ class DenseMatrix:
 
     @cached_property
     def longest(self) -> float:
-        parts = over_rows(self._longest, self.shape[0], self.X.size, finely=True)
-        return max(parts)
+        return max(over_rows(self._longest, self.shape[0], self.X.size, finely=True))
 
     def _longest(self, start: int, stop: int) -> float:
         longest = 0.0
@@ -227,7 +229,7 @@ class DenseMatrix:
         return out
 
     def dot_and_sizes(self, vector: Array) -> Array:
-        if "sizes" in vars(self) or not (self._whole and self.X.flags.c_contiguous):
+        if "sizes" in vars(self) or self._few or not (self._whole and self.X.flags.c_contiguous):
             return self.dot(vector)
         from everypair import _compiled
 
@@ -342,12 +344,10 @@ class DenseMatrix:
     def gram_and_boxes(
         self, weights: Array, boxed: BoxedRows, n_terms: int, rough: bool
     ) -> tuple[Array, Array]:
-        """The Gram matrix and the moments in boxes, in one pass; in single precision if
-        ``rough``."""
-        from everypair._compiled import box_row_moments
+        """The Gram matrix and the moments in boxes, in one pass; ``rough`` in single precision."""
 
         def add(rows: slice, block: Array, gram: Array, moments: Array) -> None:
-            box_row_moments(block, rows.start, *boxed[:5], moments)
+            add_boxed_rows(rows, block, boxed, self._few, moments)
             add_weighted_gram(gram, block, weights[rows])
 
         n_columns = self.shape[1]

@@ -22,6 +22,7 @@ from everypair._compiled import (
     scatter_values,
     sort_groups,
 )
+from everypair.linalg.few_rows import FEW_ROWS, doubled_wins_of_few
 from everypair.linalg.threads import over_rows, used_threads
 
 Array = NDArray[np.float64]
@@ -91,7 +92,9 @@ def pairs_won_twice(scores: Array, positives: Index, negatives: Index) -> int:
     """
     larger = max(positives, negatives, key=np.size)
     if _number_of_buckets(larger.size) == 1:
-        return int(doubled_wins(np.sort(scores[positives]), np.sort(scores[negatives])))
+        own, others = np.sort(scores[positives]), np.sort(scores[negatives])
+        few = own.size + others.size <= FEW_ROWS
+        return doubled_wins_of_few(own, others) if few else int(doubled_wins(own, others))
     buckets = _Buckets(_sample(scores, larger), larger.size)
     values, edges = [], []
     for rows in (positives, negatives):

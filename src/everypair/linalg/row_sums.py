@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from everypair.linalg.few_rows import FewInBoxes, few_rows
 from everypair.linalg.threads import over_rows
 
 Array = NDArray[np.float64]
@@ -44,6 +45,8 @@ class BoxedRows(NamedTuple):
     slots: NDArray[np.int32]
     per_unit: float
     n_boxes: int
+    few: FewInBoxes | None = None
+    """The same rows, if they are few."""
 
 
 def slices(start: int, stop: int, step: int) -> Iterator[slice]:
@@ -60,10 +63,25 @@ def add_weighted_gram(out: Array, rows: Array, weights: Array) -> None:
         out += rows.T @ (rows * weights[:, None])
 
 
+def add_boxed_rows(
+    rows: slice, block: NDArray[Any], boxed: BoxedRows, few: bool, out: Array
+) -> None:
+    """Add ``w_i T_k(t_i) x_i`` to ``out[class, box, k]``; ``block`` holds these rows of X."""
+    from everypair._compiled import box_row_moments
+
+    if few and boxed.few is not None:
+        boxed.few.add_row_moments(rows, block, boxed.weights, out)
+    else:
+        box_row_moments(block, rows.start, *boxed[:5], out)
+
+
 def add_rows(X: NDArray[Any], weights: Array, block: int) -> Array:
     """``X.T @ weights``, compiled: as fast as BLAS, and threads do not meet between blocks to hand
     the GIL on."""
     from everypair._compiled import dense_add_rows_in_blocks
+
+    if few_rows(X.shape):
+        return np.asarray(weights @ X)
 
     def part(start: int, stop: int) -> Array:
         out = np.zeros(X.shape[1])

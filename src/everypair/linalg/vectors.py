@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.linalg.block_vector import BlockVector
+from everypair.linalg.few_rows import FEW_ROWS, exact_sum_of_few
 from everypair.linalg.threads import over_rows
 
 Array = NDArray[np.float64]
@@ -110,6 +111,9 @@ def all_finite(X: NDArray[Any]) -> bool:
 def exact_sum(values: Array) -> float:
     """The sum as if in twice the precision."""
     from everypair._compiled import compensated_sum
+
+    if values.size <= FEW_ROWS:
+        return exact_sum_of_few(values)
 
     def part(start: int, stop: int) -> float:
         return float(compensated_sum(values[start:stop]))

@@ -90,6 +90,13 @@ BOXES_TO_MERGE = 80
 """From so many on, merging saves more than it takes: of 96 boxes almost a half."""
 
 
+WHOLE_BOXES = 64
+"""On a grid of up to so many boxes one product, with a matrix for all boxes, takes less time than
+sums near and far."""
+
+WHOLE_GRID = BoxGrid(WIDTH, COEFFICIENTS, WHOLE_BOXES - 1)
+
+
 @cache
 def _merging() -> Array:
     """``[(box, k), l]``: the coefficients of T_l of a merged box in each of its boxes."""
@@ -162,11 +169,28 @@ class BoxKernel:
     function: Function
     above: tuple[float, ...]
     below: tuple[float, ...]
+    mirror: BoxKernel | None = None
+    """The kernel that this one is the reflection of."""
 
     @cached_property
     def near(self) -> Array:
         """``near[d + REACH_BOXES, l, k]``: coefficient of T_k(target) T_l(source)."""
         return NARROW.table(self.function)
+
+    @cached_property
+    def _whole(self) -> Array:
+        """``[(a, k), (b, l)]``: from the moments of boxes that follow each other to their fields.
+        The first rows and columns serve fewer boxes."""
+        if self.mirror is not None:
+            return self.mirror._whole.T
+        table = WHOLE_GRID.table(self.function)
+        by_box, by_source, by_target = table.strides
+        boxes, n_coef = WHOLE_BOXES, COEFFICIENTS
+        every = np.ndarray(
+            (boxes, n_coef, boxes, n_coef), np.float64, table, offset=(boxes - 1) * by_box,
+            strides=(by_box, by_target, -by_box, by_source),
+        )  # fmt: skip
+        return every.reshape(boxes * n_coef, -1)
 
     @cached_property
     def _own_windows(self) -> tuple[Array, Array]:
@@ -189,6 +213,11 @@ class BoxKernel:
         if wanted is None:
             wanted = np.ones(ids.size, dtype=bool)
         if ids[-1] - ids[0] == ids.size - 1:
+            if ids.size <= WHOLE_BOXES:
+                size = moments.size
+                return np.asarray(self._whole[:size, :size] @ moments.ravel()).reshape(
+                    -1, COEFFICIENTS
+                )
             if ids.size >= BOXES_TO_MERGE:
                 return self._merged_fields(ids, moments, wanted)
             out = _near_on_grid(moments, wanted, *self._own_windows)
@@ -226,7 +255,13 @@ class BoxKernel:
         ``held``: boxes with a source; ``wanted``: boxes where the fields are needed.
         Fewer moments than `COEFFICIENTS` give a rougher sum: 4 are right to about 1e-5.
         """
-        n_coef = moments.shape[1]
+        n_boxes, n_coef, n_columns = moments.shape
+        if n_boxes <= WHOLE_BOXES and ids[-1] - ids[0] == n_boxes - 1:
+            size, every = n_boxes * n_coef, (WHOLE_BOXES, COEFFICIENTS)
+            some = self._whole.reshape(*every, *every)[:n_boxes, :n_coef, :n_boxes, :n_coef]
+            return (some.reshape(size, size) @ moments.reshape(size, n_columns)).reshape(
+                moments.shape
+            )
         near = np.ascontiguousarray(self.near[:, :n_coef, :n_coef])
         out = np.zeros_like(moments)
         box_near_rows(ids, held, wanted, moments, near, out)
@@ -246,4 +281,6 @@ class BoxKernel:
             return constant, -linear, *exponentials
 
         function = self.function
-        return BoxKernel(lambda u: function(-u), mirror(self.below), mirror(self.above))
+        return BoxKernel(
+            lambda u: function(-u), mirror(self.below), mirror(self.above), mirror=self
+        )

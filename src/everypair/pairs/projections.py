@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from everypair._compiled import COEFFICIENTS
 from everypair.linalg.matrix import Matrix
-from everypair.linalg.row_sums import BoxedRows
 from everypair.pairs.boxes import PER_UNIT
 from everypair.pairs.smooth import SmoothPoint
 
@@ -28,13 +27,10 @@ class Projections:
 
     def __init__(self, point: SmoothPoint, X: Matrix):
         self.point, self.X = point, X
-        pairs, boxes, kernels = point.pairs, point.boxes, point.kernels
+        boxes, kernels = point.boxes, point.kernels
         self._gradient = point.gradient()
-        boxed = BoxedRows(
-            point.scores, pairs.share, pairs.positive, boxes.slots, PER_UNIT, boxes.ids.size
-        )
         _, (of_negatives, of_positives) = X.gram_and_boxes(
-            point.curvature(), boxed, COEFFICIENTS, False
+            point.curvature(), point.boxed_rows(), COEFFICIENTS, False
         )
         held_negative, held_positive = point.with_negatives, point.with_positives
         self._fields = np.stack(

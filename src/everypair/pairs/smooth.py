@@ -21,6 +21,7 @@ from everypair._compiled import (
     box_slots,
 )
 from everypair.cached import cached_property
+from everypair.linalg.few_rows import FEW_ROWS, FewInBoxes
 from everypair.linalg.matrix import Matrix
 from everypair.linalg.row_sums import BoxedRows
 from everypair.linalg.threads import over_rows, used_threads
@@ -127,6 +128,10 @@ class BoxedScores:
 
     def __init__(self, pairs: Any, scores: Array, ids: Array | None = None):
         self.pairs, self.scores = pairs, scores
+        self._few: FewInBoxes | None = None
+        if scores.size <= FEW_ROWS:
+            self._lay_few(ids)
+            return
         if ids is None:
             first, last = (np.floor(end * PER_UNIT) for end in extent(scores))
             if fits_grid(first, last, scores.size):
@@ -142,10 +147,25 @@ class BoxedScores:
         # Adding up a block's moments costs a tenth of summing them.
         self.block = max(int(np.sqrt(scores.size)), 8 * self.ids.size)
 
+    def _lay_few(self, ids: Array | None) -> None:
+        x = self.scores * PER_UNIT
+        box = np.floor(x)
+        if ids is None:
+            first, last = float(box.min()), float(box.max())
+            on_grid = fits_grid(first, last, x.size)
+            ids = np.arange(first, last + 1) if on_grid else np.unique(box)
+        self.ids = ids
+        on_grid = ids[-1] - ids[0] == ids.size - 1
+        self.slots = (box - ids[0] if on_grid else ids.searchsorted(box)).astype(np.int32)
+        # The difference is exact (`_compiled.box_moments`).
+        self._few = FewInBoxes(self.pairs.positive, self.slots, x - box, ids.size, COEFFICIENTS)
+
     @property
     def chain(self) -> float:
         """Additions behind a moment: of a block's rows, then of the blocks."""
         n_rows = self.scores.size
+        if self._few is not None:
+            return n_rows
         return min(self.block, n_rows) + n_rows / self.block
 
     def _over_rows(self, work) -> list:  # type: ignore[no-untyped-def, type-arg]
@@ -155,6 +175,8 @@ class BoxedScores:
 
     def moments(self, weights: Array, rough: bool = False) -> Array:
         """``[class, box, k]``, class 1 positive; ``rough`` ones are not added up in blocks."""
+        if self._few is not None:
+            return self._few.moments(weights)
         block = self.scores.size if rough else self.block
 
         def part(start: int, stop: int) -> Array:
@@ -171,6 +193,8 @@ class BoxedScores:
     def evaluate(self, on_negatives: Array, on_positives: Array) -> Array:
         """The fields of each row's own class at the row, times its weight."""
         fields = np.array([on_negatives, on_positives])
+        if self._few is not None:
+            return self._few.evaluate(fields, self.pairs.share)
         out = np.empty(self.scores.size)
         weight, positive = self.pairs.share, self.pairs.positive
         self._over_rows(
@@ -179,6 +203,13 @@ class BoxedScores:
             )
         )
         return out
+
+    @property
+    def rows(self) -> BoxedRows:
+        pairs, few = self.pairs, self._few
+        return BoxedRows(
+            self.scores, pairs.share, pairs.positive, self.slots, PER_UNIT, self.ids.size, few
+        )
 
     def total(self, value: float) -> float:
         """The sum over all rows of which ``value`` is the sum over these: they are all."""
@@ -273,10 +304,7 @@ class SmoothPoint:
         return gram - cross - cross.T
 
     def boxed_rows(self) -> BoxedRows:
-        pairs, boxes = self.pairs, self.boxes
-        return BoxedRows(
-            self.scores, pairs.share, pairs.positive, boxes.slots, PER_UNIT, boxes.ids.size
-        )
+        return self.boxes.rows
 
     def hessian_bytes(self, n_columns: int) -> int:
         """With the moments of rows, of each thread, which grow with the range of the scores."""

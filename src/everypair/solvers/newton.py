@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor
+from scipy.linalg.lapack import dpotrs
 
 from everypair.linalg.matrix import Matrix, too_large
 from everypair.pairs import PairPoint
@@ -154,7 +155,8 @@ class NewtonMatrix:
 
     def solve(self, vector: Array) -> Array:
         """``(X'HX + alpha I)^-1 v``, without what was learnt."""
-        scaled = cho_solve(self._factor, self._scale * vector, check_finite=False)
+        # As `cho_solve`, which takes longer to look at its arguments than to solve.
+        scaled, _ = dpotrs(self._factor[0], self._scale * vector, lower=1)
         return np.asarray(self._scale * scaled)
 
     def step(self, gradient: Array) -> Array:

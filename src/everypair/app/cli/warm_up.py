@@ -57,6 +57,7 @@ def _usual_fits() -> Iterator[tuple[str, Callable[[], Any]]]:
         MeasureSVM,
         RankOpt,
     )
+    from everypair.linalg.few_rows import FEW_ROWS
     from everypair.metrics import auc_confidence_interval, compare_auc
 
     rng = np.random.default_rng(0)
@@ -74,10 +75,13 @@ def _usual_fits() -> Iterator[tuple[str, Callable[[], Any]]]:
     }
     settings: dict[str, Any] = {"max_iter": 20}
     path = AUCClassifierCV(penalty="l1", n_alphas=5, eps=0.1, cv=2, **settings)
-    for kind, table in kinds.items():
+    many = np.arange(2 * FEW_ROWS) % 120  # few rows are summed without compiled code
+    labels = y[many]
+    for kind, few in kinds.items():
+        table = np.asfortranarray(few[many]) if kind == "float64 by columns" else few[many]
         for loss in ("logistic", "squared_hinge", "hinge", "square", "exponential", "sigmoid"):
-            yield f"{loss}, {kind}", partial(AUCClassifier(loss, **settings).fit, table, y)
-        yield f"L1 path, {kind}", partial(path.fit, table, y)
+            yield f"{loss}, {kind}", partial(AUCClassifier(loss, **settings).fit, table, labels)
+        yield f"L1 path, {kind}", partial(path.fit, table, labels)
     yield "weighted rows", lambda: AUCClassifier(**settings).fit(X, y, sample_weight=weight)
     yield "weighted hinge", lambda: AUCClassifier("hinge", **settings).fit(X, y, weight)
     yield "groups", lambda: AUCClassifier(**settings).fit(X, y, within=groups)
