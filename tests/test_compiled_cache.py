@@ -138,7 +138,10 @@ def test_a_full_disk_costs_the_cache_and_not_the_result(home):
 
 @pytest.mark.slow
 def test_a_cache_that_goes_away_after_the_import_costs_only_itself(home):
-    gone = "kernel.outer.dispatcher; import shutil; shutil.rmtree('cache'); open('cache', 'w').close()\n"
+    gone = (
+        "kernel.outer.dispatcher\n"
+        "import shutil; shutil.rmtree('cache'); open('cache', 'w').close()\n"
+    )
     out, err = call(home, after_import=gone)
     assert out == ["20", "0"]
     assert warns_once(err)

@@ -1,7 +1,7 @@
 """Sums over few rows in NumPy: a small fit needs no compiled code.
 
-numba and its registries take .7 s to load, as long as a hundred fits of 2,000 rows. A fit of up to
-`FEW_ROWS` takes about a tenth longer with these sums than with compiled ones. Sizes alone decide,
+numba and its registries take .7 s to load, as long as a hundred fits of 2,000 rows. A fit of
+2,000 rows takes about a tenth longer with these sums than with compiled ones. Sizes alone decide,
 never what a process has loaded.
 """
 
