@@ -64,7 +64,8 @@ def _bound_of_hinge(X, pairs, alpha: float, answer: Answer, scores: np.ndarray) 
     from everypair.pairs.ranked_classes import SortedScores
     from everypair.pairs.sorted import HuberHingePoint
     from everypair.penalties import L2
-    from everypair.solvers.hinge import dual_of_hinge, rounded_hinge
+    from everypair.solvers.hinge import rounded_hinge
+    from everypair.solvers.hinge_certificate import dual_of_hinge
     from everypair.solvers.problem import Problem
 
     coef, shares = answer.coef, SHRUNK

@@ -17,7 +17,8 @@ from everypair.penalties import L2
 from everypair.rows import Rows
 from everypair.solvers import choose
 from everypair.solvers.choose import minimise
-from everypair.solvers.hinge import _share_of_move, judge_as_hinge, rounded_problem
+from everypair.solvers.hinge import _share_of_move, rounded_problem
+from everypair.solvers.hinge_certificate import judge_as_hinge
 from everypair.solvers.newton import NewtonMatrix
 from everypair.solvers.problem import Problem
 

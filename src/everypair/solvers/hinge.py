@@ -21,19 +21,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.linalg.matrix import Matrix
-from everypair.linalg.vectors import length
 from everypair.pairs import pair_point
 from everypair.pairs.listed import ListedHuberHingePoint, PairList
 from everypair.pairs.point import growth
 from everypair.pairs.ranked_classes import SortedScores
-from everypair.pairs.sorted import HingePoint, HuberHingePoint
+from everypair.pairs.sorted import HuberHingePoint
 from everypair.penalties import ElasticNet, Penalty
 from everypair.rows import Rows
 from everypair.solvers.corner import Corner, CornerSearch, out_of_reach
+from everypair.solvers.hinge_certificate import (
+    best_stretch,
+    duals_of_hinge,
+    judge_against,
+    judge_as_hinge,
+    most_lost,
+    rounded_loss,
+)
 from everypair.solvers.problem import Iterate, Problem, Solver, at_rest, run_settled, settled
-from everypair.solvers.progress import Judgement, Progress
+from everypair.solvers.progress import Progress
 from everypair.solvers.result import Result
-from everypair.solvers.rounding import hinge_error
 from everypair.solvers.row_grams import RowGrams
 from everypair.solvers.scaling import LOST_BY_SCALING
 
@@ -59,11 +65,6 @@ LASTING_SHARE = 0.9
 """No narrower rounding is taken where this one, and float64, cost at most this share of the
 tolerance: a finer solve takes fewer steps than a narrower rounding."""
 
-STRETCH_SHARES = (0.25, 0.5, 0.75, 1.0)
-MOST_STRETCH = 0.5
-"""The solution is stretched until these shares of its largest shortfall (at most `MOST_STRETCH`)
-lie on the margin; the best of these stretches is kept."""
-
 
 class Pace(NamedTuple):
     """How far a series of roundings goes at a time."""
@@ -83,87 +84,6 @@ wide, Newton's steps are cut short. On covtype 7 with 20,000 rows and C = 100, 1
 BY_PRODUCTS = Pace(2.0, 2.5, 0.03)
 """With many columns a narrow rounding takes hundreds of products a step. A nearer solution that is
 finer foretells the next one better, and a step that it spares costs more than one that it takes."""
-
-
-def judge_as_hinge(now: Iterate) -> Judgement:
-    """The hinge objective and its relative gap at a point of the rounded problem, stretched."""
-    stretch, value = best_stretch(now)
-    return judge_against(duals_of_hinge(now), now, value, stretch)
-
-
-def judge_against(
-    duals: tuple[float, float], now: Iterate, value: float, stretch: float = 1.0
-) -> Judgement:
-    """The objective of the hinge, ``value``, beside a dual value: at least, and as computed."""
-    least, dual = duals
-
-    def mass_short(short: float) -> float:
-        # A shortfall of the stretched margins: 1 - t z >= u where 1 - z >= 1 - (1 - u) / t.
-        least = short if stretch == 1 else 1 - (1 - short) / stretch
-        return _sorted_hinge(now).mass_short(least)
-
-    error = hinge_error(
-        now.problem.score_error(stretch * now.w),
-        now.problem.X.shape[0],
-        value,
-        mass_short,  # the rows may have to be ordered again for it, and it is seldom asked for
-        now.problem.tol,
-    )
-    # Rounding may push either above the other: then they differ by no less than they seem to.
-    gap = abs(value - least) + error
-    return now.problem.judgement(value, gap, max(0.0, gap - max(0.0, value - dual)))
-
-
-def dual_of_hinge(now: Iterate, error: Array | float = 0.0) -> float:
-    """The dual value of the rounded hinge's multipliers, which lie in [0, 1]: a lower bound of
-    it."""
-    penalty, mass = now.problem.penalty, now.point.multipliers
-    return max(
-        theta * mass - penalty.conjugate(theta * now.pulled, now.w, theta * error)
-        for theta in penalty.scales(now.pulled, error)
-    )
-
-
-def duals_of_hinge(now: Iterate) -> tuple[float, float]:
-    """`dual_of_hinge` at least, and as computed."""
-    computed, mass = dual_of_hinge(now), now.point.multipliers
-    most = now.with_rounding(lambda error: -dual_of_hinge(now, error), -computed, beside=mass)
-    return -most - growth(now.scores.size) * mass, computed
-
-
-def most_lost(short: float, now: Iterate) -> float:
-    """How much lower the dual value may be where this much of the multipliers is taken off each
-    class: ``|X'c|`` changes by at most twice as much times the longest row, seen from zero or from
-    the mean, because what is taken off sums to zero."""
-    sizes, longest = now.problem.X.sizes, now.problem.X.longest
-    if sizes.finite:
-        longest = min(longest, length(sizes.spreads))
-    change = 2 * short * longest
-    size = length(np.abs(now.pulled) + now.pulled_error)
-    return short + change * (2 * size + change) / (2 * now.problem.quadratic.alpha)
-
-
-def best_stretch(now: Iterate) -> tuple[float, float]:
-    """The t whose ``t w`` has the least hinge objective of those tried, and that objective.
-
-    The rounding leaves every pair on the margin short of it by up to its width, and the hinge
-    pays for that in full; stretching w a little is cheaper. Where no pair is short by more than
-    the width (separable data), the t that ends every shortfall makes the hinge vanish. None is
-    tried while the rounded problem itself is further from solved than the rounding costs, and none
-    for a penalty with corners.
-    """
-    if now.stretch is not None:
-        return now.stretch
-    loss = _rounded(now)
-    penalty = now.problem.penalty
-    stretches, values = [1.0], [loss.hinge_value() + penalty.value(now.w)]
-    short = min(loss.largest_shortfall(), loss.width, MOST_STRETCH)
-    if not penalty.has_corners and short > 0 and now.gap <= (values[0] - dual_of_hinge(now)) / 2:
-        stretches += [1 / (1 - share * short) for share in STRETCH_SHARES]
-        values += [loss.hinge_value(t) + penalty.value(t * now.w) for t in stretches[1:]]
-    least = int(np.argmin(values))
-    now.stretch = stretches[least], values[least]
-    return now.stretch
 
 
 def rounded_problem(
@@ -372,7 +292,7 @@ def _stretched(now: Iterate, here: Iterate) -> list[Iterate]:
 
 def _narrowed(now: Iterate, width: float) -> Iterate:
     """The same point under another rounding."""
-    loss = _rounded(now).rounded(width)
+    loss = rounded_loss(now).rounded(width)
     problem = replace(now.problem, loss_at=partial(rounded_hinge, loss.pairs, width))
     return problem.at(now.w, now.scores, loss, now.point.error)
 
@@ -396,8 +316,8 @@ def _continued(now: Iterate, before: Iterate | None, width: float) -> Iterate:
 def _share_of_move(before: Iterate, now: Iterate, width: float) -> float:
     """How far the line through two solutions leads to this width, in steps from one to the
     other."""
-    here = _rounded(now).width
-    return (here - width) / (_rounded(before).width - here)
+    here = rounded_loss(now).width
+    return (here - width) / (rounded_loss(before).width - here)
 
 
 def _allowed(now: Iterate) -> Iterate:
@@ -447,16 +367,6 @@ def rounded_hinge(
     return HuberHingePoint(SortedScores(pairs, scores), width)
 
 
-def _rounded(now: Iterate) -> HuberHingePoint | ListedHuberHingePoint:
-    assert isinstance(now.loss, HuberHingePoint | ListedHuberHingePoint)
-    return now.loss
-
-
 def _all_pairs(now: Iterate) -> HuberHingePoint:
     assert isinstance(now.loss, HuberHingePoint)
-    return now.loss
-
-
-def _sorted_hinge(now: Iterate) -> HingePoint | HuberHingePoint | ListedHuberHingePoint:
-    assert isinstance(now.loss, HingePoint | HuberHingePoint | ListedHuberHingePoint)
     return now.loss

@@ -32,7 +32,8 @@ from everypair.pairs.ranked_classes import SortedScores
 from everypair.pairs.sorted import CentredHingePoint, HingePoint, HuberHingePoint
 from everypair.penalties import L2
 from everypair.rows import Rows
-from everypair.solvers.hinge import FIRST_WIDTH, duals_of_hinge, judge_against
+from everypair.solvers.hinge import FIRST_WIDTH
+from everypair.solvers.hinge_certificate import duals_of_hinge, judge_against
 from everypair.solvers.line_search import search_line
 from everypair.solvers.newton import GAIN_TO_KEEP, Newton, NewtonMatrix
 from everypair.solvers.problem import Iterate, Problem, Stop
