@@ -201,7 +201,7 @@ class Iterate:
         self.problem, self.w, self.point = problem, w, point
         self._read_by_rows = False
         self.stretch: tuple[float, float] | None = None
-        """Kept by `hinge.best_stretch`."""
+        """Kept by `hinge_certificate.best_stretch`."""
 
     @property
     def scores(self) -> Array:
