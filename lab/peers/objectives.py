@@ -16,7 +16,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import expit
 
 from .peer import Answer
@@ -92,6 +92,7 @@ def _bound_at_corner(X, pairs, alpha: float, w: np.ndarray) -> float:
     from everypair.pairs.projected import project
     from everypair.pairs.ranked_classes import SortedScores
     from everypair.pairs.sorted import HuberHingePoint
+    from everypair.solvers.corner import out_of_reach
     from everypair.solvers.rounding import pulled
 
     stretch = 1 - AT_THE_MARGIN / 2
@@ -101,13 +102,18 @@ def _bound_at_corner(X, pairs, alpha: float, w: np.ndarray) -> float:
         return -np.inf
     gram = X.row_products(rows, rows)
     gram[np.diag_indices_from(gram)] *= 1 + 1e-12
-    factor = cho_factor(gram)
+    try:
+        factor = cho_factor(gram)
+    except LinAlgError:  # more rows at the margin than columns, or copies of rows
+        return -np.inf
     for _ in range(2):  # the second time takes off what the first one rounded
         left = pulled(X, c) + alpha * w
         c[rows] -= cho_solve(factor, X.dot(left)[rows] - X.sizes.means @ left)
     c = project(pairs, c / pairs.share, np.ones(2)).gradient
-    pull = pulled(X, c)
-    return float(-c[pairs.positives].sum() - pull @ pull / (2 * alpha))
+    pull, short = pulled(X, c), out_of_reach(pairs, c)  # what rounding leaves infeasible
+    change = 2 * short * X.longest
+    lost = short + change * (2 * np.linalg.norm(pull) + change) / (2 * alpha)
+    return float(-c[pairs.positives].sum() - pull @ pull / (2 * alpha) - lost)
 
 
 def _loss_and_slope(loss: str, margins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

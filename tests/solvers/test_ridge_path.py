@@ -11,7 +11,7 @@ from everypair.linalg.matrix import as_matrix
 from everypair.pairs import auc, pair_point
 from everypair.penalties import L2
 from everypair.rows import Rows
-from everypair.solvers import ridge_path
+from everypair.solvers import choose, ridge_path
 from everypair.solvers.choose import minimise
 from everypair.solvers.foretelling import Known, KnownPath
 from everypair.solvers.newton import NewtonMatrix
@@ -37,6 +37,18 @@ def test_a_path_has_the_solutions_of_single_fits(loss, n_rows):
         assert along.distance <= tol
         assert along.objective == pytest.approx(alone.objective, rel=3 * tol)
         np.testing.assert_allclose(along.scores, X @ along.coef, atol=1e-10)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_a_sample_large_enough_for_a_sample_of_its_own_goes_ahead(loss, monkeypatch):
+    """As with 150,000 rows."""
+    for module in (choose, ridge_path):
+        monkeypatch.setattr(module, "LEAST_SAMPLE", 200)
+    X, y = rows(12_000, 5)
+    path = RidgeProblem(as_matrix(X), Rows.of(y), loss)
+    found = dict(path.along(ALPHAS, tol=1e-6, max_iter=100))
+    assert sorted(found) == list(range(ALPHAS.size))
+    assert max(fit.distance for fit in found.values()) <= 1e-6
 
 
 @pytest.mark.parametrize("loss", ["logistic", "hinge"])

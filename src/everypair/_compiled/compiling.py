@@ -1,7 +1,6 @@
 """How every kernel is compiled: at its first call, without the GIL, and kept on disk if possible.
 
-numba is loaded at the first call of any kernel, not before: with its registries it takes about
-half as long to load as scikit-learn.
+numba is loaded at the first call of any kernel, not before (`linalg.few_rows` says what it costs).
 """
 
 from __future__ import annotations
@@ -19,7 +18,10 @@ if hasattr(os, "register_at_fork"):
 
 
 class Loop:
-    """A function that numba compiles for the types of its arguments, once it is called."""
+    """A function that numba compiles for the types of its arguments, once it is called.
+
+    It takes its arguments by position, and cannot be pickled.
+    """
 
     def __init__(self, function, **options):
         update_wrapper(self, function)
@@ -39,11 +41,12 @@ class Loop:
                 from everypair._compiled.kept_code import dispatcher_of
 
                 function = self.__wrapped__
-                # numba looks a kernel that this one calls up among the names of its module.
+                # numba looks up the kernels that this one calls among the names of its module.
                 names = function.__globals__
                 for called in function.__code__.co_names:
-                    if isinstance(names.get(called), Loop):
-                        names[called] = names[called].dispatcher
+                    other = names.get(called)
+                    if isinstance(other, Loop) and other is not self:
+                        names[called] = other.dispatcher
                 self.dispatcher = dispatcher_of(function, **self._options)
         return self.__dict__["dispatcher"]
 

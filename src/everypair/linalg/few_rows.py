@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 FEW_ROWS = 2500
 
 FEW_ENTRIES = 2**17
-"""Of X: up to so many its sums take no longer by BLAS."""
+"""Up to this many entries of X, sums by BLAS take no longer than compiled ones."""
 
 
 def few_rows(shape: tuple[int, ...]) -> bool:
@@ -27,8 +27,8 @@ def few_rows(shape: tuple[int, ...]) -> bool:
 
 
 def chebyshev(t: Array, n_terms: int) -> Array:
-    """``[k, i]``: T_k(t_i), by ``T_(m+n) = 2 T_m T_n - T_(m-n)``: all that are known give as many
-    more at once."""
+    """``[k, i]``: T_k(t_i), by ``T_(m+n) = 2 T_m T_n - T_(m-n)``: each round nearly doubles the
+    number of known polynomials."""
     out = np.empty((n_terms, t.size))
     out[0], out[1] = 1.0, t
     known = 2

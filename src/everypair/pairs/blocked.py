@@ -21,6 +21,7 @@ from everypair.linalg.block_sample import BlockSample
 from everypair.linalg.block_shard import Shard
 from everypair.linalg.block_vector import BlockVector
 from everypair.linalg.blocks import Blocks
+from everypair.linalg.few_rows import FEW_ROWS
 from everypair.linalg.matrix import Matrix
 from everypair.linalg.row_sums import BoxedRows
 from everypair.pairs.boxes import PER_UNIT
@@ -159,10 +160,12 @@ class BlockBoxes:
 
     @property
     def chain(self) -> float:
-        """Additions behind a moment: of a block's rows in blocks of their own, of the blocks."""
+        """Additions behind a moment: of a block's rows, in blocks of their own if they are not few,
+        and of the blocks."""
         lengths = self.scores.blocks.lengths
         longest = max(lengths)
-        return 2 * float(np.sqrt(longest)) + 8 * self.ids.size + len(lengths)
+        of_rows = 2 * float(np.sqrt(longest)) + 8 * self.ids.size
+        return max(min(longest, FEW_ROWS), of_rows) + len(lengths)
 
     def moments(self, weights: BlockVector, rough: bool = False) -> Array:
         work = partial(_moments, self.ids, rough)

@@ -91,7 +91,7 @@ BOXES_TO_MERGE = 80
 
 
 WHOLE_BOXES = 64
-"""On a grid of up to so many boxes one product, with a matrix for all boxes, takes less time than
+"""On a grid of up to this many boxes one product, with a matrix for all boxes, takes less time than
 sums near and far."""
 
 WHOLE_GRID = BoxGrid(WIDTH, COEFFICIENTS, WHOLE_BOXES - 1)

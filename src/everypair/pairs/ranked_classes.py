@@ -158,7 +158,7 @@ class SortedScores:
         return other
 
     def lowered(self, by: float) -> SortedScores:
-        """With all positives ``by`` lower: every shortfall is so much larger."""
+        """With all positives ``by`` lower: every shortfall is larger by that."""
         other = copy(self)
         other.positives = self.positives._replace(scores=self.positives.scores - by)
         other.__dict__.pop("from_negatives", None)

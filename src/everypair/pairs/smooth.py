@@ -157,7 +157,7 @@ class BoxedScores:
         self.ids = ids
         on_grid = ids[-1] - ids[0] == ids.size - 1
         self.slots = (box - ids[0] if on_grid else ids.searchsorted(box)).astype(np.int32)
-        # The difference is exact (`_compiled.box_moments`).
+        # The difference is exact, or within 2^-53 of one just below a box.
         self._few = FewInBoxes(self.pairs.positive, self.slots, x - box, ids.size, COEFFICIENTS)
 
     @property

@@ -141,10 +141,11 @@ def hinge_by_continuation(
 def _first_rounding(start: Iterate, near: float) -> tuple[Iterate, float]:
     """The start under the rounding with which a series begins, and its width.
 
-    It is the one that certifies the start best: at zero that is the widest, at a solution of almost
-    the same problem a narrow one. A solution of a problem that is not quite the same is off by more
-    than its own rounding, and with a small alpha no gap tells by how much. A rounding that is some
-    times as wide takes in what has moved; from the widest one the series would begin anew.
+    Without ``near`` it is the one that certifies the start best: at zero that is the widest, at a
+    solution of almost the same problem a narrow one. A solution of other rows, or of fewer
+    coefficients, may be off by more than its own rounding, and with a small alpha no gap tells by
+    how much. A rounding several times as wide takes in what has moved; from the widest one the
+    series would begin anew.
     """
     best, width = start, FIRST_WIDTH
     if near < FIRST_WIDTH and start.w.any():

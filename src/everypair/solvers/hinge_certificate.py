@@ -39,8 +39,8 @@ def judge_against(
 
     def mass_short(short: float) -> float:
         # A shortfall of the stretched margins: 1 - t z >= u where 1 - z >= 1 - (1 - u) / t.
-        least = short if stretch == 1 else 1 - (1 - short) / stretch
-        return _sorted_hinge(now).mass_short(least)
+        unstretched = short if stretch == 1 else 1 - (1 - short) / stretch
+        return _sorted_hinge(now).mass_short(unstretched)
 
     error = hinge_error(
         now.problem.score_error(stretch * now.w),

@@ -102,7 +102,8 @@ class HingeNewton(Newton):
         super().__init__(matrix)
         self._width, self._lags = START_WIDTH, False
         self.at_corner = False
-        """Whether the last call ended because the gap would not shrink."""
+        """Whether steps on the hinge itself shrank the gap no more in the last call, even if those
+        of a `centred_hinge` did."""
 
     def make_matrix(self, now: Iterate) -> None:
         self._width = START_WIDTH

@@ -56,7 +56,7 @@ class RidgeProblem:
     polynomial in log alpha through the last distances foretells the next one. Where all alphas are
     known beforehand (`along`), they step side by side.
 
-    The hinge with many rows does so in `along`, by steps on the hinge itself (`hinge_newton`).
+    The hinge with many rows steps side by side in `along`, on the hinge itself (`hinge_newton`).
     Fits one by one, and those with few rows, begin on the line through the last two solutions.
     """
 
@@ -205,7 +205,7 @@ class RidgeProblem:
         share = HINGE_SHARE_AHEAD if self.loss == "hinge" else SHARE_AHEAD
         rows = self.pairs.sample(min(size, max(LEAST_SAMPLE, int(share * self.pairs.n_rows))))
         sample = RidgeProblem(self.X.take(rows), self.pairs.take(rows), self.loss)
-        sample._solver = self._solver
+        sample._solver, sample._is_sample = self._solver, self._is_sample
         return sample
 
     def _keep_offset(self, sample: RidgeProblem) -> None:

@@ -64,6 +64,7 @@ def outcome(path, size, monkeypatch):
 @given(texts(), st.integers(8, 80))
 @example("c0;c1\n" + "1;a\n" * 9 + "-0;b\n0.5;c\n", 20)
 @example("c0\n" + "oak\n" * 9 + "\ufeffoak\n" * 9, 8)
+@example("   \nc0\n" + "1\n" * 30, 8)
 @example("c0\n" + "\n" * 50 + "1\n", 8)
 @example(" " * 20 + "\nc0;c1\n" + "1;2\n" * 9, 8)
 @example("c0;c1\r" + "1;2\r" * 9, 8)

@@ -254,7 +254,7 @@ def _by_segments(source: Source, layout: Layout) -> list[pa.ChunkedArray] | None
 
     tables = read_segments(source.path, segments, parse)
     written = layout.header
-    if tables is None or tables[0].num_columns != len(written):
+    if tables is None or tables[0].column_names != written:
         return None
     return joined(tables, lambda at: _at_once(source, layout, False, [written[k] for k in at]))
 
