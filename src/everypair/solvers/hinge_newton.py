@@ -155,14 +155,13 @@ class HingeNewton(Newton):
 
         At zero every pair has a shortfall of 1: the middle of the window (0, 2).
         """
-        pairs, scores = now.loss.pairs, now.scores
-        width = float(np.clip(self._width, LEAST_WIDTH, FIRST_WIDTH))
-        if now.w.any():
-            scores = scores.copy()
-            scores[pairs.positives] -= width / 2
+        loss, width = now.loss, float(np.clip(self._width, LEAST_WIDTH, FIRST_WIDTH))
+        if isinstance(loss, CentredHingePoint):
+            loss = loss.rounded(width)
+        elif now.w.any():
+            loss = CentredHingePoint(loss.order, width)
         else:
-            width = FIRST_WIDTH
-        loss = HuberHingePoint(SortedScores(pairs, scores), width)
+            loss = HuberHingePoint(loss.order, FIRST_WIDTH)
         return now.problem.at(now.w, now.scores, loss)
 
 
