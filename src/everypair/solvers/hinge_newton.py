@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,7 +156,8 @@ class HingeNewton(Newton):
 
         At zero every pair has a shortfall of 1: the middle of the window (0, 2).
         """
-        loss, width = now.loss, float(np.clip(self._width, LEAST_WIDTH, FIRST_WIDTH))
+        loss: Any = now.loss
+        width = float(np.clip(self._width, LEAST_WIDTH, FIRST_WIDTH))
         if isinstance(loss, CentredHingePoint):
             loss = loss.rounded(width)
         elif now.w.any():
