@@ -25,7 +25,7 @@ CELLS = {
     "dates": ["2024-01-31", "2024-01-31 10:00", "2024-01-31 10:00:00.123456789", "10:00"],
     "zoned": ["2024-01-31T10:00:00Z", "2024-01-31T10:00:00+02:00"],
     "compact": ["20240131", "19991231"],
-    "words": ["cook", "é", "-", "\ufeff", "x y"],
+    "words": ["cook", "é", "-", "\ufeff", "x y", '"x\n1;y"'],
     "missing": ["", "NA", "?"],
 }
 POOL = pa.proxy_memory_pool(pa.default_memory_pool())
@@ -132,3 +132,11 @@ def test_only_the_column_that_changes_late_is_parsed_again(tmp_path, monkeypatch
     *pieces, again = parsed
     assert again == ["c"]
     assert sum(pieces) == size
+
+
+def test_a_file_with_quotes_is_parsed_as_a_whole(tmp_path, monkeypatch, parsed):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + '"1\n2",3\n' * 1000)
+    monkeypatch.setattr(segments, "SEGMENT_BYTES", path.stat().st_size // 10)
+    assert read(Source(path)).to_pydict() == {"a": ["1\n2"] * 1000, "b": [3] * 1000}
+    assert parsed == [[]]

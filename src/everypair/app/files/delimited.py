@@ -202,10 +202,9 @@ def read_delimited(source: Source) -> pa.Table:
     import pyarrow as pa
 
     layout = layout_of(source)
-    quoted = _has_quotes(source, layout)
-    columns = None if quoted else _by_segments(source, layout)
+    columns = _by_segments(source, layout)
     if columns is None:
-        columns = _at_once(source, layout, quoted).columns
+        columns = _at_once(source, layout, _has_quotes(source, layout)).columns
     for k, column in enumerate(columns):
         if pa.types.is_binary(column.type):
             raise located(source, layout, "invalid UTF8 data", layout.names[k])
@@ -239,7 +238,8 @@ def _by_segments(source: Source, layout: Layout) -> list[pa.ChunkedArray] | None
     """
     from pyarrow import csv as arrow_csv
 
-    segments = segments_of(source.path) if source.encoding.lower() in UTF8 else []
+    plain = source.encoding.lower() in UTF8 and not source.compressed
+    segments = segments_of(source.path) if plain else []
     if len(segments) < 2:
         return None
     block = max(WHOLE_BYTES, layout.chunk_bytes)

@@ -42,7 +42,8 @@ def segments_of(path: Path) -> list[tuple[int, int]]:
 def read_segments(
     path: Path, segments: list[tuple[int, int]], parse: Callable[[pa.BufferReader, bool], pa.Table]
 ) -> list[pa.Table] | None:
-    """The segments as ``parse`` reads them, told which one is first; None where it refuses one."""
+    """The segments as ``parse`` reads them, told which one is first; None where it refuses one, or
+    where one has a quotation mark: a line feed inside quotes ends no row."""
     import pyarrow as pa
 
     def table(segment: tuple[int, int]) -> pa.Table:
@@ -52,6 +53,8 @@ def read_segments(
             raw = file.read(end - start)
         if start and raw.startswith(codecs.BOM_UTF8):  # Arrow would skip it
             raise pa.ArrowInvalid("a byte order mark inside the file")
+        if b'"' in raw:
+            raise pa.ArrowInvalid("a value in quotes")
         return parse(pa.BufferReader(raw), start == 0)
 
     with ThreadPoolExecutor(pa.cpu_count()) as threads:
