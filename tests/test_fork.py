@@ -44,6 +44,7 @@ def run(script, **environment):
         env={**os.environ, **environment},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    assert "Exception ignored" not in done.stderr, done.stderr
 
 
 def test_a_fork_while_a_thread_computes_a_cached_attribute_does_not_stop_the_child():
@@ -80,6 +81,35 @@ while "numba" not in sys.modules:
 assert not hasattr(sys.modules["everypair._compiled.kept_code"], "dispatcher_of")
 ends(forked(fit, 3000))
 thread.join()
+""")
+
+
+def test_a_fork_that_waited_for_numba_waits_for_its_compiler_too():
+    run("""
+from everypair._compiled import compiling
+from numba.core.compiler_lock import global_compiler_lock as lock
+
+loads, compiles = threading.Event(), threading.Event()
+
+def load():
+    with compiling._loading:
+        loads.set()
+        compiles.wait()
+        from everypair._compiled import kept_code
+
+def compile_for_a_while():
+    with lock:
+        compiles.set()
+        time.sleep(0.5)
+
+def takes_the_lock():
+    assert lock._lock.acquire(timeout=10)
+
+threads = [threading.Thread(target=load), threading.Thread(target=compile_for_a_while)]
+threads[0].start()
+loads.wait()
+threads[1].start()
+ends(forked(takes_the_lock))
 """)
 
 

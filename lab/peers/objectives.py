@@ -40,7 +40,8 @@ WIDTHS = 2.0 ** np.arange(1, -30, -2)
 SHRUNK = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 AT_THE_MARGIN, MOST_AT_THE_MARGIN = 1e-7, 4000
-"""How near a pair is, and how many rows of such pairs are solved for."""
+"""A pair counts as at the margin within the first number of it. No bound is tried with more rows in
+such pairs than the second."""
 
 
 def _over_pairs(loss: str, task: PeerTask, answer: Answer) -> Worth:
@@ -95,8 +96,8 @@ def _bound_at_corner(X, pairs, alpha: float, w: np.ndarray) -> float:
     from everypair.solvers.corner import out_of_reach
     from everypair.solvers.rounding import pulled
 
-    stretch = 1 - AT_THE_MARGIN / 2
-    near = HuberHingePoint(SortedScores(pairs, stretch * X.dot(w)), AT_THE_MARGIN)
+    shrunk = 1 - AT_THE_MARGIN / 2
+    near = HuberHingePoint(SortedScores(pairs, shrunk * X.dot(w)), AT_THE_MARGIN)
     c, rows = near.gradient(), near.in_window.rows
     if not 0 < rows.size <= MOST_AT_THE_MARGIN:
         return -np.inf

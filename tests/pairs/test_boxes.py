@@ -127,3 +127,26 @@ def test_merged_boxes_have_the_fields_of_each(monkeypatch, kernel, first):
     merged = kernel.fields(ids, moments)
     monkeypatch.setattr(boxes, "BOXES_TO_MERGE", np.inf)
     np.testing.assert_allclose(merged, kernel.fields(ids, moments), rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("n_boxes", [1, 2, 33, 64])
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
+def test_one_product_for_all_boxes_is_the_sums_near_and_far(monkeypatch, kernel, n_boxes):
+    rng = np.random.default_rng(n_boxes)
+    ids = np.arange(n_boxes, dtype=float) - 7
+    moments = rng.standard_normal((n_boxes, COEFFICIENTS, 3))
+    all_boxes = np.ones(n_boxes, dtype=bool)
+
+    def sums(n_terms):
+        some = np.ascontiguousarray(moments[:, :n_terms])
+        return kernel.fields(ids, moments[:, :, 0].copy()), kernel.row_fields(
+            ids, all_boxes, all_boxes, some
+        )
+
+    for n_terms in (4, COEFFICIENTS):
+        whole = sums(n_terms)
+        with monkeypatch.context() as patch:
+            patch.setattr(boxes, "WHOLE_BOXES", 0)
+            apart = sums(n_terms)
+        for one, other in zip(whole, apart, strict=True):
+            np.testing.assert_allclose(one, other, rtol=0, atol=1e-13 * np.abs(other).max())

@@ -43,10 +43,15 @@ def test_a_path_has_the_solutions_of_single_fits(loss, n_rows):
 def test_a_sample_large_enough_for_a_sample_of_its_own_goes_ahead(loss, monkeypatch):
     """As with 150,000 rows."""
     for module in (choose, ridge_path):
-        monkeypatch.setattr(module, "LEAST_SAMPLE", 200)
+        monkeypatch.setattr(module, "LEAST_SAMPLE", 100)
     X, y = rows(12_000, 5)
+    sample, sampled = Rows.sample, []
+    monkeypatch.setattr(
+        Rows, "sample", lambda self, size: sampled.append(self.n_rows) or sample(self, size)
+    )
     path = RidgeProblem(as_matrix(X), Rows.of(y), loss)
     found = dict(path.along(ALPHAS, tol=1e-6, max_iter=100))
+    assert min(sampled) < 12_000
     assert sorted(found) == list(range(ALPHAS.size))
     assert max(fit.distance for fit in found.values()) <= 1e-6
 

@@ -6,14 +6,36 @@ numba is loaded at the first call of any kernel, not before (`linalg.few_rows` s
 from __future__ import annotations
 
 import os
+import sys
 from functools import update_wrapper
 from threading import RLock
 
-# A fork waits until no thread loads numba: the child could not finish the import.
 _loading = RLock()
+_held_in_fork = []
+
+
+def _before_fork():
+    """A fork waits until no thread loads numba or compiles.
+
+    The child inherits the locks as they are. It could not finish the import, and would wait for
+    ever for a thread that it does not have.
+    """
+    _loading.acquire()
+    compiler = getattr(sys.modules.get("numba.core.compiler_lock"), "global_compiler_lock", None)
+    if compiler is not None:
+        compiler.acquire()
+        _held_in_fork.append(compiler)
+
+
+def _after_fork():
+    while _held_in_fork:
+        _held_in_fork.pop().release()
+    _loading.release()
+
+
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
     )
 
 

@@ -1,7 +1,7 @@
 """The compiled code of a kernel, kept on disk if possible.
 
-This relies on parts of numba beyond its decorators: `FunctionCache` with its file's source stamp,
-the attribute `_cache` of a compiled function, and the compiler's lock.
+This relies on parts of numba beyond its decorators: `FunctionCache` with its file's source stamp
+and the attribute `_cache` of a compiled function.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from pathlib import Path
 
 from numba import njit
 from numba.core.caching import FunctionCache
-from numba.core.compiler_lock import global_compiler_lock
 
 _warned = False
 
@@ -91,13 +90,3 @@ def dispatcher_of(function, **options):
         where = os.path.dirname(__file__)
         _warn_once(f"neither {where} nor the user's cache directory is writable")
     return kernel
-
-
-# A fork waits until no thread compiles. Otherwise the child inherits the compiler's locks as they
-# are, and waits for ever for a thread that it does not have.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=global_compiler_lock.acquire,
-        after_in_parent=global_compiler_lock.release,
-        after_in_child=global_compiler_lock.release,
-    )

@@ -91,8 +91,8 @@ BOXES_TO_MERGE = 80
 
 
 WHOLE_BOXES = 64
-"""On a grid of up to this many boxes one product, with a matrix for all boxes, takes less time than
-sums near and far."""
+"""On a grid of up to this many boxes one product, with a matrix for all boxes, is faster than the
+near and far sums."""
 
 WHOLE_GRID = BoxGrid(WIDTH, COEFFICIENTS, WHOLE_BOXES - 1)
 

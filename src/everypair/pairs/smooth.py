@@ -26,7 +26,7 @@ from everypair.linalg.matrix import Matrix
 from everypair.linalg.row_sums import BoxedRows
 from everypair.linalg.threads import over_rows, used_threads
 from everypair.linalg.vectors import centred, times, times_less
-from everypair.pairs.boxes import PER_UNIT, TERMS, BoxKernel
+from everypair.pairs.boxes import PER_UNIT, TERMS, WHOLE_BOXES, BoxKernel
 from everypair.pairs.point import (
     FULL_ACCURACY,
     UNIT_ROUNDOFF,
@@ -116,7 +116,7 @@ SIGMOID_KERNELS = SmoothKernels(
 
 def fits_grid(first: float, last: float, n_rows: int) -> bool:
     """Whether all boxes from the first to the last are few enough to be there, held or not."""
-    most = max(min(GRID_BOXES, n_rows), n_rows * GRID_BOXES_PER_ROW)
+    most = max(min(GRID_BOXES, n_rows), n_rows * GRID_BOXES_PER_ROW, WHOLE_BOXES)
     return bool(last - first < most and max(-first, last) < LAST_WHOLE_NUMBER)
 
 

@@ -103,8 +103,8 @@ class HingeNewton(Newton):
         super().__init__(matrix)
         self._width, self._lags = START_WIDTH, False
         self.at_corner = False
-        """Whether steps on the hinge itself shrank the gap no more in the last call, even if those
-        of a `centred_hinge` did."""
+        """True if steps on the plain hinge stopped gaining in the last call. Steps on a
+        `centred_hinge` may have finished."""
 
     def make_matrix(self, now: Iterate) -> None:
         self._width = START_WIDTH
@@ -120,7 +120,8 @@ class HingeNewton(Newton):
             if self._lags:
                 self._lags = False
                 near = FAR if self.at_corner else NEAR * now.problem.tol
-                past = _past_corner(now, stop, progress) if now.judged.distance < near else None
+                is_near = now.problem.tol > 0 and now.judged.distance < near
+                past = _past_corner(now, stop, progress) if is_near else None
                 if past is not None:
                     return past
                 self._matrix = None

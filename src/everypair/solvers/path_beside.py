@@ -91,6 +91,7 @@ class Course:
             if not self.goes_on:
                 self.newton.doubt()
                 self._now = now if now.gap < before.gap else before
+                self.next_w = self._now.w
             elif matrix is not None:
                 matrix.learn(before, now)
         if not self.goes_on:

@@ -62,6 +62,10 @@ def test_names_are_not_taken_for_data(lines):
     assert data_in(first, list(rest)) is None
 
 
+def test_numbers_with_a_decimal_comma_are_data():
+    assert data_in(["1,5", "NA", "3"], [["1,5", "5e3", "2"]] * 2) == "1,5"
+
+
 def test_rows_of_errors_count_from_the_first_line_without_a_header(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("1,a\n2,b\nx,c\n")

@@ -92,6 +92,19 @@ def test_latin_text_is_read_when_said(tmp_path):
             read(Source(path, encoding=name))
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_bytes_of_another_encoding_than_the_one_said_are_named(tmp_path, encoding):
+    path = tmp_path / "t.csv"
+    bad = {"utf-8-sig": b"\xff", "utf-16": b"\x00\xd8\x31\x00"}[encoding]
+    rows = "1,2\n".encode("utf-16-le" if encoding == "utf-16" else "utf-8") * 40_000
+    path.write_bytes("x,y\n1,2\n".encode(encoding) + rows + bad + rows)
+    source = Source(path, encoding=encoding)
+    with pytest.raises(DataError, match=f"the file is not {encoding} "):
+        read(source)
+    with pytest.raises(DataError, match=f"the file is not {encoding} "):
+        list(read_chunks(source, {"x": "number", "y": "number"}))
+
+
 def test_newlines_inside_quotes_belong_to_the_value(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text('c,y\n"a\nb",1\n"c",0\n')

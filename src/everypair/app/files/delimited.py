@@ -229,6 +229,8 @@ def _at_once(
                 return arrow_csv.read_csv(where, **options)
         except pa.ArrowInvalid as trouble:
             block = _longer(source, layout, trouble, block)
+        except UnicodeDecodeError as trouble:  # of another encoding than UTF-8
+            raise not_decoded(source, trouble.object[trouble.start], None, "the file") from trouble
 
 
 def _by_segments(source: Source, layout: Layout) -> list[pa.ChunkedArray] | None:
@@ -340,6 +342,8 @@ def delimited_chunks(
                 typed = ()
             else:
                 block = _longer(source, layout, trouble, block)
+        except UnicodeDecodeError as trouble:
+            raise not_decoded(source, trouble.object[trouble.start], None, "the file") from trouble
 
 
 TYPED: tuple[str, ...] = ("number", "boolean")

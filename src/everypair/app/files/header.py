@@ -68,7 +68,7 @@ def data_in(names: list[str], rows: list[list[str]]) -> str | None:
 
 def _are_names(numbers: list[str]) -> bool:
     """Numbers may be names: 0, 1, 2 (pandas') or years."""
-    values = [float(number) for number in numbers]
+    values = [float(number.replace(",", ".", 1)) for number in numbers]
     if len(values) > 1 and all(after - before == 1 for before, after in pairwise(values)):
         return True
     years = all(number.isdecimal() and int(number) in YEARS for number in numbers)

@@ -34,7 +34,7 @@ def segments_of(path: Path) -> list[tuple[int, int]]:
         for k in range(1, count):
             file.seek(size * k // count)
             if not file.readline(SEGMENT_BYTES).endswith(b"\n"):
-                break
+                return []
             cuts.append(file.tell())
     return list(pairwise(sorted({*cuts})))
 
