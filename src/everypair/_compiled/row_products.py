@@ -31,9 +31,9 @@ def dense_add_rows(X, weights, start, stop, out):
 def dense_add_chosen_rows(X, weights, rows, start, stop, block, out):
     """``out += sum_i weights[i] x_i`` over ``rows[start:stop]``, ``block`` of them before these are
     added up, and of each so many columns at a time that the sums stay in the nearest cache."""
-    sums = np.empty(min(STRIP_COLUMNS, X.shape[1]))
     for left in range(0, X.shape[1], STRIP_COLUMNS):
         right = min(left + STRIP_COLUMNS, X.shape[1])
+        sums = np.empty(right - left)
         for begin in range(start, stop, block):
             end = min(begin + block, stop)
             sums[:] = 0.0
@@ -41,17 +41,22 @@ def dense_add_chosen_rows(X, weights, rows, start, stop, block, out):
             while k + 4 <= end:
                 a, b, c, d = rows[k], rows[k + 1], rows[k + 2], rows[k + 3]
                 first, second, third, fourth = weights[a], weights[b], weights[c], weights[d]
-                for j in range(left, right):
-                    sums[j - left] += (first * X[a, j] + second * X[b, j]) + (
-                        third * X[c, j] + fourth * X[d, j]
+                # Four rows by themselves: with two numbers in the brackets the compiler would not
+                # add several columns at once, because either may count from the end.
+                of_a, of_b, of_c, of_d = (
+                    X[a, left:right], X[b, left:right], X[c, left:right], X[d, left:right]
+                )  # fmt: skip
+                for j in range(sums.size):
+                    sums[j] += (first * of_a[j] + second * of_b[j]) + (
+                        third * of_c[j] + fourth * of_d[j]
                     )
                 k += 4
             while k < end:
-                for j in range(left, right):
-                    sums[j - left] += weights[rows[k]] * X[rows[k], j]
+                for j in range(sums.size):
+                    sums[j] += weights[rows[k]] * X[rows[k], left + j]
                 k += 1
-            for j in range(left, right):
-                out[j] += sums[j - left]
+            for j in range(sums.size):
+                out[left + j] += sums[j]
 
 
 @compiled
