@@ -362,21 +362,28 @@ class DenseMatrix:
         from everypair._compiled import window_rows
 
         n_columns = self.shape[1]
-        cross = np.zeros((n_columns, n_columns))
-        running, state = np.zeros(n_columns), np.zeros(2, dtype=np.intp)
-        for some in slices(0, windows.targets.size, self.block_rows):
-            rows = windows.targets[some]
-            sums = np.empty((rows.size, n_columns))
-            window_rows(
-                self.X, self.centre, windows.sources, windows.source_weights,
-                windows.low, windows.high, some.start, running, state, sums,
-            )  # fmt: skip
-            block = np.subtract(self.X[rows], self.centre, dtype=np.float64)
-            block *= windows.target_weights[some, None]
-            block, sums = (part.astype(self.product_dtype, copy=False) for part in (block, sums))
-            with one_blas_thread():  # blocks this small are not worth waking another
+
+        def part(start: int, stop: int) -> Array:
+            cross = np.zeros((n_columns, n_columns))
+            running, state = np.zeros(n_columns), np.zeros(2, dtype=np.intp)
+            for some in slices(start, stop, self.block_rows):
+                rows = windows.targets[some]
+                sums = np.empty((rows.size, n_columns))
+                window_rows(
+                    self.X, self.centre, windows.sources, windows.source_weights,
+                    windows.low, windows.high, some.start, running, state, sums,
+                )  # fmt: skip
+                block = np.subtract(self.X[rows], self.centre, dtype=np.float64)
+                block *= windows.target_weights[some, None]
+                block, sums = (of.astype(self.product_dtype, copy=False) for of in (block, sums))
                 cross += block.T @ sums
-        return cross
+            return cross
+
+        # Each thread adds up its own first window, and every other moves with the targets.
+        _ = self.centre
+        with one_blas_thread():
+            parts = over_rows(part, windows.targets.size, windows.targets.size * n_columns**2)
+        return np.asarray(sum(parts[1:], parts[0]))
 
     def gram_of_differences(self, first: Index, second: Index, weights: Array) -> Array:
         out = np.zeros((self.shape[1], self.shape[1]))
