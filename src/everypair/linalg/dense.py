@@ -41,7 +41,7 @@ FEW_VECTORS = 3
 """Up to so many are multiplied one by one with a block of rows while it is in the cache: BLAS
 copies a block before it multiplies it with a matrix, which pays for more."""
 
-LONG_ROW, CHOSEN_SHARE = 200, 0.6
+LONG_ROW, CHOSEN_SHARE = 200, 0.9
 """Where rows have so many columns, and at most this share of them has a weight that is not zero,
 the others are passed over. Short rows would not be read faster."""
 
