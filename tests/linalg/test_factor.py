@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
+from everypair.linalg import dense, factor
 from everypair.linalg.dense import DenseMatrix
 from everypair.linalg.factor import FactorMatrix, Inverse, ProductFactor
+from everypair.linalg.row_sums import without_subnormals
 from everypair.pairs import pair_point
 from everypair.pairs.ranked_classes import SortedScores
 from everypair.pairs.sorted import HuberHingePoint
@@ -63,3 +67,36 @@ def test_rows_without_a_multiplier_are_not_read(wraps):
         factor = ProductFactor(factor, Inverse.of(triangle, 1.0))
         expected = np.linalg.solve(triangle, expected)
     np.testing.assert_allclose(factor.pull_back(c), expected, rtol=1e-12)
+
+
+def test_products_in_single_precision_have_no_subnormal_numbers():
+    """Their squares are zero or normal, and no number moves by more than its last digits."""
+    rng = np.random.default_rng(0)
+    size = 10.0 ** rng.uniform(-45, 0, 20_000)
+    numbers = (size * rng.choice([-1, 1], size.size)).astype(np.float32)
+    rounded = without_subnormals(numbers.copy())
+    assert np.all((rounded == 0) | (rounded**2 >= np.finfo(np.float32).tiny))
+    np.testing.assert_allclose(rounded, numbers, rtol=2e-7, atol=5e-19)
+    wide = size.copy()
+    assert np.array_equal(without_subnormals(wide), size)
+
+
+def test_a_rough_hessian_multiplies_no_subnormal_numbers(monkeypatch):
+    """Neither in the Gram matrix of the rows nor in the sums over windows."""
+    left = {}
+
+    def told(of, block):
+        without_subnormals(block)
+        left[of] = min(left.get(of, 1.0), float(np.abs(block[block != 0]).min()))
+        return block
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 5)) * 10.0 ** rng.uniform(-45, 0, (300, 5))
+    pairs = Rows.uncut(np.arange(300) < 60)
+    point = HuberHingePoint(SortedScores(pairs, rng.standard_normal(300)), 0.5)
+    exact = point.hessian(DenseMatrix(X))
+    monkeypatch.setattr(factor, "without_subnormals", partial(told, "gram"))
+    monkeypatch.setattr(dense, "without_subnormals", partial(told, "windows"))
+    rough = point.hessian(FactorMatrix(X).rough)
+    np.testing.assert_allclose(rough, exact, rtol=0, atol=1e-5 * np.abs(exact).max())
+    assert min(left["gram"], left["windows"]) > 1e-19

@@ -25,6 +25,7 @@ from everypair.linalg.row_sums import (
     add_rows,
     add_weighted_gram,
     slices,
+    without_subnormals,
 )
 from everypair.linalg.threads import one_blas_thread, over_rows
 
@@ -375,7 +376,10 @@ class DenseMatrix:
                 )  # fmt: skip
                 block = np.subtract(self.X[rows], self.centre, dtype=np.float64)
                 block *= windows.target_weights[some, None]
-                block, sums = (of.astype(self.product_dtype, copy=False) for of in (block, sums))
+                block, sums = (
+                    without_subnormals(of.astype(self.product_dtype, copy=False))
+                    for of in (block, sums)
+                )
                 cross += block.T @ sums
             return cross
 

@@ -13,7 +13,7 @@ from scipy.linalg import solve_triangular
 from everypair.cached import cached_property
 from everypair.linalg.column_sizes import Sizes
 from everypair.linalg.dense import DenseMatrix
-from everypair.linalg.row_sums import CENTRE_ROWS, Windows, slices
+from everypair.linalg.row_sums import CENTRE_ROWS, Windows, slices, without_subnormals
 from everypair.linalg.threads import one_blas_thread, over_rows
 
 Array = NDArray[np.float64]
@@ -111,6 +111,7 @@ class RoughFactor(DenseMatrix):
                 block = self.X[rows[some]].astype(self.product_dtype, copy=False)
                 block -= centre
                 block *= root[some, None]
+                without_subnormals(block)
                 out += block.T @ block
             return out
 
