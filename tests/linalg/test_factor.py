@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from everypair.linalg import dense, factor
+from everypair.linalg import factor, row_sums
 from everypair.linalg.dense import DenseMatrix
 from everypair.linalg.factor import FactorMatrix, Inverse, ProductFactor
 from everypair.linalg.row_sums import without_subnormals
@@ -96,7 +96,7 @@ def test_a_rough_hessian_multiplies_no_subnormal_numbers(monkeypatch):
     point = HuberHingePoint(SortedScores(pairs, rng.standard_normal(300)), 0.5)
     exact = point.hessian(DenseMatrix(X))
     monkeypatch.setattr(factor, "without_subnormals", partial(told, "gram"))
-    monkeypatch.setattr(dense, "without_subnormals", partial(told, "windows"))
+    monkeypatch.setattr(row_sums, "without_subnormals", partial(told, "windows"))
     rough = point.hessian(FactorMatrix(X).rough)
     np.testing.assert_allclose(rough, exact, rtol=0, atol=1e-5 * np.abs(exact).max())
     assert min(left["gram"], left["windows"]) > 1e-19

@@ -24,8 +24,8 @@ from everypair.linalg.row_sums import (
     add_narrow_rows,
     add_rows,
     add_weighted_gram,
+    cross_of_windows,
     slices,
-    without_subnormals,
 )
 from everypair.linalg.threads import one_blas_thread, over_rows
 
@@ -360,34 +360,7 @@ class DenseMatrix:
         return gram, moments
 
     def window_cross(self, windows: Windows) -> Array:
-        from everypair._compiled import window_rows
-
-        n_columns = self.shape[1]
-
-        def part(start: int, stop: int) -> Array:
-            cross = np.zeros((n_columns, n_columns))
-            running, state = np.zeros(n_columns), np.zeros(2, dtype=np.intp)
-            for some in slices(start, stop, self.block_rows):
-                rows = windows.targets[some]
-                sums = np.empty((rows.size, n_columns))
-                window_rows(
-                    self.X, self.centre, windows.sources, windows.source_weights,
-                    windows.low, windows.high, some.start, running, state, sums,
-                )  # fmt: skip
-                block = np.subtract(self.X[rows], self.centre, dtype=np.float64)
-                block *= windows.target_weights[some, None]
-                block, sums = (
-                    without_subnormals(of.astype(self.product_dtype, copy=False))
-                    for of in (block, sums)
-                )
-                cross += block.T @ sums
-            return cross
-
-        # Each thread adds up its own first window, and every other moves with the targets.
-        _ = self.centre
-        with one_blas_thread():
-            parts = over_rows(part, windows.targets.size, windows.targets.size * n_columns**2)
-        return np.asarray(sum(parts[1:], parts[0]))
+        return cross_of_windows(self.X, self.centre, windows, self.block_rows, self.product_dtype)
 
     def gram_of_differences(self, first: Index, second: Index, weights: Array) -> Array:
         out = np.zeros((self.shape[1], self.shape[1]))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everypair.linalg.few_rows import FewInBoxes, few_rows
-from everypair.linalg.threads import over_rows
+from everypair.linalg.threads import one_blas_thread, over_rows
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -135,4 +135,37 @@ def add_narrow_rows(X: NDArray[Any], weights: Array, by_rows: bool) -> Array:
         return out
 
     parts = over_rows(part, X.shape[0], X.size)
+    return np.asarray(sum(parts[1:], parts[0]))
+
+
+def cross_of_windows(
+    X: NDArray[Any], centre: Array, windows: Windows, block: int, dtype: np.dtype[Any]
+) -> Array:
+    """``sum_k w_k (x_k - centre) (sum over its window of w_j (x_j - centre))'`` over the targets,
+    products in ``dtype``."""
+    from everypair._compiled import window_rows
+
+    n_columns = centre.size
+
+    def part(start: int, stop: int) -> Array:
+        cross = np.zeros((n_columns, n_columns))
+        running, state = np.zeros(n_columns), np.zeros(2, dtype=np.intp)
+        for some in slices(start, stop, block):
+            rows = windows.targets[some]
+            sums = np.empty((rows.size, n_columns))
+            window_rows(
+                X, centre, windows.sources, windows.source_weights,
+                windows.low, windows.high, some.start, running, state, sums,
+            )  # fmt: skip
+            targets = np.subtract(X[rows], centre, dtype=np.float64)
+            targets *= windows.target_weights[some, None]
+            targets, sums = (
+                without_subnormals(of.astype(dtype, copy=False)) for of in (targets, sums)
+            )
+            cross += targets.T @ sums
+        return cross
+
+    # Each thread adds up its own first window, and every other moves with the targets.
+    with one_blas_thread():
+        parts = over_rows(part, windows.targets.size, windows.targets.size * n_columns**2)
     return np.asarray(sum(parts[1:], parts[0]))
