@@ -58,9 +58,9 @@ it, and only makes the problem harder."""
 
 FAR_OFF, FARTHER = 1.0, 100.0
 """A start whose relative gap is at least 1 begins with a rounding four times as wide as its own, at
-least 100 sixteen times, at least 10,000 sixty-four times, and so on. On covtype 7 with 20,000 rows
-and C = 100 a fit takes 26 steps and 14 Hessians of all rows, where it took 43 and 24 from the
-widest rounding."""
+least 100 sixteen times, at least 10,000 sixty-four times, and so on. From the widest rounding rbf
+fits of six tasks with 14,000 or 20,000 rows take 1.3 times as many steps at C = 1 and 10, and as
+many at C = 100."""
 
 LASTING_SHARE = 0.9
 """No narrower rounding is taken where this one, and float64, cost at most this share of the
