@@ -404,9 +404,10 @@ many. Gradients pass over the rows without a multiplier. The loop over the other
 columns at once: 14 to 4.5 ms for 10,000 rows of 512 columns on one thread. Its two indices in one \
 pair of brackets had kept the compiler from that, since either might count from the end. \
 Windows of a Hessian are summed in threads. Operands of single precision are rounded to multiples \
-of 9e-19: subnormal products, from one entry in 200, made a Gram matrix take four times as long. The last roundings are narrower by \
-2 to 2.5 each, not by 4: with few pairs at the margin fewer steps are cut short. From 40,000 rows \
-on, 20,000 are solved for first, and their Hessian serves all rows.
+of 9e-19: subnormal products, from one entry in 200, made a Gram matrix take four times as long. \
+The last roundings are narrower by 2 to 2.5 each, not by 4: with few pairs at the margin fewer \
+steps are cut short. From 40,000 rows on, 20,000 are solved for first, and their Hessian serves \
+all rows.
 
 **Rows without a multiplier.** Where rows have 200 columns or more and at most .6 of them have a \
 multiplier, the others are not read. On 8,000 x 800 the median share of a hinge fit was .14.
