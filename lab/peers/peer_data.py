@@ -53,8 +53,8 @@ class PeerTask:
         X = self.X
         return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if self.is_sparse else X.nbytes
 
-    def small(self, n_rows: int = 1000) -> PeerTask:
-        """Rows of both classes, enough to compile and load everything."""
+    def small(self, n_rows: int = 6000) -> PeerTask:
+        """Rows of both classes, enough to compile and load everything (`few_rows` loads less)."""
         rows = np.concatenate(
             [np.flatnonzero(members)[: n_rows // 2] for members in (self.y, ~self.y)]
         )

@@ -27,7 +27,7 @@ the same data, loose tolerances first; the loosest that reaches a relative gap c
 solution is judged by the exact objective it claims to minimise (`lab/peers/objectives.py`,
 with this library's pair sums, which its tests hold against the definition), and its gap is measured
 from the best lower bound that any solver's solutions gave (from the best solution for the pointwise
-hinge, which gives no bound). A first fit on 1000 rows loads and compiles, untimed; so are the
+hinge, which gives no bound). A first fit on 6000 rows loads and compiles, untimed; so are the
 programs' reading of their files and the building of liblinear's data. A short fit is repeated, five
 times at most, and the best time counts. The time limit is shared by the fits of a cell, of all its
 tolerances: "not in 15 s" says that the cell's 15 s were used up. All solvers may use every core.
