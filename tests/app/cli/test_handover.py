@@ -230,7 +230,7 @@ def test_rankopt_is_tuned_and_its_file_scores_alike(run, mixed, tmp_path):
 def test_progress_off_a_terminal_is_a_line_now_and_then(run, mixed, monkeypatch):
     from everypair.app.cli import show
 
-    monkeypatch.setattr(show, "EVERY_SECONDS", 0.02)
+    monkeypatch.setattr(show, "EVERY_SECONDS", 0.0005)
     options = ("-t", "churn", "--models", "auc-rls", "--cv", "3x1")
     lines = run("compare", mixed, *options).err.splitlines()
     told = [line for line in lines if line.startswith(("fold ", "all rows, "))]
