@@ -96,12 +96,12 @@ def test_feature_names_are_kept_and_checked(imbalanced):
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
 def test_fit_holds_no_second_x(name, loss):
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((12_000, 180)).astype(np.float32).astype(np.float64)
-    y = X[:, 0] + rng.standard_normal(12_000) > 1
+    X = rng.standard_normal((25_000, 180)).astype(np.float32).astype(np.float64)
+    y = X[:, 0] + rng.standard_normal(25_000) > 1
     X = {"C": np.asarray, **FORMATS}[name](X)
     parts = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
     size = sum(part.nbytes for part in parts)
-    AUCClassifier(loss=loss, alpha=1.0).fit(X[:500], y[:500])  # compile first
+    AUCClassifier(loss=loss, alpha=1.0).fit(X[:3000], y[:3000])  # compile first
     tracemalloc.start()
     AUCClassifier(loss=loss, alpha=1.0).fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
