@@ -126,7 +126,7 @@ def test_every_kernel_input_gives_the_same_model(imbalanced):
 
 def test_a_matrix_that_does_not_fit_in_memory_is_replaced_and_says_so(toy, monkeypatch):
     X, y = toy
-    monkeypatch.setattr(module, "available_memory", lambda: 1e5)
+    monkeypatch.setattr(module, "room_in_memory", lambda: 5e4)
     monkeypatch.setattr(module, "FALLBACK_RANK", 40)
     with pytest.warns(UserWarning, match="kernel matrix of 250 rows does not fit in memory"):
         model = TwoNormSVM().fit(X, y)
@@ -236,7 +236,7 @@ def test_every_c_gives_a_gap_that_is_a_number_or_warns(imbalanced, kernel, C):
 
 def test_linear_kernel_has_coefficients_and_no_kernel_matrix(imbalanced, monkeypatch):
     X, y = imbalanced
-    monkeypatch.setattr(module, "available_memory", lambda: 8.0 * X.size)
+    monkeypatch.setattr(module, "room_in_memory", lambda: 4.0 * X.size)
     model = TwoNormSVM(kernel="linear", C=0.01).fit(X, y)
     np.testing.assert_allclose(
         X @ model.coef_[0] + model.intercept_, model.decision_function(X), atol=1e-9

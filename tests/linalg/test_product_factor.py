@@ -7,8 +7,11 @@ import pytest
 from scipy.linalg import cholesky, solve_triangular
 
 from everypair.linalg.factor import FactorMatrix, Inverse, ProductFactor
+from everypair.linalg.matrix import rows_that_count
 from everypair.pairs import pair_point
 from everypair.pairs.point import growth
+from everypair.pairs.ranked_classes import SortedScores
+from everypair.pairs.sorted import HuberHingePoint
 from everypair.rows import Rows
 
 
@@ -75,3 +78,43 @@ def test_a_hessian_computes_the_rows_in_the_window_and_no_others():
     assert solved.size < 700
     np.testing.assert_allclose(rough.X[solved], G[solved], atol=1e-5)
     np.testing.assert_allclose(rough.dot(np.ones(40)), G @ np.ones(40), atol=1e-3)
+
+
+@pytest.mark.parametrize("apart", [0.0, 5.0])
+def test_an_exact_hessian_is_that_of_the_features(apart):
+    """In double precision, where single precision leaves it indefinite; of rows far apart, few have
+    a pair in the window and are copied."""
+    factor, G, _ = split()
+    positive = np.random.default_rng(6).random(700) < 0.3
+    scores = np.random.default_rng(7).standard_normal(700) + apart * positive
+    loss = HuberHingePoint(SortedScores(Rows.uncut(positive), scores), 0.5)
+    assert (rows_that_count(factor, loss.curvature()) is not None) == (apart > 0)
+    found, wanted = loss.hessian(factor), loss.hessian(FactorMatrix(G))
+    np.testing.assert_allclose(found, wanted, atol=1e-9 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e-8, 1e8, 1e20])
+def test_rows_in_single_precision_are_in_units_of_the_longest(scale):
+    factor, G, K = split()
+    triangle = np.sqrt(scale) * factor._inverse.triangle
+    scaled = ProductFactor(FactorMatrix(scale * K), Inverse.of(triangle, np.sqrt(scale)))
+    assert scaled.rough._solved.dtype == np.float32
+    np.testing.assert_allclose(scaled.rough.take(np.arange(50)).X, np.sqrt(scale) * G[:50],
+                               atol=1e-5 * np.sqrt(scale))  # fmt: skip
+
+
+def test_rows_out_of_the_range_of_single_precision_stay_in_double():
+    factor, _, K = split()
+    far = ProductFactor(
+        FactorMatrix(1e-30 * K), Inverse.of(1e-15 * factor._inverse.triangle, 1e-15)
+    )
+    assert far.rough is far
+
+
+def test_digits_that_single_precision_does_not_have_are_kept(monkeypatch):
+    _, G, _ = split()
+    monkeypatch.setattr("everypair.linalg.factor.SINGLE_REACH", 0.0)
+    factor, _, _ = split()
+    rough = factor.rough
+    assert rough._strips[0][1].dtype == np.float64
+    np.testing.assert_allclose(rough.take(np.arange(50)).X, G[:50], atol=1e-6)

@@ -174,3 +174,32 @@ def test_many_products_a_step_give_way_to_a_hessian(made, loss, n_made):
     by_products = minimise(*rest, solver="newton-cg", to_limit=False)
     assert by_products.n_iter >= fit.n_iter
     assert fit.objective <= by_products.objective * (1 + 1e-6)
+
+
+def test_rows_that_say_too_little_of_all_rows_give_way(objective, monkeypatch):
+    """A few rows, of which one column tells nothing, stand for all of them at first."""
+    made, init = [], NewtonMatrix.__init__
+
+    def counted(self, now, some_rows=None):
+        made.append(some_rows is not None)
+        init(self, now, some_rows)
+
+    monkeypatch.setattr(NewtonMatrix, "__init__", counted)
+    rows = np.flatnonzero(objective.X.X[:, 2] > 0.05)
+    few = objective.X.X[rows] * np.array([1e-3, 1e-3, 1e-3, 1.0, 1.0])
+    some = Rows.uncut(objective.at(np.zeros(5)).loss.pairs.positive[rows])
+
+    def of_some(now):
+        return as_matrix(few), pair_point("logistic", some, now.scores[rows])
+
+    def solved(now):
+        return now.gap <= 1e-9 * now.value
+
+    start = objective.at(np.zeros(5))
+    end = Newton(some_rows=of_some)(start, solved, Progress(100))
+    assert made[0]
+    assert not made[-1]
+    assert made == sorted(made, reverse=True)  # once they have given way, they do not come back
+    assert len(made) <= 6
+    assert solved(end)
+    np.testing.assert_allclose(end.w, Newton()(start, solved, Progress(100)).w, rtol=1e-3)

@@ -97,6 +97,7 @@ from everypair._compiled.row_products import (
     dense_add_moments,
     dense_add_rows,
     dense_add_rows_in_blocks,
+    rows_dot,
     rows_look,
 )
 from everypair._compiled.simplex import (
@@ -203,6 +204,7 @@ __all__ = [
     "project_rows",
     "rbf_from_products",
     "rounded_hinge_walk",
+    "rows_dot",
     "rows_look",
     "scatter_keys",
     "scatter_products",

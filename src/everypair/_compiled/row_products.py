@@ -10,6 +10,16 @@ STRIP_ROWS, STRIP_COLUMNS = 64, 1024
 """Rows, and sums of columns, that stay in a core's nearest cache."""
 
 
+@adds_freely
+def rows_dot(X, vector, start, stop, out):
+    """``out[i] = x_i . vector`` over the rows ``start:stop``, widened as they are read."""
+    for i in range(start, stop):
+        row, total = X[i], 0.0
+        for j in range(vector.size):
+            total += row[j] * vector[j]
+        out[i] = total
+
+
 @compiled
 def dense_add_rows(X, weights, start, stop, out):
     """``out += sum_i weights[i] x_i`` over the rows ``start:stop``, four of them at a time."""

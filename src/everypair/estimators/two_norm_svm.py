@@ -14,7 +14,7 @@ from everypair.estimators._base import OWN_CUTS
 from everypair.estimators._kernel import KernelRanker
 from everypair.estimators._warnings import warn, warn_not_converged
 from everypair.linalg.kernels import TrainingKernel
-from everypair.linalg.low_rank import MEMORY_SHARE, GrowingFactor, available_memory
+from everypair.linalg.low_rank import GrowingFactor, room_in_memory
 from everypair.rows import Rows
 
 Array = NDArray[np.float64]
@@ -201,7 +201,7 @@ class TwoNormSVM(KernelRanker):
     def _holds_matrix(self, n_rows: int) -> bool:
         if self.max_rank is not None:
             return False
-        fits = 16.0 * n_rows**2 <= MEMORY_SHARE * available_memory()
+        fits = 16.0 * n_rows**2 <= room_in_memory()
         if not fits:
             warn(
                 f"The kernel matrix of {n_rows} rows does not fit in memory, so the function is "

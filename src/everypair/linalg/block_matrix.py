@@ -87,6 +87,10 @@ class BlockMatrix:
     def nbytes(self) -> int:
         return self.shape[0] * self.shape[1] * self.blocks.itemsize
 
+    @property
+    def hessian_room(self) -> float:
+        return self.nbytes
+
     @cached_property
     def rough(self) -> BlockMatrix:
         """The same, whose products are not kept: conjugate gradients use each one once."""

@@ -52,6 +52,10 @@ COMPILED_COLUMNS = 512
 FINE_SUMS = 500
 """Entries of X for each sum over its rows from which on the rows are taken finely."""
 
+SHARED_BLOCKS = 4
+"""Blocks that are read twice while they are in the cache that the cores share: with one block at a
+time, threads wait for one another between the two readings."""
+
 MIRRORED_ROWS = 256
 """Of a block, where a triangle is copied to the other side."""
 
@@ -94,6 +98,10 @@ class DenseMatrix:
     @property
     def nbytes(self) -> int:
         return self.X.nbytes
+
+    @property
+    def hessian_room(self) -> float:
+        return self.nbytes
 
     @property
     def rough(self) -> DenseMatrix:
@@ -219,14 +227,17 @@ class DenseMatrix:
             for rows, block in self._pieces(start, stop):
                 np.matmul(block, vector, out=out[rows])
 
-        def by_columns(start: int, stop: int) -> None:
-            from everypair._compiled import columns_dot
+        def widened(start: int, stop: int) -> None:
+            from everypair._compiled import columns_dot, rows_dot
 
-            columns_dot(self.X.T, vector, start, stop, out)
+            if self._narrow:
+                rows_dot(self.X, vector, start, stop, out)
+            else:
+                columns_dot(self.X.T, vector, start, stop, out)
 
-        compiled = self._narrow_columns and self.in_a_fit
+        compiled = self.in_a_fit and (self._narrow or self._narrow_columns)
         with one_blas_thread():
-            over_rows(by_columns if compiled else part, self.shape[0], self.X.size, finely=True)
+            over_rows(widened if compiled else part, self.shape[0], self.X.size, finely=True)
         return out
 
     def dot_and_sizes(self, vector: Array) -> Array:
@@ -238,9 +249,9 @@ class DenseMatrix:
 
         def part(start: int, stop: int) -> Array:
             moments = np.zeros((2, self.shape[1]))
-            for rows, block in self._pieces(start, stop):
-                np.matmul(block, vector, out=out[rows])
-                _compiled.dense_add_moments(block, 0, block.shape[0], moments)
+            for rows in slices(start, stop, SHARED_BLOCKS * self.block_rows):
+                np.matmul(self.X[rows], vector, out=out[rows])
+                _compiled.dense_add_moments(self.X, rows.start, rows.stop, moments)
             return moments
 
         with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):

@@ -21,7 +21,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
 from everypair.linalg.kernels import TrainingKernel
-from everypair.linalg.threads import one_blas_thread, over_rows
+from everypair.linalg.threads import one_blas_thread, over_rows, used_threads
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -63,7 +63,6 @@ class GrowingFactor:
         self.left = kernel.diagonal()
         self._largest = float(self.left.max(initial=0.0))
         self._trace = float(self.left.sum())
-        self._diagonal = self.left.copy()
         self._refuse_negative()
         self.features = np.empty((kernel.n_rows, 0))
         self.pivots: Index = np.empty(0, dtype=np.intp)
@@ -78,10 +77,6 @@ class GrowingFactor:
     def left_out(self) -> float:
         """The trace that is not explained, as a share of the whole."""
         return float(self.left.sum()) / self._trace if self._trace > 0 else 0.0
-
-    def scale(self, share: Array) -> float:
-        """The mean of the kernel's diagonal by these shares."""
-        return float(share @ self._diagonal) / float(share.sum())
 
     @property
     def low_rank(self) -> LowRank:
@@ -175,10 +170,16 @@ def available_memory() -> float:
         return float("inf")
 
 
+def room_in_memory() -> float:
+    """Bytes that a factor and its Hessian may take."""
+    return MEMORY_SHARE * available_memory()
+
+
 def rank_that_fits(n_rows: int) -> int:
-    """The largest rank whose factor fits: n r numbers, the copy while it grows, 3 r^2 more."""
-    numbers = MEMORY_SHARE * available_memory() / 8
+    """The largest rank whose factor fits: n r numbers, the copy while it grows, and the sums behind
+    a Hessian (`pairs.point.gram_bytes`)."""
+    numbers, squares = room_in_memory() / 8, 2 + used_threads()
     if not np.isfinite(numbers):
         return n_rows
-    rank = (np.sqrt(n_rows**2 + 3 * numbers) - n_rows) / 3
+    rank = (np.sqrt(n_rows**2 + squares * numbers) - n_rows) / squares
     return int(np.clip(rank, 1, n_rows))

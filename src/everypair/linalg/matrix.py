@@ -49,6 +49,11 @@ class Matrix(Protocol):
     @property
     def nbytes(self) -> int: ...
     @property
+    def hessian_room(self) -> float:
+        """Bytes that the sums behind a Hessian may take."""
+        ...
+
+    @property
     def rough(self) -> Matrix:
         """What products whose last digits do not matter may use instead."""
         ...
@@ -208,8 +213,12 @@ def pull_back_each(X: Matrix, weights: Array) -> Array:
 
 
 def as_matrix(X: Any) -> Matrix:
-    """Wrap a validated X: an array, or a CSR or CSC matrix."""
-    return SparseMatrix(X) if sparse.issparse(X) else DenseMatrix(X)
+    """Wrap a validated X for a fit: an array, or a CSR or CSC matrix."""
+    if sparse.issparse(X):
+        return SparseMatrix(X)
+    dense = DenseMatrix(X)
+    dense.in_a_fit = True
+    return dense
 
 
 def summed(X: Any) -> Any:

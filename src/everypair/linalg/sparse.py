@@ -58,6 +58,10 @@ class SparseMatrix:
         return sum(array.nbytes for array in self._arrays)
 
     @property
+    def hessian_room(self) -> float:
+        return self.nbytes
+
+    @property
     def rough(self) -> SparseMatrix:
         return SparseMatrix(self.X, in_blocks=False)
 

@@ -36,7 +36,7 @@ HESSIANS_OF_A_SOLVE = 8
 """Hessians that Newton's method is expected to need where products have not been enough."""
 
 HESSIAN_BYTES = 2**25
-"""The sums behind a matrix may take this much, or as much as X."""
+"""The sums behind a matrix may take this much, or the room that X says."""
 
 
 SomeRows = Callable[[Iterate], tuple[Matrix, PairPoint]]
@@ -176,7 +176,8 @@ class Newton:
 
     A matrix is kept while its steps gain enough, over calls too: the Hessian costs several
     gradients, and what the steps learn mends it. So the matrix of a sample serves the whole.
-    Where the sums for a matrix would outgrow X, its products serve instead.
+    Hessians of ``some_rows`` give way to those of all rows when a new one gains too little.
+    Where the sums for a matrix would outgrow their room, its products serve instead.
     """
 
     def __init__(
@@ -222,16 +223,17 @@ class Newton:
             else:
                 self._matrix.serve(now.problem.quadratic.alpha)
             after = search_line(now, self._matrix.step(now.gradient))
-            if after is None and fresh:
-                self._matrix = None
-                break
-            if after is None or (after.gap > now.gap and not fresh):
-                self._matrix = None
-                continue
-            if after.gap > now.gap / GAIN_TO_KEEP:
-                self._matrix = None
-            else:
+            if after is not None and after.gap <= now.gap / GAIN_TO_KEEP:
                 self._matrix.learn(now, after)
+            else:
+                self._matrix = None
+                another = not fresh or self._some_rows is not None
+                if fresh:
+                    self._some_rows = None  # they say too little of all rows
+                if another and (after is None or after.gap > now.gap):
+                    continue
+                if after is None:
+                    break
             now = after
             progress.step(now)
         return now
@@ -263,6 +265,6 @@ class ProductsFirst:
 
 
 def _fits(now: Iterate) -> bool:
-    """Whether the sums behind a matrix do not outgrow X."""
+    """Whether there is room for the sums behind a matrix."""
     X = now.problem.X
-    return now.loss.hessian_bytes(X.shape[1]) <= max(HESSIAN_BYTES, X.nbytes)
+    return now.loss.hessian_bytes(X.shape[1]) <= max(HESSIAN_BYTES, X.hessian_room)
