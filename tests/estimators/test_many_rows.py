@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from everypair.estimators import rocsvm
 from everypair.linalg import pivot_features
 from everypair.linalg.factor import FactorMatrix, ProductFactor
 from everypair.linalg.pivot_features import StreamedFactor
-from everypair.solvers import hinge, kernel_hinge
+from everypair.solvers import choose, hinge, kernel_hinge
 from everypair.solvers.newton import NewtonMatrix
 
 
@@ -159,6 +160,65 @@ def test_a_solution_is_refined_from_the_rounding_that_it_has(monkeypatch):
     assert refined.n_iter_ < 0.8 * begun_anew.n_iter_
 
 
+@pytest.mark.parametrize("C", [100.0, 1e4])
+def test_separable_rows_converge_though_a_start_is_given(C):
+    """No pair is short by more than the rounding: a stretch ends every shortfall."""
+    X = np.random.default_rng(0).standard_normal((700, 4))
+    y = (X[:, 0] + 0.5 * X[:, 1] ** 2 > 0.8).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = ROCSVM(kernel="rbf", gamma=0.3, C=C, max_rank=200).fit(X, y)
+    assert model.dual_gap_ <= model.tol
+    assert model.n_iter_ < 60
+
+
+@pytest.mark.parametrize("scale", [1e-4, 3e-4, 1.0, 1e5])
+def test_the_scale_of_a_kernel_does_not_matter(many, scale):
+    """A polynomial of X in other units is the same problem with another C."""
+    X, y = data()
+    settings = {"kernel": "poly", "gamma": 1.0, "degree": 3, "coef0": 0.0, "max_rank": 30}
+    model = ROCSVM(C=1e-3 / scale**6, **settings).fit(scale * X, y)
+    of_plain = ROCSVM(C=1e-3, **settings).fit(X, y)
+    assert model.dual_gap_ <= model.tol
+    assert model.objective_ * scale**6 == pytest.approx(of_plain.objective_, rel=1e-5)
+    assert model.n_iter_ <= of_plain.n_iter_ + 8
+
+
+def test_products_first_solve_what_hessians_do(monkeypatch):
+    """On factors of many columns."""
+    X, y = data(900)
+    settings = {"kernel": "rbf", "gamma": 0.3, "C": 1e-3, "max_rank": 120}
+    by_hessians = ROCSVM(**settings).fit(X, y)
+    monkeypatch.setattr(choose, "FACTOR_COLUMNS", 10)
+    by_products = ROCSVM(**settings).fit(X, y)
+    assert by_products.dual_gap_ <= by_products.tol
+    assert by_products.objective_ == pytest.approx(by_hessians.objective_, rel=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ({}, rocsvm.MOST_OF_ALL_ROWS),
+        ({"max_gap": 0.1}, 600),
+        ({"pairs": "neighbors", "n_neighbors": 2}, 600),
+        ({"max_rank": 70}, 70),
+    ],
+)
+def test_most_pivots_where_they_end_when_they_are_enough(monkeypatch, options, wanted):
+    """Up to 10,000 rows, and only where the rule that ends them is at work."""
+
+    class Asked(Exception):
+        pass
+
+    def ask(*args, max_rank, **kwargs):
+        raise Asked(max_rank)
+
+    monkeypatch.setattr(kernel_hinge, "minimise_in_kernel", ask)
+    X, y = data(2000)
+    with pytest.raises(Asked, match=f"^{wanted}$"):
+        ROCSVM(kernel="rbf", **options).fit(X, y)
+
+
 def test_a_solution_of_other_rows_begins_with_a_rounding_somewhat_wider_than_its_own(many):
     """Its gap tells nothing there, and by gaps alone the series would begin anew."""
     X, y = data(6000, noise=0.1)
@@ -167,7 +227,7 @@ def test_a_solution_of_other_rows_begins_with_a_rounding_somewhat_wider_than_its
     def noted(start, near):
         out = begin(start, near)
         if start.problem.X.shape[0] == 6000:
-            first.append((near, out[1], hinge._narrowed(start, near).judged.distance))
+            first.append((near, out[1], hinge.around_corner(start, near).judged.distance))
         return out
 
     many.setattr(hinge, "_first_rounding", noted)

@@ -25,6 +25,11 @@ ENOUGH_GAP = 0.0015
 where the gap over the whole of the kernel's space is about this at most, twice the pivots raised
 the test AUC by 0.0006 or less."""
 
+MOST_OF_ALL_ROWS = 1600
+"""Pivots that "auto" takes at most where they are chosen among all rows and end when they are
+enough. On 4,000 rows of five tasks, C = 1 and 100, 1,000 lost .0014 on one (covtype 1) and 1,600
+.0001; 2,400 were taken nowhere else than on adult, to no effect."""
+
 
 class ROCSVM(KernelRanker):
     """Support vector machine over every positive–negative pair.
@@ -283,12 +288,15 @@ class ROCSVM(KernelRanker):
         kernel = self._training_kernel(X, sample_weight)
         sampled = takes_sample(kernel, pairs, self.max_gap)
         may_end = self.max_rank == "auto" and X.shape[0] > AUTO_RANKS[0]  # few rows: exact
+        of_all_rows = may_end and not sampled and self.pairs == "all" and self.max_gap is None
         fit, basis = minimise_in_kernel(
             kernel,
             pairs,
             alpha,
             kernel_tol=float(self.kernel_tol),
-            max_rank=self._rank(X.shape[0], self.max_rank, sampled),
+            max_rank=self._rank(
+                X.shape[0], MOST_OF_ALL_ROWS if of_all_rows else self.max_rank, sampled
+            ),
             max_gap=None if self.max_gap is None else float(self.max_gap),
             enough_gap=ENOUGH_GAP if may_end else None,
             **settings,

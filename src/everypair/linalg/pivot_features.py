@@ -25,7 +25,7 @@ from everypair.linalg.threads import one_blas_thread, over_rows
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-DOUBLE_BYTES = 2**29
+DOUBLE_BYTES = 2**30
 """Features are kept in double precision up to this size, with a copy in single precision beside
 them for products whose last digits do not matter."""
 
@@ -38,7 +38,7 @@ or of the third per pivot."""
 
 LEAST_PIVOTS = 500
 
-LEFT_ROWS = 2_000
+LEFT_ROWS = 1_000
 """Rows that say what the pivots leave out, where the features are not computed."""
 
 BLOCK_ROWS = 512
@@ -141,7 +141,7 @@ def features_of_all_rows(
         matrix = ProductFactor(FactorMatrix(features.values()), inverse)
         rows = slice(0, None, max(1, kernel.n_rows // LEFT_ROWS))
         left = diagonal.copy()
-        left[rows] -= np.einsum("ij,ij->i", *2 * (matrix.X[rows],))
+        left[rows] -= _lengths_squared(matrix.X, np.arange(kernel.n_rows)[rows])
         left[pivots] = 0.0
     else:
         array, left = features.kept(np.float64 if double else np.float32)
@@ -149,6 +149,19 @@ def features_of_all_rows(
     trace = float(diagonal[rows].sum())
     left_out = float(left[rows].sum()) / trace if trace > 0 else 0.0
     return matrix, LowRank(pivots, triangle, left_out)
+
+
+def _lengths_squared(features: Any, rows: Index) -> Array:
+    out = np.empty(rows.size)
+
+    def part(start: int, stop: int) -> None:
+        for some in slices(start, stop, BLOCK_ROWS):
+            block = features[rows[some]]
+            out[some] = np.einsum("ij,ij->i", block, block)
+
+    with one_blas_thread():
+        over_rows(part, rows.size, rows.size * features.shape[1] ** 2)
+    return out
 
 
 def kept_in_double(n_rows: int, n_pivots: int) -> bool:

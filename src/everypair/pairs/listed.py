@@ -92,6 +92,8 @@ class ListedHuberHingePoint:
         self._loss = huber_hinge(width)
         self._margins = pairs.margins(scores)
 
+    outermost = 1.0
+
     def rounded(self, width: float) -> ListedHuberHingePoint:
         """Another rounding at the same scores."""
         return ListedHuberHingePoint(self.pairs, self.scores, width)

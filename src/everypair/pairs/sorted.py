@@ -273,6 +273,11 @@ class HuberHingePoint(_SortedPoint):
     def _window_mass(self, number: int) -> Array:
         return self._walked(number)[2]
 
+    @property
+    def outermost(self) -> float:
+        """The largest margin of a pair inside the rounding."""
+        return 1.0
+
     def largest_shortfall(self) -> float:
         positives, negatives = self.order.positives, self.order.negatives
         lowest, highest = (
@@ -305,8 +310,17 @@ class CentredHingePoint(HuberHingePoint):
         super().__init__(order.lowered(width / 2), width)
         self._own = order
 
+    @classmethod
+    def at(cls, loss: HingePoint | HuberHingePoint, width: float) -> CentredHingePoint:
+        """At the scores of another point of the hinge, rounded or not."""
+        return cls(loss._own if isinstance(loss, CentredHingePoint) else loss.order, width)
+
     def rounded(self, width: float) -> HuberHingePoint:
         return CentredHingePoint(self._own, width)
+
+    @property
+    def outermost(self) -> float:
+        return 1 + self.width / 2
 
     def largest_shortfall(self) -> float:
         return super().largest_shortfall() - self.width / 2

@@ -47,10 +47,9 @@ Array = NDArray[np.float64]
 HESSIAN_COLUMNS = 300
 """Columns up to which a whole Hessian is cheaper than its products."""
 
-FIRM_ALPHA, FACTOR_COLUMNS = 2e-5, 1024
-"""With a penalty of at least the first, in units of the kernel's diagonal, few Hessian products
-make a step, and they are cheaper than the Hessian with more columns than this. With a smaller
-alpha, hundreds of products do not make a step, and the Hessian does."""
+FACTOR_COLUMNS = 1024
+"""Of a kernel's factor. With more, products come first: with a large alpha a few make a step. With
+a small one hundreds do not, and the Hessian follows."""
 
 RADII = 2.0 ** np.arange(-2, 9)
 """Lengths tried for the sigmoid, in lengths of the logistic solution."""
@@ -84,10 +83,9 @@ def choose_for_list(X: Matrix) -> Solver:
     return choose_solver(X, "hinge", "auto" if X.differences_pay else "newton-cg")
 
 
-def choose_for_factor(rank: int, alpha: float, diagonal: float) -> Solver:
-    """For the hinge on a factor of a kernel matrix, given the mean of its diagonal."""
-    few_products = rank > FACTOR_COLUMNS and alpha >= FIRM_ALPHA * diagonal
-    return newton_cg if few_products else Newton()
+def choose_for_factor(rank: int) -> Solver:
+    """For the hinge on a factor of a kernel matrix."""
+    return Newton() if rank <= FACTOR_COLUMNS else ProductsFirst()
 
 
 def minimise(

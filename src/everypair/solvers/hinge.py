@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from everypair.pairs import pair_point
 from everypair.pairs.listed import ListedHuberHingePoint, PairList
 from everypair.pairs.point import growth
 from everypair.pairs.ranked_classes import SortedScores
-from everypair.pairs.sorted import HuberHingePoint
+from everypair.pairs.sorted import CentredHingePoint, HingePoint, HuberHingePoint
 from everypair.penalties import ElasticNet, Penalty
 from everypair.rows import Rows
 from everypair.solvers.corner import Corner, CornerSearch, out_of_reach
@@ -150,11 +150,17 @@ def _first_rounding(start: Iterate, near: float) -> tuple[Iterate, float]:
     """
     best, width = start, FIRST_WIDTH
     if near < FIRST_WIDTH and start.w.any():
-        best, width, far = _narrowed(start, near), near, FAR_OFF
+        loss = rounded_loss(start)
+        # Where no pair is short by more than the rounding, a stretch ends every shortfall, and
+        # there is none of a rounding to both sides (`best_stretch`).
+        one_sided = isinstance(loss, ListedHuberHingePoint) or loss.largest_shortfall() <= near
+        rounded = _narrowed if one_sided else around_corner
+        best, width, far = rounded(start, near), near, FAR_OFF
+        if best.judged.distance < far:
+            return best, width
         while best.judged.distance >= far and width < FIRST_WIDTH:
             width, far = min(FIRST_WIDTH, NARROWING_OF_A_START * width), FARTHER * far
-        if width > near:
-            return _narrowed(start, width), width
+        return rounded(start, width), width
     while best.w.any() and width > LAST_WIDTH:
         narrower = _narrowed(best, width / NARROWING_OF_A_START)
         if narrower.judged.distance > WORTH_NARROWING * best.judged.distance:
@@ -294,8 +300,22 @@ def _stretched(now: Iterate, here: Iterate) -> list[Iterate]:
 
 def _narrowed(now: Iterate, width: float) -> Iterate:
     """The same point under another rounding."""
-    loss = rounded_loss(now).rounded(width)
-    problem = replace(now.problem, loss_at=partial(rounded_hinge, loss.pairs, width))
+    return _under(now, rounded_loss(now).rounded(width))
+
+
+def around_corner(now: Iterate, width: float) -> Iterate:
+    """The same point of the hinge, rounded or not, under a rounding to both sides of the corner.
+
+    The solution moves with the square of this width, where it moves with the width itself if the
+    hinge is rounded to one side: a start that is nearly solved stays so.
+    """
+    assert isinstance(now.loss, HingePoint | HuberHingePoint)
+    return _under(now, CentredHingePoint.at(now.loss, width))
+
+
+def _under(now: Iterate, loss: HuberHingePoint | ListedHuberHingePoint) -> Iterate:
+    of = partial(rounded_hinge, loss.pairs, loss.width, kind=type(loss))
+    problem = replace(now.problem, loss_at=of, judge=judge_as_hinge)
     return problem.at(now.w, now.scores, loss, now.point.error)
 
 
@@ -340,15 +360,15 @@ def _nearer(one: Iterate, other: Iterate) -> bool:
 
 def result_at(now: Iterate, progress: Progress) -> Result:
     """The result of a solver that ended at ``now``; for a rounded hinge, at its best stretch."""
-    width = getattr(now.loss, "width", None)
-    if width is None:
+    if getattr(now.loss, "width", None) is None:
         return smooth_result(now, progress)
+    width, outermost = rounded_loss(now).width, rounded_loss(now).outermost
     stretch, _ = best_stretch(now)
     objective, distance, rounding = now.judged
     scores = now.scores if stretch == 1 else stretch * now.scores  # what is known of them stays
     return Result(
         stretch * now.w, scores, objective, distance, progress.n_iter, progress.history, rounding,
-        width, stretch, now.w,
+        width / outermost, stretch * outermost, now.w,
     )  # fmt: skip
 
 
@@ -362,11 +382,13 @@ def smooth_result(now: Iterate, progress: Progress) -> Result:
 
 
 def rounded_hinge(
-    pairs: Rows | PairList, width: float, scores: Array
+    pairs: Rows | PairList, width: float, scores: Array, kind: type[Any] = HuberHingePoint
 ) -> HuberHingePoint | ListedHuberHingePoint:
+    """The rounded hinge at these scores; ``kind`` says to which side of its corner, for rows."""
     if isinstance(pairs, PairList):
         return ListedHuberHingePoint(pairs, scores, width)
-    return HuberHingePoint(SortedScores(pairs, scores), width)
+    of_rows: HuberHingePoint = kind(SortedScores(pairs, scores), width)
+    return of_rows
 
 
 def _all_pairs(now: Iterate) -> HuberHingePoint:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from everypair.linalg.vectors import length
 from everypair.pairs.listed import ListedHuberHingePoint
 from everypair.pairs.point import growth
-from everypair.pairs.sorted import HingePoint, HuberHingePoint
+from everypair.pairs.sorted import CentredHingePoint, HingePoint, HuberHingePoint
 from everypair.solvers.problem import Iterate
 from everypair.solvers.progress import Judgement
 from everypair.solvers.rounding import hinge_error
@@ -89,8 +89,8 @@ def best_stretch(now: Iterate) -> tuple[float, float]:
     The rounding leaves every pair on the margin short of it by up to its width, and the hinge
     pays for that in full; stretching w a little is cheaper. Where no pair is short by more than
     the width (separable data), the t that ends every shortfall makes the hinge vanish. None is
-    tried while the rounded problem itself is further from solved than the rounding costs, and none
-    for a penalty with corners.
+    tried while the rounded problem itself is further from solved than the rounding costs, none
+    for a rounding to both sides of the corner, and none for a penalty with corners.
     """
     if now.stretch is not None:
         return now.stretch
@@ -98,7 +98,8 @@ def best_stretch(now: Iterate) -> tuple[float, float]:
     penalty = now.problem.penalty
     stretches, values = [1.0], [loss.hinge_value() + penalty.value(now.w)]
     short = min(loss.largest_shortfall(), loss.width, MOST_STRETCH)
-    if not penalty.has_corners and short > 0 and now.gap <= (values[0] - dual_of_hinge(now)) / 2:
+    one_sided = not isinstance(loss, CentredHingePoint) and not penalty.has_corners
+    if one_sided and short > 0 and now.gap <= (values[0] - dual_of_hinge(now)) / 2:
         stretches += [1 / (1 - share * short) for share in STRETCH_SHARES]
         values += [loss.hinge_value(t) + penalty.value(t * now.w) for t in stretches[1:]]
     least = int(np.argmin(values))

@@ -20,7 +20,6 @@ tolerance. Where they do not (columns of few values), `hinge_by_continuation` go
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -29,11 +28,10 @@ from numpy.typing import NDArray
 
 from everypair.linalg.matrix import Matrix
 from everypair.pairs import pair_point
-from everypair.pairs.ranked_classes import SortedScores
-from everypair.pairs.sorted import CentredHingePoint, HingePoint, HuberHingePoint
+from everypair.pairs.sorted import CentredHingePoint, HuberHingePoint
 from everypair.penalties import L2
 from everypair.rows import Rows
-from everypair.solvers.hinge import FIRST_WIDTH
+from everypair.solvers.hinge import FIRST_WIDTH, around_corner
 from everypair.solvers.hinge_certificate import duals_of_hinge, judge_against
 from everypair.solvers.line_search import search_line
 from everypair.solvers.newton import GAIN_TO_KEEP, Newton, NewtonMatrix
@@ -72,23 +70,9 @@ def centred_hinge(now: Iterate) -> Iterate:
     margins, which is below 1 in most cases: with a width of ``2 sqrt(tol P)`` that is at most a
     sixth of what the tolerance allows.
     """
-    loss, width = now.loss, 2 * (now.problem.tol * now.value) ** 0.5
-    if isinstance(loss, CentredHingePoint):
+    if isinstance(now.loss, CentredHingePoint):
         return now
-    assert isinstance(loss, HingePoint)
-    loss_at = partial(_centred, loss.pairs, width)
-    problem = replace(now.problem, loss_at=loss_at, judge=_judge_centred)
-    return problem.at(now.w, now.scores, CentredHingePoint(loss.order, width), now.point.error)
-
-
-def _centred(pairs: Rows, width: float, scores: Array) -> CentredHingePoint:
-    return CentredHingePoint(SortedScores(pairs, scores), width)
-
-
-def _judge_centred(now: Iterate) -> Judgement:
-    assert isinstance(now.loss, CentredHingePoint)
-    value = now.loss.hinge_value() + now.problem.penalty.value(now.w)
-    return judge_against(duals_of_hinge(now), now, value)
+    return around_corner(now, 2 * (now.problem.tol * now.value) ** 0.5)
 
 
 def _judge(now: Iterate) -> Judgement:
@@ -159,10 +143,8 @@ class HingeNewton(Newton):
         """
         loss: Any = now.loss
         width = float(np.clip(self._width, LEAST_WIDTH, FIRST_WIDTH))
-        if isinstance(loss, CentredHingePoint):
-            loss = loss.rounded(width)
-        elif now.w.any():
-            loss = CentredHingePoint(loss.order, width)
+        if now.w.any():
+            loss = CentredHingePoint.at(loss, width)
         else:
             loss = HuberHingePoint(loss.order, FIRST_WIDTH)
         return now.problem.at(now.w, now.scores, loss)

@@ -25,7 +25,7 @@ from everypair.linalg.pivot_features import (
     kept_in_double,
     sample_rows,
 )
-from everypair.linalg.threads import one_blas_thread
+from everypair.linalg.threads import one_blas_thread, over_rows
 from everypair.linalg.vectors import length
 from everypair.pairs.listed import PairList
 from everypair.pairs.point import growth
@@ -124,7 +124,7 @@ def minimise_in_kernel(
         while True:
             complete = factor.grow(importance, rank, kernel_tol)
             last = complete or (enough and factor.rank >= max_rank)
-            solver = _solver(factor, pairs, settings)
+            solver = choose_for_factor(factor.rank)
             goal = tol if last else rough_tol
             now, found = _solved(factor, pairs, settings, start, solver, goal, last)
             if last:
@@ -172,10 +172,6 @@ class _Start(NamedTuple):
     def over(self, rank: int) -> _Start:
         """The same over more pivots."""
         return self._replace(w=np.concatenate([self.w, np.zeros(rank - self.w.size)]))
-
-
-def _solver(factor: GrowingFactor, pairs: Rows | PairList, settings: _Settings) -> Solver:
-    return choose_for_factor(factor.rank, settings.alpha, factor.scale(pairs.share))
 
 
 def _solved(
@@ -252,8 +248,13 @@ def _gap_over_kernel(factor: GrowingFactor, now: Iterate, found: Result) -> floa
     c, alpha = now.point.gradient, now.problem.quadratic.alpha
     size = np.abs(c)
     rows = np.random.default_rng(0).choice(c.size, GAP_ROWS, p=size / size.sum())
-    counted = np.flatnonzero(c)
-    left = factor.kernel.columns(counted, rows) @ c[counted] - factor.features[rows] @ now.pulled
+    counted, left = np.flatnonzero(c), -(factor.features[rows] @ now.pulled)
+
+    def part(start: int, stop: int) -> None:
+        values = factor.kernel.columns(counted, rows[start:stop])
+        left[start:stop] += values @ c[counted]
+
+    over_rows(part, rows.size, rows.size * counted.size * factor.kernel.X.shape[1])
     of_kernel = float(size.sum() * np.mean(np.sign(c[rows]) * left)) / (2 * alpha)
     return max(0.0, of_kernel) + found.distance * found.objective
 
@@ -274,7 +275,7 @@ def _by_sample(
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         while True:
             complete = factor.grow(importance, rank, settings.kernel_tol)
-            solver = _solver(factor, part, settings)
+            solver = choose_for_factor(factor.rank)
             if ranks.foretold:  # all rows are as near from here
                 start = start.over(factor.rank)
                 break
@@ -286,7 +287,8 @@ def _by_sample(
             if rank == factor.rank:
                 break
         double = kept_in_double(kernel.n_rows, factor.rank)
-        if double and isinstance(solver, Newton) and solver.matrix is None:
+        by_middle = double and kernel.n_rows >= MIDDLE_SHARE * MIDDLE_ROWS
+        if double and not by_middle and isinstance(solver, Newton) and solver.matrix is None:
             # It serves all rows at first.
             solver.make_matrix(_over_all_pivots(now, factor, start.w))
         basis, sample = factor.low_rank, FactorMatrix(factor.features).rough
@@ -296,22 +298,22 @@ def _by_sample(
         X, basis = features_of_all_rows(*of, most_reach)
 
         def run(
-            X: Matrix, pairs: Rows, start: _Start, solver: Solver, pace: Pace, tol: float
-        ) -> Any:
+            X: Matrix, pairs: Rows, solver: Solver, pace: Pace, tol: float, verbose: int = 0
+        ) -> tuple[Iterate, Result]:
             problem = rounded_problem(X, pairs, L2(settings.alpha), tol)
-            progress = Progress(settings.max_iter, settings.verbose if solver is last else 0)
-            return _refined(problem, start, progress, solver, pace)
+            return _refined(problem, start, Progress(settings.max_iter, verbose), solver, pace)
 
         if not double:
             last: Solver = SampledNewton(sample, lambda now: _loss_of(now, part, rows))
-        elif kernel.n_rows < MIDDLE_SHARE * MIDDLE_ROWS:
+        elif not by_middle:
             last = solver
         else:
-            last = Newton(some_rows=lambda now: (few, _loss_of(now, some, middle)))
             middle = pairs.sample(MIDDLE_ROWS)
             few, some = X.take(middle), pairs.take(middle)
-            start = _Start.of(run(few, some, start, solver, BY_HESSIANS, MIDDLE_TOL)[0])
-        _, found = run(X, pairs, start, last, OF_A_FACTOR, tol)
+            start = _Start.of(run(few, some, solver, BY_HESSIANS, MIDDLE_TOL)[0])
+            matrix = solver.matrix if isinstance(solver, Newton) else None
+            last = Newton(matrix, lambda now: (few, _loss_of(now, some, middle)))
+        _, found = run(X, pairs, last, OF_A_FACTOR, tol, settings.verbose)
     return found, basis
 
 
@@ -324,7 +326,7 @@ def _over_all_pivots(now: Iterate, factor: GrowingFactor, start: Array) -> Itera
 def _loss_of(now: Iterate, some: Rows, rows: Index) -> Any:
     """The rounded hinge of ``some`` of the rows, by their numbers."""
     loss: Any = now.loss
-    return rounded_hinge(some, loss.width, now.scores[rows])
+    return rounded_hinge(some, loss.width, now.scores[rows], type(loss))
 
 
 def _most_reach(now: Iterate, found: Result, tol: float) -> float:
