@@ -27,8 +27,8 @@ the test AUC by 0.0006 or less."""
 
 MOST_OF_ALL_ROWS = 1600
 """Pivots that "auto" takes at most where they are chosen among all rows and end when they are
-enough. On 4,000 rows of five tasks, C = 1 and 100, 1,000 lost .0014 on one (covtype 1) and 1,600
-.0001; 2,400 were taken nowhere else than on adult, to no effect."""
+enough. On 4,000 rows of covtype 1 and 2, C = 1 to 100, the test AUC was lower by up to .0066 with
+600 and .0017 with 1,000; on adult it was the same or higher."""
 
 
 class ROCSVM(KernelRanker):
