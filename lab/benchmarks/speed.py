@@ -400,14 +400,18 @@ Hessian of all rows is made. A solution of the sample, or of fewer pivots, begin
 rounding where its gap is below 1, and otherwise with one that is four times as wide, or more for \
 gaps above 100. A choice by the gap leads back to the widest rounding: on covtype 3, 4, 6 and 7 \
 with 20,000 rows and letters H and S with 14,000, C = 1 and 10, that takes 1.3 times the steps; \
-at C = 100 it takes as many. Gradients pass over the rows without a multiplier. The loop over the \
-others adds several columns at once: 14 to 4.5 ms for 10,000 rows of 512 columns on one thread. \
-Its two indices in one pair of brackets had kept the compiler from that, since either might count \
-from the end. Windows of a Hessian are summed in threads. Operands of single precision are \
-rounded to multiples of 9e-19: subnormal products, from one entry in 200, made a Gram matrix take \
-four times as long. The last roundings are narrower by 2 to 2.5 each, not by 4: with few pairs at \
-the margin fewer steps are cut short. From 40,000 rows on, 20,000 are solved for first, and their \
-Hessian serves all rows.
+at C = 100 it takes as many. Such a start is rounded to both sides of the corner, where the \
+solution moves with the square of the width, unless the classes are all but separated. Gradients \
+pass over the rows without a multiplier. The loop over the others adds several columns at once: \
+14 to 4.5 ms for 10,000 rows of 512 columns on one thread. Its two indices in one pair of \
+brackets had kept the compiler from that, since either might count from the end. Windows of a \
+Hessian are summed in threads. Operands of single precision are rounded to multiples of 9e-19: \
+subnormal products, from one entry in 200, made a Gram matrix take four times as long. The last \
+roundings are narrower by 2 to 2.5 each, not by 4: with few pairs at the margin fewer steps are \
+cut short. From 40,000 rows on, 20,000 are solved for first, and their Hessian serves all rows \
+until it has gained too little. With 100,000 rows that takes .45 to .8 of the time of before on \
+covtype 2 and 5 (C = .1 and 1), and .3 on covtype 5 at C = 10, where features of 0.5 to 1 GB stay \
+in double precision now; covtype 7 at C = 10 takes 1.1.
 
 **Rows without a multiplier.** Where rows have 200 columns or more and at most .6 of them have a \
 multiplier, the others are not read. On 8,000 x 800 the median share of a hinge fit was .14.
@@ -441,11 +445,13 @@ happens. Blocks of 1 MB stay in a core's cache between Arrow's parser and its co
 turns on 200,000 x 30: 8 MB 2.4 times `pandas.read_csv`, 2 MB 2.0, 1 MB 1.3 (medians of 7). With \
 500 columns 8 MB are faster by a fifth.
 
+**float32.** Scores of dense rows in single precision widen numbers as they are read, where each \
+block was widened by itself before: .92 to .68 and 1.05 to .87 of the time of float64.
+
 **Noise.** Two turns of the script on a machine that did nothing else, with one thread of BLAS \
 and of everypair; of first fits and CSV two turns with both cores. Ratios are of the least time \
-of each side. They differ by a tenth or two between runs. The machine is slower than that of the \
-page before: LinearSVC takes .067 s on 20,000 x 50 where it took .039 s, and `LogisticRegression` \
-.42 s on 10,000 x 1,000 where it took .23 s."""
+of each side. They differ by a tenth or two between runs, and by more between machines: on \
+10,000 x 10,000 the squared hinge took 1.07 times lbfgs on the machine of the page before."""
 
 TRIED = """\
 - The logistic rounding of the hinge instead of the quadratic one: 46 to 53 Newton steps where the \
@@ -508,25 +514,21 @@ to 1.3 times as long. Fields of few boxes through windows as wide as the grid: 1
 of sums near and far; one matrix for all boxes takes .5 to .9 of it."""
 
 NOT_REACHED = """\
-- rbf kernels with 10^5 rows below SVC at 20,000: 2.5 s beside 1.7 s by the clock, 1.4 times (1.8 \
-before; [kernels with many rows](kernels.md)). In a profile of 2.9 s, before gradients and \
-windows were made faster, the kernel's values took .45 s, the sample .45 s, the middle solve and \
-the steps on all rows 1.6 s. At 20,000 rows all five C are below SVC, at 5,000 rows of that task \
-none is (.3 to .7 s beside .06 to .13 s).
-- The default rank as good as the whole kernel: on 4,000 rows of six tasks the test AUC is lower \
-by .0005 in the mean and .0065 at worst (covtype 2, 600 pivots). `max_rank=None` takes the whole \
-kernel, `max_gap` as many pivots as a stated gap needs.
-- CSV within 1.5 times `pandas.read_csv`: 1.54 by the clock, 1.43 by the processor. Arrow's own \
-reader, which we read with, took 1.35 to 1.61 times by the clock on the same file (blocks of .5 \
-to 2 MB, two turns on a busier machine). pandas 3.1 keeps both cores busy, too (.78 s by the \
-clock, 1.57 s by the processor).
-- Text at LinearSVC's time, and float32 for the squared hinge at float64's: 1.05 and 1.07 here, \
-.90 and .99 in the run before. They are at the target, not safely below it.
-- 10,000 x 1,000 by the hinge under a second: 1.3 s on this machine, .87 s on the one before.
+- rbf kernels with 10^5 rows below SVC at 20,000 and the same C: 1.76, 1.07, 1.38, 2.5 and 7.8 \
+times at C = .01, .1, 1, 10 and 100 ([kernels with many rows](kernels.md)). Of .73 s at C = 1 the \
+kernel's values take .12 s, the sample that chooses the pivots .20 s, the solve of 20,000 rows \
+.21 s with three Hessians of .04 to .08 s, and five steps on all rows .16 s. No bound says that \
+this is all. 10,000 rows instead of 20,000 would save .1 s there, and take two to three times as \
+long on covtype 2, where the Hessian of so few rows serves all rows badly. First pivots of 256 \
+instead of 128 would save .1 s and lose .001 of the AUC on covtype 1 and 2 at C = 10. At 20,000 \
+rows all five C are below SVC, at 5,000 rows none is.
+- The default rank quite as good as the whole kernel: on 4,000 rows of six tasks the test AUC is \
+lower by .0002 in the mean and .0009 at worst. `max_rank=None` takes the whole kernel, `max_gap` \
+as many pivots as a stated gap needs.
 - 85 % of two threads: plain reads of X in two threads have 74 % on the machine of [that \
 page](threads.md).
-- First fits that need numba: 3.1 s where all is compiled, 1.0 s beyond scikit-learn's import; \
-numba with one cached loop alone takes .8 s of that. 6.3 s where nothing is compiled. The first \
+- First fits that need numba: 2.0 s where all is compiled, .8 s beyond scikit-learn's import; \
+numba with one cached loop alone takes .6 s of that. 3.7 s where nothing is compiled. The first \
 fit inside groups with the logistic loss compiles for about 27 s, the first `RankOpt` for 13 s.
 - Reuters "acq" with alpha 1e-5 takes 1.26 times its time before the ascent: the ascent stops \
 near the solution, and Newton's method begins anew.

@@ -110,10 +110,11 @@ class ROCSVM(KernelRanker):
     ``kernel="linear"`` is solved for one coefficient per feature, without a kernel matrix.
 
     From 10,000 rows on a sample of them chooses the pivots, and ``kernel_left_out_`` may be an
-    estimate from 2,000 rows. With ``max_rank="auto"`` and more than
-    600 rows, fewer pivots are taken where more would lower the objective per pair by about 0.0015
-    and by 5 % at most. Features of more than 512 MB are kept in single precision, and those
-    of more than 2 GB are computed again at each pass.
+    estimate from 1,000 to 2,000 rows. With ``max_rank="auto"`` and more than 600 rows, fewer
+    pivots are taken where more would lower the objective per pair by about 0.0015 and by 5 % at
+    most. Below 10,000 rows up to 1600 are taken until that holds, if ``pairs="all"`` and no
+    ``max_gap`` is given. Features of more than 1 GB are kept in single precision, and those of
+    more than 2 GB are computed again at each pass.
 
     With ``sample_weight`` a pair weighs the product of its rows' weights: a row of weight 2 is
     two rows. More than two classes: `sklearn.multiclass.OneVsRestClassifier`.

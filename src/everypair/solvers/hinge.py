@@ -322,8 +322,8 @@ def _under(now: Iterate, loss: HuberHingePoint | ListedHuberHingePoint) -> Itera
 def _continued(now: Iterate, before: Iterate | None, width: float) -> Iterate:
     """Where to begin at the next width.
 
-    The solution moves about in proportion to the width, so its last move tells the next; where
-    that is no better, the last solution serves.
+    The solution moves about in proportion to the width, or less around the corner, so its last
+    move tells the next; where that is no better, the last solution serves.
     """
     start = _narrowed(now, width)
     if before is not None:
