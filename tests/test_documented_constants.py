@@ -28,7 +28,7 @@ SAID = [
     ("report.md", "of the first {} columns", "app.report.write.N_COLUMNS"),
     ("rocsvm.md", "at most {} sqrt(n)", "estimators._kernel.RANK_PER_ROOT"),
     ("rocsvm.md", "at most {} below 10,000 rows", "estimators.rocsvm.MOST_OF_ALL_ROWS"),
-    ("rocsvm.md", "and at most 1600 below {} rows", "linalg.pivot_features.MANY_ROWS"),
+    ("rocsvm.md", "and at most 1000 below {} rows", "linalg.pivot_features.MANY_ROWS"),
 ]
 
 

@@ -247,7 +247,7 @@ def page(kept):
         "for testing, and their ten numeric columns moved by a hundredth of a standard deviation. "
         "Sample sizes were chosen on covtype 7, covtype 2 and letter H, and the rule that ends the "
         "growth of the rank on these and on adult, mnist 8, kddcup99 and satimage 4; that up to "
-        "1,600 pivots are taken below 10,000 rows, on covtype 1, covtype 2 and adult. One part "
+        "1,000 pivots are taken below 10,000 rows, on covtype 1, covtype 2 and adult. One part "
         "of it was set after results on covtype 5 had been seen: a rank between 256 and 512 is "
         "tried only where it spares a solve. How the sample's matrix serves all rows and how fast "
         "the last roundings narrow was chosen on covtype 7; times of covtype 5 were seen beside "

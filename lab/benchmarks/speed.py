@@ -523,10 +523,10 @@ long on covtype 2, where the Hessian of so few rows serves all rows badly. First
 instead of 128 would save .1 s and lose .001 of the AUC on covtype 1 and 2 at C = 10. At 20,000 \
 rows all five C are below SVC, at 5,000 rows none is.
 - The default rank quite as good as the whole kernel: on 4,000 rows of six tasks the test AUC is \
-lower by .0002 in the mean and .0009 at worst. `max_rank=None` takes the whole kernel, `max_gap` \
+lower by .0003 in the mean and .0011 at worst. `max_rank=None` takes the whole kernel, `max_gap` \
 as many pivots as a stated gap needs.
-- 85 % of two threads: plain reads of X in two threads have 74 % on the machine of [that \
-page](threads.md).
+- 85 % of two threads, by the clock: `X @ w` alone has 77 % on the machine of [that \
+page](threads.md), where the logistic fit has 70 % (77 % of the processor time of the thread).
 - First fits that need numba: 2.0 s where all is compiled, .8 s beyond scikit-learn's import; \
 numba with one cached loop alone takes .6 s of that. 3.7 s where nothing is compiled. The first \
 fit inside groups with the logistic loss compiles for about 27 s, the first `RankOpt` for 13 s.
