@@ -535,7 +535,7 @@ numba with one cached loop alone takes .6 s of that. 3.7 s where nothing is comp
 fit inside groups with the logistic loss compiles for about 27 s, the first `RankOpt` for 13 s.
 - Reuters "acq" with alpha 1e-5 takes 1.26 times its time before the ascent: the ascent stops \
 near the solution, and Newton's method begins anew.
-- Not measured again: `RankOptCV` on the 66 tasks, `MeasureSVM` at 10^6 rows."""
+- Not measured again: `MeasureSVM` at 10^6 rows."""
 
 
 def main() -> None:
