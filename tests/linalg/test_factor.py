@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from everypair.linalg import factor, row_sums
+from everypair.linalg import factor, low_rank, row_sums
 from everypair.linalg.dense import DenseMatrix
 from everypair.linalg.factor import FactorMatrix, Inverse, ProductFactor
 from everypair.linalg.row_sums import without_subnormals
@@ -100,3 +100,13 @@ def test_a_rough_hessian_multiplies_no_subnormal_numbers(monkeypatch):
     rough = point.hessian(FactorMatrix(X).rough)
     np.testing.assert_allclose(rough, exact, rtol=0, atol=1e-5 * np.abs(exact).max())
     assert min(left["gram"], left["windows"]) > 1e-19
+
+
+def test_a_hessian_may_take_a_share_of_the_memory_that_is_free(monkeypatch):
+    """More than the factor's own bytes where there is room, and no more than these where not."""
+    of = FactorMatrix(far_from_zero(60, 50))
+    monkeypatch.setattr(low_rank, "available_memory", lambda: 1e9)
+    assert of.hessian_room == low_rank.MEMORY_SHARE * 1e9
+    assert DenseMatrix(of.X).hessian_room == of.nbytes
+    monkeypatch.setattr(low_rank, "available_memory", lambda: 0.0)
+    assert of.hessian_room == of.nbytes
