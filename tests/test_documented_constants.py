@@ -27,8 +27,7 @@ SAID = [
     ("probabilities.md", "at least {} rows of the rarer", "estimators._cross_fit.ROWS_PER_COLUMN"),
     ("report.md", "of the first {} columns", "app.report.write.N_COLUMNS"),
     ("rocsvm.md", "at most {} sqrt(n)", "estimators._kernel.RANK_PER_ROOT"),
-    ("rocsvm.md", "at most {} below 10,000 rows", "estimators.rocsvm.MOST_OF_ALL_ROWS"),
-    ("rocsvm.md", "and at most 1000 below {} rows", "linalg.pivot_features.MANY_ROWS"),
+    ("rocsvm.md", "at most 1000 below {} rows", "linalg.pivot_features.MANY_ROWS"),
 ]
 
 

@@ -1,6 +1,6 @@
 """Kernels with many rows: rbf `ROCSVM`, `AUCRLS` and `MeasureOpt` beside SVC, covtype 5.
 
-python -m lab bench kernels grid small rows others tasks    measure, and keep the numbers
+python -m lab bench kernels grid cold small rows others tasks    measure, and keep the numbers
 python -m lab bench kernels rows --sizes 1000000            so many rows, 2.5 minutes
 python -m lab bench kernels near gap                        larger ranks and certified gaps
 python -m lab bench kernels                                 the page from the numbers kept
@@ -62,8 +62,8 @@ def status(key):
         return next(int(line.split()[1]) / 2**20 for line in lines if line.startswith(key))
 
 
-def measured(model, X, y, Z, z):
-    np.ones(TOUCHED)
+def measured(model, X, y, Z, z, touched=TOUCHED):
+    np.ones(touched)
     with open("/proc/self/clear_refs", "w") as marks:
         marks.write("5")  # high-water mark := now
     wall, cpu = time.perf_counter(), time.process_time()
@@ -86,7 +86,7 @@ def compile_all(X, y):
         ROCSVM(C=C).fit(X[some], y[some])
 
 
-def beside_svc(n_rows, grid):
+def beside_svc(n_rows, grid, touched=TOUCHED):
     """Turn by turn, SVC first: the least processor time of each."""
     X, y, Z, z = covtype(n_rows)
     compile_all(X, y)
@@ -102,7 +102,7 @@ def beside_svc(n_rows, grid):
         turns = {name: [] for name in models}
         for _ in range(TURNS):
             for name, model in models.items():
-                turns[name].append(measured(model, X, y, Z, z))
+                turns[name].append(measured(model, X, y, Z, z, touched))
         for name, found in turns.items():
             out[f"{name} {C:g}"] = min(found, key=lambda turn: turn["cpu"])
         out[f"SVC {C:g}"]["dual_gap_"] = gap_of_svc
@@ -125,6 +125,11 @@ def grid():
     X, y, Z, z = covtype(20_000)
     out["ROCSVM default"] = measured(ROCSVM(), X, y, Z, z)
     return out
+
+
+def cold():
+    """Without memory at hand."""
+    return beside_svc(20_000, GRID, touched=0)
 
 
 def small():
@@ -223,8 +228,8 @@ def rows_of(name):
 
 
 SECTIONS = {
-    "grid": grid, "small": small, "rows": rows, "near": near, "gap": gap, "others": others,
-    "tasks": tasks,
+    "grid": grid, "cold": cold, "small": small, "rows": rows, "near": near, "gap": gap,
+    "others": others, "tasks": tasks,
 }  # fmt: skip
 
 
@@ -263,6 +268,9 @@ def page(kept):
             + f"\n\n`ROCSVM()` with its default C = 1 per pair: {plain['seconds']:.2f} s, test AUC "
             f"{plain['auc']:.4f}, {plain['support']} pivots, gap {plain['dual_gap_']:.0e}.",
         )  # fmt: skip
+    if "cold" in kept:
+        title = "The same without memory written and freed before"
+        out.add(title, beside_svc_table(kept["cold"]))
     if "small" in kept:
         out.add("5,000 rows, a grid of C", beside_svc_table(kept["small"]))
     if "rows" in kept and "grid" in kept:

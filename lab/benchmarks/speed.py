@@ -409,9 +409,9 @@ Hessian are summed in threads. Operands of single precision are rounded to multi
 subnormal products, from one entry in 200, made a Gram matrix take four times as long. The last \
 roundings are narrower by 2 to 2.5 each, not by 4: with few pairs at the margin fewer steps are \
 cut short. From 40,000 rows on, 20,000 are solved for first, and their Hessian serves all rows \
-until it has gained too little. With 100,000 rows that takes .45 to .8 of the time of before on \
-covtype 2 and 5 (C = .1 and 1), and .3 on covtype 5 at C = 10, where features of 0.5 to 1 GB stay \
-in double precision now; covtype 7 at C = 10 takes 1.1.
+until it has gained too little. In scratch runs that are not kept, 100,000 rows took .45 to .8 of \
+the time of before on covtype 2 and 5 (C = .1 and 1), .3 on covtype 5 at C = 10, where features \
+of 0.5 to 1 GB stay in double precision now, and 1.1 on covtype 7 at C = 10.
 
 **Rows without a multiplier.** Where rows have 200 columns or more and at most .6 of them have a \
 multiplier, the others are not read. On 8,000 x 800 the median share of a hinge fit was .14.
@@ -446,7 +446,7 @@ turns on 200,000 x 30: 8 MB 2.4 times `pandas.read_csv`, 2 MB 2.0, 1 MB 1.3 (med
 500 columns 8 MB are faster by a fifth.
 
 **float32.** Scores of dense rows in single precision widen numbers as they are read, where each \
-block was widened by itself before: .92 to .68 and 1.05 to .87 of the time of float64.
+block was widened by itself before: .95 and 1.07 times float64 on the page before.
 
 **Noise.** Two turns of the script on a machine that did nothing else, with one thread of BLAS \
 and of everypair; of first fits and CSV two turns with both cores. Ratios are of the least time \
@@ -515,14 +515,16 @@ of sums near and far; one matrix for all boxes takes .5 to .9 of it."""
 
 NOT_REACHED = """\
 - rbf kernels with 10^5 rows below SVC at 20,000 and the same C: 1.76, 1.07, 1.38, 2.5 and 7.8 \
-times at C = .01, .1, 1, 10 and 100 ([kernels with many rows](kernels.md)). Of .73 s at C = 1 the \
-kernel's values take .12 s, the sample that chooses the pivots .20 s, the solve of 20,000 rows \
-.21 s with three Hessians of .04 to .08 s, and five steps on all rows .16 s. No bound says that \
-this is all. 10,000 rows instead of 20,000 would save .1 s there, and take two to three times as \
-long on covtype 2, where the Hessian of so few rows serves all rows badly. First pivots of 256 \
-instead of 128 would save .1 s and lose .001 of the AUC on covtype 1 and 2 at C = 10. At 20,000 \
-rows all five C are below SVC, at 5,000 rows none is; the two of this page took 1.2 and .9 times \
-SVC when the default took 600 pivots at most, and lost up to .0065 of the AUC.
+times at C = .01, .1, 1, 10 and 100 ([kernels with many rows](kernels.md)). Of .73 s at C = 1, in \
+a traced run, the kernel's values take .12 s, the sample that chooses the pivots .20 s, the solve \
+of 20,000 rows .21 s with three Hessians of .04 to .08 s, and five steps on all rows .16 s. No \
+bound says that this is all. 10,000 rows instead of 20,000 would save .1 s there, and take two to \
+three times as long on covtype 2, where the Hessian of so few rows serves all rows badly. First \
+pivots of 256 instead of 128 would save .1 s and lose .001 of the AUC on covtype 1 and 2 at C = \
+10. At 20,000 rows all five C are below SVC where memory is at hand; where this virtual machine \
+has to get it back from its host, C = 1, 10 and 100 take 1.02 to 1.10. At 5,000 rows none is \
+below SVC; the two of this page took 1.2 and .9 times SVC when the default took 600 pivots at \
+most, and lost up to .0065 of the AUC.
 - The hinge on 20,000 x 50 below LinearSVC: 1.03 here, .84 and .87 on the machines before. It is \
 at the target, not safely below it, as text is.
 - The default rank quite as good as the whole kernel: on 4,000 rows of six tasks the test AUC is \
@@ -530,7 +532,7 @@ lower by .0003 in the mean and .0011 at worst. `max_rank=None` takes the whole k
 as many pivots as a stated gap needs.
 - 85 % of two threads, by the clock: `X @ w` alone has 77 % on the machine of [that \
 page](threads.md), where the logistic fit has 70 % (77 % of the processor time of the thread).
-- First fits that need numba: 2.0 s where all is compiled, .8 s beyond scikit-learn's import; \
+- First fits that need numba: 1.9 s where all is compiled, .7 s beyond scikit-learn's import; \
 numba with one cached loop alone takes .6 s of that. 3.7 s where nothing is compiled. The first \
 fit inside groups with the logistic loss compiles for about 27 s, the first `RankOpt` for 13 s.
 - Reuters "acq" with alpha 1e-5 takes 1.26 times its time before the ascent: the ascent stops \

@@ -150,3 +150,13 @@ def test_rows_without_weight_are_not_read():
     X[::2] = np.nan
     weights = np.where(np.arange(400) % 2, 1.0, 0.0)
     np.testing.assert_array_equal(as_matrix(X).pull_back(weights), np.full(300, 200.0))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_scores_of_single_precision_are_sums_in_double(order):
+    """Of more rows than NumPy takes alone; X is widened as it is read."""
+    rng = np.random.default_rng(0)
+    X = np.asarray(rng.standard_normal((2600, 37)), dtype=np.float32, order=order)
+    w = rng.standard_normal(37)
+    found = as_matrix(X).dot(w)
+    np.testing.assert_allclose(found, X.astype(np.float64) @ w, rtol=0, atol=1e-13)
