@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from everypair import AUCRLS, ROCSVM, MeasureOpt, MeasureSVM
 from everypair.estimators import rocsvm
 from everypair.linalg import pivot_features
-from everypair.linalg.factor import FactorMatrix, ProductFactor
+from everypair.linalg.factor import FactorMatrix, Inverse, ProductFactor
 from everypair.linalg.pivot_features import StreamedFactor
 from everypair.solvers import choose, hinge, kernel_hinge
 from everypair.solvers.newton import NewtonMatrix
@@ -128,6 +129,46 @@ def test_a_middle_solve_changes_the_way_and_not_the_solution(many, C, rounds):
     assert model.dual_gap_ <= model.tol
     assert [size for size, _ in sizes[-2:]] == [600, 1500]
     assert sizes[-1][1] is (FactorMatrix if rounds else ProductFactor)
+
+
+def test_a_hard_fit_is_certified_over_a_product(many):
+    """By bounds of |K| |T| |w| its rounding would be more than the tolerance leaves to it."""
+    X, y = data(1500)
+    many.setattr(kernel_hinge, "MIDDLE_ROWS", 600)
+    settings = {"C": 100.0, "gamma": 0.3, "max_rank": 120}
+    kinds, most, of = [], [], kernel_hinge.features_of_all_rows
+
+    def noted(kernel, pivots, triangle, most_reach):
+        X, basis = of(kernel, pivots, triangle, most_reach)
+        kinds.append(type(X))
+        most.append(most_reach / Inverse.of(triangle, 1.0).reach)
+        return X, basis
+
+    many.setattr(kernel_hinge, "features_of_all_rows", noted)
+    model = ROCSVM(**settings).fit(X, y)
+    assert model.dual_gap_ <= model.tol
+    assert kinds == [ProductFactor]
+    assert most[0] < 0.7
+    many.setattr(kernel_hinge, "ROUNDING_SHARE", 0.0)
+    exact = ROCSVM(**settings).fit(X, y)
+    assert model.objective_ == pytest.approx(exact.objective_, rel=2e-6)
+
+
+def test_no_solve_on_the_sample_before_a_last_rank_that_is_near(monkeypatch):
+    """The rank at which the gap would be small enough is tried on all rows, or the last one is."""
+    found = SimpleNamespace(objective=1.0)
+
+    def after(*gaps, max_rank):
+        ranks = kernel_hinge._Ranks(max_rank, 0.0015)
+        for rank, gap in zip((256, 512), gaps, strict=True):
+            monkeypatch.setattr(kernel_hinge, "_gap_over_kernel", lambda *_, gap=gap: gap)
+            following = ranks.after(SimpleNamespace(rank=rank), None, found)
+        return following, ranks.foretold
+
+    assert after(0.2, 0.003, max_rank=1000) == (575, True)
+    assert after(0.2, 0.02, max_rank=1000) == (1000, True)
+    assert after(0.2, 0.02, max_rank=4000) == (1117, False)
+    assert after(0.2, 0.001, max_rank=1000) == (512, False)
 
 
 def test_the_matrix_of_the_sample_serves_all_rows(many):

@@ -43,9 +43,9 @@ def test_sizes_bound_those_of_the_features_and_of_the_terms_of_a_product():
     about = np.abs(G - G.mean(axis=0))
     sizes = factor.sizes
     np.testing.assert_allclose(sizes.means, G.mean(axis=0), atol=1e-10)
-    assert np.all(sizes.lengths >= (2 - 1e-9) * np.linalg.norm(terms, axis=0))
+    assert np.all(sizes.lengths >= (1 - 1e-9) * np.linalg.norm(terms, axis=0))
     assert np.all(sizes.spreads >= (1 - 1e-9) * np.linalg.norm(G - G.mean(axis=0), axis=0))
-    assert factor.longest >= (2 - 1e-9) * np.linalg.norm(terms, axis=1).max()
+    assert factor.longest >= (1 - 1e-9) * np.linalg.norm(terms, axis=1).max()
     weight = np.random.default_rng(2).random(700)
     assert np.all(factor.pull_back_distances(weight) >= (1 - 1e-9) * (weight @ about))
 
@@ -57,8 +57,57 @@ def test_rounding_is_within_its_bound(gamma):
     w = np.random.default_rng(3).standard_normal(30)
     exact = K.astype(np.longdouble) @ (factor._inverse.matrix.astype(np.longdouble) @ w)
     off = float(np.max(np.abs(factor.dot(w) - exact)))
-    assert off <= growth(30) * factor.longest * np.linalg.norm(w)
-    assert off > 0
+    assert 0 < off <= growth(30) * factor.reach_of_rows(w)
+
+
+def ill_conditioned():
+    """A product, its K, multipliers c, and the w = G'c of which |T w| is much less than |T| |w|."""
+    factor, G, K = split(gamma=0.01, rank=30)
+    c = np.sin(np.arange(700.0))
+    return factor, K, c, G.T @ c
+
+
+def test_products_with_the_inverse_keep_half_as_many_digits_again():
+    factor, _, _, w = ill_conditioned()
+    T, inverse = factor._inverse.matrix.astype(np.longdouble), factor._inverse
+    for exact, fine, plain in (
+        (T @ w, inverse.times(w), inverse.matrix @ w),
+        (w @ T, inverse.turned(w), w @ inverse.matrix),
+    ):
+        assert np.max(np.abs(fine - exact) / np.abs(exact)) < 2.3e-16
+        assert np.max(np.abs(plain - exact) / np.abs(exact)) > 5e-16
+
+
+def test_scores_are_bounded_by_the_terms_of_their_sums():
+    factor, K, _, w = ill_conditioned()
+    of_terms = float((np.abs(K) @ np.abs(factor._inverse.times(w))).max())
+    assert of_terms <= factor.reach_of_rows(w) < 5 * of_terms
+    assert factor.reach_of_rows(w) < 0.1 * factor.longest * np.linalg.norm(w)
+
+
+def test_the_mean_reach_is_no_less_than_that_of_directions_in_the_mean():
+    factor, *_ = split(gamma=0.01, rank=30)
+    ways = np.random.default_rng(8).standard_normal((200, 30))
+    ways /= np.linalg.norm(ways, axis=1)[:, None]
+    reaches = [factor.reach_of_rows(way) for way in ways]
+    assert np.mean(reaches) <= factor._inverse.mean_reach < 10 * np.mean(reaches)
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-6])
+def test_a_square_is_within_its_error(error):
+    """Of multipliers that are off by a little, in longer numbers; and what sums over the rows are
+    off by counts as far as the solution goes, not as far as |T| does."""
+    factor, K, c, _ = ill_conditioned()
+    T = factor._inverse.matrix.astype(np.longdouble)
+    off = np.random.default_rng(9).standard_normal(c.size)
+    exact = T.T @ (K.T.astype(np.longdouble) @ (c + error * off / np.linalg.norm(off)))
+    pulled = factor.pull_back(c)
+    of_sums = growth(factor.chain)
+    bound = factor.square_error(pulled, error, of_sums * np.linalg.norm(c))
+    assert abs(float(exact @ exact) - pulled @ pulled) <= bound
+    if error == 0:
+        by_entry = factor.sizes.lengths * of_sums * np.linalg.norm(c)
+        assert bound < 0.2 * 2 * np.abs(pulled) @ by_entry
 
 
 def test_a_hessian_computes_the_rows_in_the_window_and_no_others():

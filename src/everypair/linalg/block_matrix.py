@@ -32,7 +32,12 @@ from everypair.linalg.block_windows import (
 )
 from everypair.linalg.blocks import Blocks
 from everypair.linalg.class_moments import ClassMoments
-from everypair.linalg.column_sizes import CONSTANT_COLUMN_SPREAD, SAFE_SQUARES, Sizes
+from everypair.linalg.column_sizes import (
+    CONSTANT_COLUMN_SPREAD,
+    SAFE_SQUARES,
+    ProductBounds,
+    Sizes,
+)
 from everypair.linalg.dense import (
     COVARIANCE_COLUMNS,
     HESSIAN_COLUMNS_PER_PRODUCT,
@@ -157,6 +162,10 @@ class BlockMatrix:
     @property
     def sizes(self) -> Sizes:
         return self._frame.sizes
+
+    @property
+    def bounds(self) -> ProductBounds | None:
+        return None
 
     @property
     def longest(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,3 +99,16 @@ def _roots(
             shares = values / np.repeat(size, counts[held])
             out[doubtful[held]] = size * np.sqrt(np.add.reduceat(shares**2, starts))
     return out
+
+
+class ProductBounds(Protocol):
+    """Bounds on what the products of a matrix round by."""
+
+    def reach_of_rows(self, vector: Array, /) -> float:
+        """What the rounding of any one entry of ``X @ vector`` is in proportion to."""
+        ...
+
+    def square_error(self, pulled: Array, error: float, of_sums: float, /) -> float:
+        """How far ``|X'c|^2`` may be off, by X'c as computed, the norm of the error of c, and what
+        sums over the rows are off beside the norm of their terms."""
+        ...

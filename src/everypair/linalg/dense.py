@@ -12,7 +12,7 @@ from scipy.linalg import get_blas_funcs
 
 from everypair.cached import cached_property
 from everypair.linalg.class_moments import ClassMoments, dense_moments
-from everypair.linalg.column_sizes import Sizes, spreads_of
+from everypair.linalg.column_sizes import ProductBounds, Sizes, spreads_of
 from everypair.linalg.few_rows import few_rows
 from everypair.linalg.row_sums import (
     BLOCK_BYTES,
@@ -102,6 +102,10 @@ class DenseMatrix:
     @property
     def hessian_room(self) -> float:
         return self.nbytes
+
+    @property
+    def bounds(self) -> ProductBounds | None:
+        return None
 
     @property
     def rough(self) -> DenseMatrix:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from everypair.linalg.class_moments import ClassMoments
-from everypair.linalg.column_sizes import Sizes
+from everypair.linalg.column_sizes import ProductBounds, Sizes
 from everypair.linalg.dense import DenseMatrix
 from everypair.linalg.row_sums import BoxedRows, Windows
 from everypair.linalg.sparse import SparseMatrix
@@ -80,6 +80,11 @@ class Matrix(Protocol):
 
     @property
     def sizes(self) -> Sizes: ...
+    @property
+    def bounds(self) -> ProductBounds | None:
+        """Of what products round by, where `sizes` and `longest` would tell of much more."""
+        ...
+
     @property
     def longest(self) -> float:
         """The largest Euclidean norm of a row."""

@@ -127,7 +127,7 @@ def features_of_all_rows(
 ) -> tuple[DenseMatrix, LowRank]:
     """The features of the kernel's rows as a matrix, and the basis that they belong to.
 
-    Features in double precision are kept as a `ProductFactor` where its rows reach no further than
+    Features in double precision are kept as a `ProductFactor` where its `mean_reach` is at most
     ``most_reach``. What is left out is then estimated from some rows.
     """
     features = PivotFeatures(kernel, pivots, triangle)
@@ -137,7 +137,7 @@ def features_of_all_rows(
     inverse = Inverse.of(triangle, float(np.sqrt(diagonal.max(initial=0.0))))
     if features.size * 4 > SINGLE_BYTES:
         matrix, left = StreamedFactor(features), features.left()
-    elif double and inverse.reach <= most_reach:
+    elif double and inverse.mean_reach <= most_reach:
         matrix = ProductFactor(FactorMatrix(features.values()), inverse)
         rows = slice(0, None, max(1, kernel.n_rows // LEFT_ROWS))
         left = diagonal.copy()

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from everypair.cached import cached_property
 from everypair.linalg.class_moments import ClassMoments, sparse_moments
-from everypair.linalg.column_sizes import Sizes, spreads_of
+from everypair.linalg.column_sizes import ProductBounds, Sizes, spreads_of
 from everypair.linalg.row_sums import (
     BLOCK_BYTES,
     CENTRE_ROWS,
@@ -44,6 +44,7 @@ class SparseMatrix:
     sample_hessian_pays = False
     in_order_only = False
     keeps_products = True
+    bounds: ProductBounds | None = None
 
     def __init__(self, X: Any, in_blocks: bool = True):
         """``in_blocks``: sums over rows are made in blocks, for less rounding."""

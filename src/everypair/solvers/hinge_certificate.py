@@ -66,9 +66,14 @@ def dual_of_hinge(now: Iterate, error: Array | float = 0.0) -> float:
 
 def duals_of_hinge(now: Iterate) -> tuple[float, float]:
     """`dual_of_hinge` at least, and as computed."""
-    computed, mass = dual_of_hinge(now), now.point.multipliers
-    most = now.with_rounding(lambda error: -dual_of_hinge(now, error), -computed, beside=mass)
-    return -most - growth(now.scores.size) * mass, computed
+    computed, mass, X = dual_of_hinge(now), now.point.multipliers, now.problem.X
+    if X.bounds is not None:
+        of_sums = growth(X.chain) * now.point.gradient_length
+        off = X.bounds.square_error(now.pulled, now.point.gradient_error, of_sums)
+        least = computed - off / (2 * now.problem.quadratic.alpha)
+    else:
+        least = -now.with_rounding(lambda e: -dual_of_hinge(now, e), -computed, beside=mass)
+    return least - growth(now.scores.size) * mass, computed
 
 
 def most_lost(short: float, now: Iterate) -> float:

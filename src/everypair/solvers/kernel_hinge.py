@@ -208,7 +208,8 @@ class _Ranks:
         self._max_rank, self._enough = max_rank, enough_gap
         self._before: tuple[int, float] | None = None
         self.foretold = False
-        """Whether the rank that follows is one at which the gap is expected to be small enough."""
+        """Whether the rank that follows is the last: the gap is expected to be small enough there,
+        or as small as may be."""
 
     def after(self, factor: GrowingFactor, now: Iterate, found: Result) -> int:
         """The rank after that of the factor, or the same if it is enough."""
@@ -226,11 +227,13 @@ class _Ranks:
             if not fine:  # after the first ranks the gap falls less than it did
                 steps *= SLOWER_FALL
             ahead = max(LEAST_GROWTH, float((rank / self._before[0]) ** steps))
-            self.foretold = fine and ahead <= FORETOLD_GROWTH
             # A gap that hardly fell foretells a rank beyond all numbers, and a solve at a rank
             # just below the next one of the series spares nothing.
             if fine or ahead * rank <= WORTH_A_SOLVE * following:
                 following = int(min(following, np.ceil(ahead * rank)))
+            self.foretold = fine and ahead <= FORETOLD_GROWTH
+            if fine and not self.foretold and NEAR_THE_LAST * following > self._max_rank:
+                following, self.foretold = self._max_rank, True
         self._before = rank, gap
         return following
 
@@ -330,8 +333,8 @@ def _loss_of(now: Iterate, some: Rows, rows: Index) -> Any:
 
 
 def _most_reach(now: Iterate, found: Result, tol: float) -> float:
-    """How far the rows of a `ProductFactor` may reach: its rounding, a bound of which counts as a
-    gap, is then a small share of the tolerance."""
+    """`Inverse.mean_reach` of a `ProductFactor` whose rounding, a bound of which counts as a gap,
+    is a small share of the tolerance."""
     loss: Any = now.loss
     of_pairs = 4 * growth(now.w.size) * length(now.w) * float(loss.mass_short(0.0))
     return ROUNDING_SHARE * tol * found.objective / of_pairs if of_pairs > 0 else 0.0
