@@ -5,8 +5,10 @@ import pytest
 from scipy import sparse
 
 from everypair import AUCClassifier
+from everypair._compiled import ascend_rows
 from everypair.linalg.matrix import as_matrix
 from everypair.pairs import pair_point
+from everypair.pairs.projected import all_tied
 from everypair.rows import Rows
 from everypair.solvers import dual_ascent
 from everypair.solvers.choose import minimise
@@ -67,6 +69,36 @@ def test_text_takes_few_readings(ascents):
     assert found.distance <= 1e-6
     assert found.n_iter <= 16
     assert ascents[0].n_read <= 20 * y.size
+
+
+@pytest.mark.parametrize(
+    ("shape", "seed", "share", "readings"),
+    [((12_000, 6_000), 3, 0.03, 16), ((5_000, 5_000), 1, 0.1, 40)],
+)
+def test_a_round_that_falls_back_is_not_the_beginning_of_the_end(
+    shape, seed, share, readings, ascents
+):
+    """More and more rows used to be tied from there on, until no multiplier moved."""
+    X, y = text_like_data(*shape, seed=seed, share=share)
+    found = minimise(as_matrix(X), Rows.uncut(np.asarray(y)), "hinge", 1e-4)
+    assert found.distance <= 1e-6
+    assert ascents[0].found.gap <= 1e-6
+    assert found.n_iter <= 24
+    assert ascents[0].n_read <= readings * y.size
+
+
+def test_sweeps_end_at_the_sums_of_the_ties():
+    X, y = text(1500, 900)
+    pairs, alpha = Rows.uncut(y), 1e-3
+    held, size = all_tied(pairs), float(as_matrix(X).compressed_rows[-1].mean())
+    gradient = held.gradient.copy()
+    ascend_rows(
+        *as_matrix(X).compressed_rows, pairs.positive.astype(float), alpha, 0.1 * size / alpha,
+        held.tie, held.lower, held.upper, 60, 1e-3, np.arange(y.size), np.ones(1, np.uint64),
+        held.levels.copy(), np.zeros(X.shape[1]), gradient,
+    )  # fmt: skip
+    assert np.abs(gradient).sum() > 0.1
+    assert abs(gradient.sum()) < 1e-3 * np.abs(gradient).sum()
 
 
 def test_where_rounds_lag_newton_goes_on(ascents, monkeypatch):

@@ -89,15 +89,18 @@ def test_the_solution_is_that_of_the_roundings(rows, form):
 
 
 def test_a_sample_and_few_steps_are_enough_where_margins_are_dense():
-    X, pairs = smooth_rows(3)
-    with counted_work(*SHAPE) as work:
-        fit = minimise(as_matrix(X), pairs, "hinge", ALPHA)
-    assert fit.distance <= 1e-6
-    assert fit.n_iter <= 5
-    # Hessians are those of the sample: each counts a fifth.
-    assert work["hessians"] <= 0.41
-    assert work["pair_sums"] <= 18
-    assert work["passes"] <= 16
+    hessians = []
+    for seed in range(1, 6):
+        X, pairs = smooth_rows(seed)
+        with counted_work(*SHAPE) as work:
+            fit = minimise(as_matrix(X), pairs, "hinge", ALPHA)
+        assert fit.distance <= 1e-6
+        assert fit.n_iter <= 5
+        hessians.append(work["hessians"])
+        assert work["pair_sums"] <= 16
+        assert work["passes"] <= 16
+    # Of the sample alone, where each counts a fifth; in one of the five of all rows, too.
+    assert sorted(hessians)[3] <= 0.21
 
 
 def test_steps_end_at_a_corner_and_roundings_go_on(monkeypatch):
@@ -184,7 +187,7 @@ def test_a_few_steps_around_the_corner_end_within_the_tolerance():
         fit = minimise(matrix, pairs, "hinge", alpha, start=near.start)
     assert fit.distance <= 1e-6
     assert fit.rounded is None  # no roundings
-    assert work["pair_sums"] <= 21
-    assert work["hessians"] <= 3
+    assert work["pair_sums"] <= 24
+    assert work["hessians"] <= 4
     start = plain_hinge(matrix, pairs, alpha, 1e-6).at(fit.coef)
     assert start.judged.distance > 1e-6

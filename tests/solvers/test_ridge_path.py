@@ -75,7 +75,7 @@ def test_a_path_of_the_hinge_keeps_its_matrix():
     with counted_work(*X.shape) as alone:
         for alpha in alphas:
             minimise(matrix, pairs, "hinge", alpha)
-    assert along["hessians"] <= 1
+    assert along["hessians"] <= min(1.5, 0.5 * alone["hessians"])
     assert along["pair_sums"] <= 0.75 * alone["pair_sums"]
 
 

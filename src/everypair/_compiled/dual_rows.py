@@ -84,7 +84,9 @@ def ascend_rows(
     """Sweeps of coordinate ascent over the multipliers of some ``rows``, in a random order.
 
     Each multiplier goes where its row's score, less its ``margin``, is at the level of its tie, or
-    to the bound on the way. A level gives way to what its rows sum up to, by ``stiffness``.
+    to the bound on the way. A level gives way to what the multipliers of its tie sum to beyond what
+    they must, by ``stiffness``, and after each sweep once more by as much (the method of
+    multipliers): without that, some of it would be left however many sweeps there are.
     ``pulled`` is ``X'c``, c the ``gradient``, and ``-pulled / alpha`` the coefficients. A row at a
     bound that the last sweep's largest distance would not bring back is left out from then on.
     Ends after ``most`` sweeps, or where the largest distance is this ``share`` of the first.
@@ -93,6 +95,7 @@ def ascend_rows(
     n, n_read = rows.size, 0
     seed = state[0]
     first, last = -1.0, np.inf
+    excess = np.zeros(levels.size)
     for _ in range(most):
         for k in range(n - 1, 0, -1):
             seed = seed * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
@@ -124,9 +127,12 @@ def ascend_rows(
                 gradient[i] = new
                 change = new - c
                 levels[tie[i]] += stiffness * change
+                excess[tie[i]] += change
                 for at in range(begin, end):
                     pulled[np.uint64(indices[at])] += change * data[at]
             k += 1
+        for t in range(levels.size):
+            levels[t] += stiffness * excess[t]
         last = largest
         if first < 0.0:
             first = largest

@@ -54,10 +54,12 @@ moves too far."""
 MOST_SHORTER, SHORTER, LONGER = 3, 2.0, 1.2
 """Where the dual value falls less reach is tried, so often and by so much; it comes back slowly."""
 
-FEWER = 4
-"""Where it falls nevertheless, the next round has fewer sweeps by this factor."""
+FEWER, LEAST_REACH, FINER = 4, 0.1, 0.5
+"""Where it falls nevertheless and is far from the solution, the new ties are taken all the same,
+and the next round has fewer sweeps by the first factor and at least the second share of the reach.
+Near the solution the best ties are tried once more, by sweeps that end at a finer share."""
 
-MOST_ROUNDS, MOST_READ = 40, 35
+MOST_ROUNDS, MOST_READ = 40, 60
 """The latter in readings of all rows."""
 
 LEAST_ALPHA = 3e-6
@@ -136,8 +138,9 @@ class _Ascent:
         self._inverse = _inverse(pairs, self._stiffness)
         self._most_reach = min(REACH, STIFFEST / float(self._stiffness.max()))
         self._reach, self._sweeps = self._most_reach, FIRST_SWEEPS
+        self._share, self._dual, self._again = SHARE, 0.0, False
         self._random = np.ones(1, dtype=np.uint64)
-        self._held = all_tied(pairs)
+        self._held = self._best = all_tied(pairs)
         self._pulled = np.zeros(start.w.size)
         self.found = _Best(start.w, start.scores, start.judged.objective, self._held.gradient, 0.0)
         self.n_read = 0
@@ -149,7 +152,7 @@ class _Ascent:
         gradient, pulled = held.gradient.copy(), self._pulled
         self.n_read += ascend_rows(
             *self._arrays, self._margin, alpha, self._level_stiffness,
-            held.tie, held.lower, held.upper, self._sweeps, SHARE,
+            held.tie, held.lower, held.upper, self._sweeps, self._share,
             rows, self._random, held.levels.copy(), pulled, gradient,
         )  # fmt: skip
         w = pulled / -alpha
@@ -162,17 +165,25 @@ class _Ascent:
             found = found._replace(w=w, scores=scores, value=value)
         dual = self._project(scores - self._margin, gradient)
         for _ in range(MOST_SHORTER):
-            if dual >= found.dual:
+            if dual >= self._dual:
                 break
             self._reach /= SHORTER
             dual = self._project(scores - self._margin, gradient)
-        if dual >= found.dual:
+        if dual >= self._dual:
             self._reach = min(LONGER * self._reach, self._most_reach)
             self._sweeps = min(2 * self._sweeps, MOST_SWEEPS)
-        else:
+            self._again = False
+        elif found.gap > NEAR or self._again:
+            self._again = False
+            self._reach = max(self._reach, LEAST_REACH * self._most_reach)
             self._sweeps = max(1, self._sweeps // FEWER)
+        else:
+            self._reach, self._share = self._most_reach, self._share * FINER
+            self._held, dual, self._again = self._best, found.dual, True
+            self._pulled = problem.X.pull_back(self._held.gradient)
+        self._dual = dual
         if dual > found.dual:
-            found = found._replace(gradient=self._held.gradient, dual=dual)
+            found, self._best = found._replace(gradient=self._held.gradient, dual=dual), self._held
         self.found = found
         return True
 
