@@ -382,10 +382,10 @@ products with the rows that have a pair in the window of the loss. Settings were
 x 20,000 and 15,000 x 15,000 with other seeds, 8,000 x 30,000 and six Reuters topics. What the \
 multipliers of a tie sum to beyond what they must is carried over from sweep to sweep (the method \
 of multipliers), and a round whose dual value falls no longer leads to shorter and shorter ones. \
-Of twelve text-like tables and twelve fits of four Reuters topics (alpha 1e-3 to 1e-5), in a run \
-that was not kept, 24 took 8.4 s by the code before and 4.2 s now: seven fits that the ascent gave up are \
-finished by the ascent, and "grain" with alpha 1e-4 and "crude" with 1e-3 are left to Newton's \
-method, which takes 4.5 and 1.4 times as long. The table's own task was among the twelve. Where the \
+Fits of twelve text-like tables and of four Reuters topics with alpha 1e-3 to 1e-5, in a run that \
+was not kept, took 8.4 s by the code before and 4.2 s now: seven that the ascent gave up are \
+finished by it, and "grain" with alpha 1e-4 and "crude" with 1e-3 are left to Newton's method, \
+which takes 4.5 and 1.4 times as long. The table's own task was among the twelve. Where the \
 rows at the margin are no more than the columns, they give the solution itself \
 (`solvers/corner.py`): 10,000 x 1,000 takes 15 steps where it was 58.
 

@@ -122,11 +122,14 @@ def test_a_hessian_computes_the_rows_in_the_window_and_no_others():
     found = loss.hessian(rough)
     wanted = loss.hessian(FactorMatrix(G))
     np.testing.assert_allclose(found, wanted, atol=1e-4 * np.abs(wanted).max())
-    solved = np.flatnonzero(~rough._open)
-    assert set(counted) <= set(solved)
-    assert solved.size < 700
-    np.testing.assert_allclose(rough.X[solved], G[solved], atol=1e-5)
+    assert counted.size <= rough.X.n_solved < 700
+    places = rough.X.places(counted)
+    assert places.max() < rough.X.n_solved
+    np.testing.assert_allclose(rough.X.solved[places], G[counted], atol=1e-5)
+    np.testing.assert_allclose(rough.X[::7], G[::7], atol=1e-5)
+    assert rough.X.n_solved < 700
     np.testing.assert_allclose(rough.dot(np.ones(40)), G @ np.ones(40), atol=1e-3)
+    np.testing.assert_allclose(loss.hessian(rough), found, atol=1e-6 * np.abs(found).max())
 
 
 @pytest.mark.parametrize("apart", [0.0, 5.0])
@@ -147,7 +150,7 @@ def test_rows_in_single_precision_are_in_units_of_the_longest(scale):
     factor, G, K = split()
     triangle = np.sqrt(scale) * factor._inverse.triangle
     scaled = ProductFactor(FactorMatrix(scale * K), Inverse.of(triangle, np.sqrt(scale)))
-    assert scaled.rough._solved.dtype == np.float32
+    assert scaled.rough.X._strips[0][1].dtype == np.float32
     np.testing.assert_allclose(scaled.rough.take(np.arange(50)).X, np.sqrt(scale) * G[:50],
                                atol=1e-5 * np.sqrt(scale))  # fmt: skip
 
@@ -164,5 +167,5 @@ def test_digits_that_single_precision_does_not_have_are_kept(monkeypatch):
     monkeypatch.setattr("everypair.linalg.factor.SINGLE_REACH", 0.0)
     factor, G, _ = split()
     rough = factor.rough
-    assert rough._strips[0][1].dtype == np.float64
+    assert rough.X._strips[0][1].dtype == np.float64
     np.testing.assert_allclose(rough.take(np.arange(50)).X, G[:50], atol=1e-6)

@@ -14,7 +14,7 @@ from everypair.cached import cached_property
 from everypair.linalg.column_sizes import ProductBounds, Sizes
 from everypair.linalg.dense import DenseMatrix
 from everypair.linalg.low_rank import room_in_memory
-from everypair.linalg.row_sums import CENTRE_ROWS, Windows, slices, without_subnormals
+from everypair.linalg.row_sums import Windows, cross_of_windows, slices, without_subnormals
 from everypair.linalg.threads import one_blas_thread, over_rows
 
 Array = NDArray[np.float64]
@@ -236,61 +236,88 @@ class _ProductRows:
         return np.asarray(self._values[rows] @ self._inverse)
 
 
-class SolvedRows(RoughFactor):
-    """``K T`` in single precision, each row computed when it is first read.
+class _SolvedRows:
+    """The rows of ``K T`` in single precision, by their numbers, each made when it is first read.
 
-    A Hessian reads the rows with a pair in the window of the loss, and windows get narrower.
+    They lie in the order in which they were made: memory is taken for these rows alone.
     """
 
-    def __init__(self, values: NDArray[Any], inverse: Inverse):
-        self._solved = np.empty(values.shape, self.product_dtype)
-        super().__init__(self._solved)
-        self._values, self._strips, self._unit = values, inverse.strips, inverse.longest
-        self._open = np.ones(values.shape[0], dtype=np.bool_)
+    dtype = np.dtype(np.float32)
+    flags = SimpleNamespace(c_contiguous=False, f_contiguous=False)
 
-    def _solve(self, rows: Any) -> None:
-        """Compute those of these rows that were not read before."""
-        rows = np.arange(self.shape[0])[rows]
-        rows = rows[self._open[rows]]
+    def __init__(self, values: NDArray[Any], inverse: Inverse):
+        self._values, self._strips, self._unit = values, inverse.strips, inverse.longest
+        self.shape: tuple[int, int] = values.shape
+        self.size, self.nbytes = values.size, values.size * self.dtype.itemsize
+        self.solved = np.empty(self.shape, self.dtype)
+        self._place, self.n_solved = np.full(self.shape[0], -1), 0
+
+    def __getitem__(self, rows: Any) -> NDArray[Any]:
+        return self.solved[self.places(np.arange(self.shape[0])[rows])]
+
+    def places(self, rows: Index) -> Index:
+        """Where these rows lie in `solved`."""
+        new = np.unique(rows[self._place[rows] < 0])
+        if new.size:
+            stop = self.n_solved + new.size
+            self._solve(new, self.solved[self.n_solved : stop])
+            self._place[new] = np.arange(self.n_solved, stop)
+            self.n_solved = stop
+        return self._place[rows]
+
+    def in_order(self) -> NDArray[Any]:
+        """All rows, each at its own number."""
+        if self.n_solved < self.shape[0] or np.any(np.diff(self._place) != 1):
+            self.solved, self.n_solved = np.empty(self.shape, self.dtype), 0
+            self._place[:] = -1
+        self.places(np.arange(self.shape[0]))
+        return self.solved
+
+    def _solve(self, rows: Index, out: NDArray[Any]) -> None:
         dtype = self._strips[0][1].dtype
 
         def part(start: int, stop: int) -> None:
             for some in slices(start, stop, SOLVED_ROWS):
                 block = self._values[rows[some]] / self._unit**2
                 block = without_subnormals(block.astype(dtype, copy=False))
-                out = np.empty(block.shape, dtype)
+                solved = out[some] if dtype == self.dtype else np.empty(block.shape, dtype)
                 for columns, strip in self._strips:
-                    np.matmul(block[:, : columns.stop], strip, out=out[:, columns])
-                out *= self._unit
-                self._solved[rows[some]] = out
+                    np.matmul(block[:, : columns.stop], strip, out=solved[:, columns])
+                np.multiply(solved, self._unit, out=out[some], casting="same_kind")
 
         with one_blas_thread():
             over_rows(part, rows.size, rows.size * self.shape[1] ** 2)
-        self._open[rows] = False
 
-    @cached_property
-    def centre(self) -> Array:
-        self._solve(slice(0, None, max(1, self.shape[0] // CENTRE_ROWS)))
-        return super().centre
+
+class SolvedRows(RoughFactor):
+    """``K T`` in single precision: a Hessian reads the rows with a pair in the window of the loss,
+    and windows get narrower."""
+
+    X: _SolvedRows  # type: ignore[assignment]
+
+    def __init__(self, values: NDArray[Any], inverse: Inverse):
+        super().__init__(_SolvedRows(values, inverse))  # type: ignore[arg-type]
 
     @cached_property
     def _single(self) -> NDArray[Any]:
-        self._solve(slice(None))
-        return self.X
+        return self.X.in_order()
 
     def take(self, rows: Index) -> RoughFactor:
-        self._solve(rows)
         return RoughFactor(self.X[rows])
 
     def gram(self, weights: Array) -> Array:
-        self._solve(np.flatnonzero(weights))
+        self.X.places(np.flatnonzero(weights))  # before threads ask for them
         return super().gram(weights)
 
     def window_cross(self, windows: Windows) -> Array:
-        self._solve(windows.targets)
+        sources = windows.sources.copy()
         if windows.low.size:
-            self._solve(windows.sources[windows.low.min() : windows.high.max()])
-        return super().window_cross(windows)
+            read = slice(windows.low.min(), windows.high.max())
+            sources[read] = self.X.places(sources[read])
+        placed = windows._replace(targets=self.X.places(windows.targets), sources=sources)
+        return cross_of_windows(
+            self.X.solved, self.centre, placed, self.block_rows, self.product_dtype
+        )
 
 
 class ProductFactor(DenseMatrix):
