@@ -154,12 +154,19 @@ def test_a_hard_fit_is_certified_over_a_product(many):
     assert model.objective_ == pytest.approx(exact.objective_, rel=2e-6)
 
 
+def test_rows_without_length_have_no_pivots(many):
+    X, y = data(400)
+    model = ROCSVM(kernel="poly", degree=2, gamma=1.0, coef0=0.0).fit(0 * X, y)
+    assert model.support_.size == 0
+    assert np.ptp(model.decision_function(X)) == 0
+
+
 def test_no_solve_on_the_sample_before_a_last_rank_that_is_near(monkeypatch):
     """The rank at which the gap would be small enough is tried on all rows, or the last one is."""
     found = SimpleNamespace(objective=1.0)
 
     def after(*gaps, max_rank):
-        ranks = kernel_hinge._Ranks(max_rank, 0.0015)
+        ranks = kernel_hinge._Ranks(max_rank, 0.0015, to_last=True)
         for rank, gap in zip((256, 512), gaps, strict=True):
             monkeypatch.setattr(kernel_hinge, "_gap_over_kernel", lambda *_, gap=gap: gap)
             following = ranks.after(SimpleNamespace(rank=rank), None, found)

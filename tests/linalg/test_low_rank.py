@@ -117,7 +117,7 @@ def test_a_kernel_that_overflows_is_refused(X):
 def test_the_rank_that_fits_fills_its_share_of_memory(monkeypatch):
     assert low_rank.available_memory() > 0
     for rank in (1, 17, 999):
-        numbers = 2 * 1000 * rank + (2 + used_threads()) * rank**2
+        numbers = 2 * 1000 * rank + (6 + used_threads()) * rank**2
         monkeypatch.setattr(low_rank, "available_memory", lambda n=numbers: 2 * 8 * (n + 1))
         assert rank_that_fits(1000) == rank
     monkeypatch.setattr(low_rank, "available_memory", lambda: 1.0)

@@ -164,7 +164,7 @@ class BlockMatrix:
         return self._frame.sizes
 
     @property
-    def bounds(self) -> ProductBounds | None:
+    def rounding_bounds(self) -> ProductBounds | None:
         return None
 
     @property

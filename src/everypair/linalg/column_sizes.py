@@ -108,7 +108,9 @@ class ProductBounds(Protocol):
         """What the rounding of any one entry of ``X @ vector`` is in proportion to."""
         ...
 
-    def square_error(self, pulled: Array, error: float, of_sums: float, /) -> float:
-        """How far ``|X'c|^2`` may be off, by X'c as computed, the norm of the error of c, and what
-        sums over the rows are off beside the norm of their terms."""
+    def square_error(
+        self, pulled: Array, error: float, of_sums: float, of_columns: float, /
+    ) -> float:
+        """How far ``|X'c|^2`` may be off: by X'c as computed, the norm of the error of c, and the
+        rounding of sums over rows and over columns, in units of the terms, times the norm of c."""
         ...

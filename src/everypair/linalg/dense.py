@@ -104,7 +104,7 @@ class DenseMatrix:
         return self.nbytes
 
     @property
-    def bounds(self) -> ProductBounds | None:
+    def rounding_bounds(self) -> ProductBounds | None:
         return None
 
     @property

@@ -76,7 +76,7 @@ class Kernel:
         width = max(1, X.shape[1], Z.shape[0])
         rows = max(1, BLOCK_ENTRIES // width)
         out = np.empty((X.shape[0], Z.shape[0]))
-        for start in range(0, X.shape[0], rows):
+        for start in range(0, X.shape[0] if Z.shape[0] else 0, rows):
             out[start : start + rows] = self._block(_wide(X[start : start + rows]), Z)
         return out
 

@@ -176,9 +176,9 @@ def room_in_memory() -> float:
 
 
 def rank_that_fits(n_rows: int) -> int:
-    """The largest rank whose factor fits: n r numbers, the copy while it grows, and the sums behind
-    a Hessian (`pairs.point.gram_bytes`)."""
-    numbers, squares = room_in_memory() / 8, 2 + used_threads()
+    """The largest rank whose factor fits: n r numbers, the copy while it grows, the sums behind a
+    Hessian (`pairs.point.gram_bytes`), and the inverse of its triangle."""
+    numbers, squares = room_in_memory() / 8, 6 + used_threads()
     if not np.isfinite(numbers):
         return n_rows
     rank = (np.sqrt(n_rows**2 + squares * numbers) - n_rows) / squares

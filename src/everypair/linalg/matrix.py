@@ -81,7 +81,7 @@ class Matrix(Protocol):
     @property
     def sizes(self) -> Sizes: ...
     @property
-    def bounds(self) -> ProductBounds | None:
+    def rounding_bounds(self) -> ProductBounds | None:
         """Of what products round by, where `sizes` and `longest` would tell of much more."""
         ...
 

@@ -137,7 +137,7 @@ def features_of_all_rows(
     inverse = Inverse.of(triangle, float(np.sqrt(diagonal.max(initial=0.0))))
     if features.size * 4 > SINGLE_BYTES:
         matrix, left = StreamedFactor(features), features.left()
-    elif double and inverse.mean_reach <= most_reach:
+    elif double and pivots.size and inverse.mean_reach <= most_reach:
         matrix = ProductFactor(FactorMatrix(features.values()), inverse)
         rows = slice(0, None, max(1, kernel.n_rows // LEFT_ROWS))
         left = diagonal.copy()

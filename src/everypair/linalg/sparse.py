@@ -44,7 +44,7 @@ class SparseMatrix:
     sample_hessian_pays = False
     in_order_only = False
     keeps_products = True
-    bounds: ProductBounds | None = None
+    rounding_bounds: ProductBounds | None = None
 
     def __init__(self, X: Any, in_blocks: bool = True):
         """``in_blocks``: sums over rows are made in blocks, for less rounding."""

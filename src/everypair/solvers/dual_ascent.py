@@ -57,10 +57,11 @@ MOST_SHORTER, SHORTER, LONGER = 3, 2.0, 1.2
 FEWER, LEAST_REACH, FINER = 4, 0.1, 0.5
 """Where it falls nevertheless and is far from the solution, the new ties are taken all the same,
 and the next round has fewer sweeps by the first factor and at least the second share of the reach.
-Near the solution the best ties are tried once more, by sweeps that end at a finer share."""
+Near the solution the best ties are tried once more, by sweeps that end at a finer share from then
+on."""
 
 MOST_ROUNDS, MOST_READ = 40, 60
-"""The latter in readings of all rows."""
+"""The latter in readings of all rows. Reuters "acq" with alpha 1e-5 takes 57."""
 
 LEAST_ALPHA = 3e-6
 """In units of a row's product with itself. Reuters topics converge at 1e-5 and not at 1e-6."""

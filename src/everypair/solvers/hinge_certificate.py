@@ -67,9 +67,11 @@ def dual_of_hinge(now: Iterate, error: Array | float = 0.0) -> float:
 def duals_of_hinge(now: Iterate) -> tuple[float, float]:
     """`dual_of_hinge` at least, and as computed."""
     computed, mass, X = dual_of_hinge(now), now.point.multipliers, now.problem.X
-    if X.bounds is not None:
-        of_sums = growth(X.chain) * now.point.gradient_length
-        off = X.bounds.square_error(now.pulled, now.point.gradient_error, of_sums)
+    bounds = X.rounding_bounds
+    if bounds is not None:
+        size, point = now.point.gradient_length, now.point
+        of_sums, of_columns = size * growth(X.chain), size * growth(X.shape[1])
+        off = bounds.square_error(now.pulled, point.gradient_error, of_sums, of_columns)
         least = computed - off / (2 * now.problem.quadratic.alpha)
     else:
         least = -now.with_rounding(lambda e: -dual_of_hinge(now, e), -computed, beside=mass)

@@ -202,10 +202,14 @@ def _importance(now: Iterate, pairs: Rows | PairList) -> Array:
 
 
 class _Ranks:
-    """The ranks of the rough solves, up to one that is given or that leaves little to gain."""
+    """The ranks of the rough solves, up to one that is given or that leaves little to gain.
 
-    def __init__(self, max_rank: int, enough_gap: float | None):
-        self._max_rank, self._enough = max_rank, enough_gap
+    ``to_last``: a rough solve costs more than the pivots that it may spare, so none is made where
+    the last rank is near.
+    """
+
+    def __init__(self, max_rank: int, enough_gap: float | None, to_last: bool = False):
+        self._max_rank, self._enough, self._to_last = max_rank, enough_gap, to_last
         self._before: tuple[int, float] | None = None
         self.foretold = False
         """Whether the rank that follows is the last: the gap is expected to be small enough there,
@@ -232,7 +236,8 @@ class _Ranks:
             if fine or ahead * rank <= WORTH_A_SOLVE * following:
                 following = int(min(following, np.ceil(ahead * rank)))
             self.foretold = fine and ahead <= FORETOLD_GROWTH
-            if fine and not self.foretold and NEAR_THE_LAST * following > self._max_rank:
+            near = self._to_last and fine and NEAR_THE_LAST * following > self._max_rank
+            if near and not self.foretold:
                 following, self.foretold = self._max_rank, True
         self._before = rank, gap
         return following
@@ -273,7 +278,7 @@ def _by_sample(
     """Pivots and a first solution from a sample of the rows, the last one from all of them."""
     rows = pairs.sample(sample_rows(max_rank))
     part = pairs.take(rows)
-    factor, ranks = GrowingFactor(kernel.take(rows)), _Ranks(max_rank, enough_gap)
+    factor, ranks = GrowingFactor(kernel.take(rows)), _Ranks(max_rank, enough_gap, to_last=True)
     rank, importance, start = min(FIRST_RANK, max_rank), part.share, _Start()
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         while True:
@@ -295,7 +300,7 @@ def _by_sample(
             # It serves all rows at first.
             solver.make_matrix(_over_all_pivots(now, factor, start.w))
         basis, sample = factor.low_rank, FactorMatrix(factor.features).rough
-        most_reach = _most_reach(now, found, tol)
+        most_reach = _most_reach(now, found, factor.rank, tol)
         del factor, now
         of = kernel, rows[basis.pivots], basis.triangle
         X, basis = features_of_all_rows(*of, most_reach)
@@ -332,11 +337,11 @@ def _loss_of(now: Iterate, some: Rows, rows: Index) -> Any:
     return rounded_hinge(some, loss.width, now.scores[rows], type(loss))
 
 
-def _most_reach(now: Iterate, found: Result, tol: float) -> float:
+def _most_reach(now: Iterate, found: Result, rank: int, tol: float) -> float:
     """`Inverse.mean_reach` of a `ProductFactor` whose rounding, a bound of which counts as a gap,
     is a small share of the tolerance."""
     loss: Any = now.loss
-    of_pairs = 4 * growth(now.w.size) * length(now.w) * float(loss.mass_short(0.0))
+    of_pairs = 4 * growth(rank) * length(now.w) * float(loss.mass_short(0.0))
     return ROUNDING_SHARE * tol * found.objective / of_pairs if of_pairs > 0 else 0.0
 
 

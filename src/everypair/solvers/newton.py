@@ -101,10 +101,10 @@ class NewtonMatrix:
         diagonal += alpha
         if not np.all(np.isfinite(matrix)):
             raise too_large("their squares overflow")
-        if rough and diagonal.min() < alpha / 2:
+        if rough and diagonal.min(initial=np.inf) < alpha / 2:
             raise LinAlgError("rounding has eaten the diagonal")
         # Nothing below the rounding of the largest entry, so that no scale explodes.
-        floor = max(alpha, np.finfo(float).eps * diagonal.max())
+        floor = max(alpha, np.finfo(float).eps * diagonal.max(initial=0.0))
         self._scale = 1 / np.sqrt(np.maximum(diagonal, floor))
         matrix *= self._scale
         matrix *= self._scale[:, None]

@@ -151,8 +151,8 @@ class Problem:
 
     def reach(self, w: Array) -> float:
         """A bound on Xw: on the norm over the rows, or on any one of them."""
-        if self.by_row and self.X.bounds is not None:
-            return self.X.bounds.reach_of_rows(w)
+        if self.by_row and self.X.rounding_bounds is not None:
+            return self.X.rounding_bounds.reach_of_rows(w)
         sizes = np.abs(w)
         of_all = float(self.X.sizes.lengths @ sizes)
         return min(self.X.longest * length(sizes), of_all) if self.by_row else of_all
