@@ -531,17 +531,18 @@ to 1.3 times as long. Fields of few boxes through windows as wide as the grid: 1
 of sums near and far; one matrix for all boxes takes .5 to .9 of it."""
 
 NOT_REACHED = """\
-- rbf kernels with 10^5 rows below SVC at 20,000 and the same C: 1.76, 1.07, 1.38, 2.5 and 7.8 \
-times at C = .01, .1, 1, 10 and 100 ([kernels with many rows](kernels.md)). Of .73 s at C = 1, in \
-a traced run, the kernel's values take .12 s, the sample that chooses the pivots .20 s, the solve \
-of 20,000 rows .21 s with three Hessians of .04 to .08 s, and five steps on all rows .16 s. No \
-bound says that this is all. 10,000 rows instead of 20,000 would save .1 s there, and take two to \
-three times as long on covtype 2, where the Hessian of so few rows serves all rows badly. First \
-pivots of 256 instead of 128 would save .1 s and lose .001 of the AUC on covtype 1 and 2 at C = \
-10. At 20,000 rows all five C are below SVC where memory is at hand; where this virtual machine \
-has to get it back from its host, C = 1, 10 and 100 take 1.02 to 1.10. At 5,000 rows none is \
-below SVC; the two of this page took 1.2 and .9 times SVC when the default took 600 pivots at \
-most, and lost up to .0065 of the AUC.
+- rbf kernels with 10^5 rows below SVC at 20,000 and the same C, C = .1 aside, where it is as \
+long ([kernels with many rows](kernels.md) has the five ratios). Of .71 s at C = 1, in a traced \
+run, the kernel's values take .11 s, the sample that chooses the pivots .20 s, the solve of \
+20,000 rows .12 s, and seven products with all rows, with what belongs to them, .24 s: they read \
+.5 GB each, at the speed of the memory. Of 3.2 s at C = 100 a Hessian of all rows takes .6 s, a \
+second .2 s, eleven of 20,000 rows .9 s. No bound says that this is all. 10,000 rows instead of \
+20,000 would save .1 s at C = 1, and take two to three times as long on covtype 2, where the \
+Hessian of so few rows serves all rows badly; the Hessian of the 20,000 as a preconditioner of \
+products with all rows takes .8 to 1.6 times as long. First pivots of 256 instead of 128 would \
+save .1 s and lose .001 of the AUC on covtype 1 and 2 at C = 10. At 5,000 rows none is below \
+SVC; the two of this page took 1.2 and .9 times SVC when the default took 600 pivots at most, \
+and lost up to .0065 of the AUC.
 - The default rank quite as good as the whole kernel: on 4,000 rows of six tasks the test AUC is \
 lower by .0003 in the mean and .0011 at worst. `max_rank=None` takes the whole kernel, `max_gap` \
 as many pivots as a stated gap needs.
